@@ -1,0 +1,61 @@
+# make run: set up and run the study `quick`.   make test: set up and check everything.   make help: the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+CORES ?= $(shell nproc)
+BIN := .venv/bin
+CAMINOS := engines/caminos/target/release/fabricstudy-caminos
+CAMINOS_SOURCES := $(shell find engines/caminos -name target -prune -o -type f -print)
+# Our own interpreter first, so that the rules' `python` is it.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+unexport PYTHONPATH VIRTUAL_ENV
+
+.PHONY: run test test-fast lint bench setup lock documents clean help
+run: setup  ## set up, run the study `quick` and write its report
+	snakemake --cores $(CORES)
+	@echo "The report is reports/quick/index.html. Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
+
+setup: .venv/.ready $(CAMINOS)  ## virtual environment and simulator front end
+
+.venv/.ready: requirements.lock pyproject.toml
+	@PYTHON=$(PYTHON) sh tools/prerequisites.sh
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(CAMINOS): $(CAMINOS_SOURCES)
+	@PYTHON=$(PYTHON) sh tools/prerequisites.sh
+	cargo build --release --locked --manifest-path engines/caminos/Cargo.toml
+	touch $@
+
+test: lint  ## set up, then linters, type check and all tests
+	python -m pytest -n $(CORES)
+
+test-fast: setup  ## only tests that take less than about ten seconds
+	python -m pytest -n $(CORES) -m "not slow"
+
+lint: setup  ## ruff, type check, snakefmt and snakemake --lint
+	ruff check .
+	ruff format --check .
+	mypy
+	snakefmt --check --quiet Snakefile workflow
+	snakemake --lint
+
+bench: setup  ## print figures: planning, analysis, overhead, phit size
+	python -m benches
+
+lock: setup  ## resolve the Python dependencies again (needs uv)
+	uv pip compile envs/requirements.in --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
+
+documents: setup  ## write configs/README.md and configs/schema/study.json from the models
+	python -m fabricstudy.study.document
+
+clean:  ## remove what the project made, results included
+	rm -rf .venv results reports logs benchmarks .snakemake engines/caminos/target
+
+help:
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"

@@ -1,0 +1,41 @@
+"""Interconnect studies: snakemake --cores N [--config study=NAME|PATH[,...]] (see README.md)."""
+
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
+
+from fabricstudy.errors import StudyError
+from fabricstudy.fingerprint import source_digest
+from fabricstudy.pipeline import BATCH_CPU_S, pipelines
+
+min_version("9.0")
+
+try:
+    STUDIES = pipelines(
+        config.get("study", "quick"),
+        Path(workflow.basedir, "configs"),
+        float(config.get("batch_cpu_s", BATCH_CPU_S)),
+    )
+except StudyError as error:
+    raise WorkflowError(str(error)) from None
+
+
+wildcard_constraints:
+    study="[a-z0-9][a-z0-9-]*",
+    chunk="[01]+|all",
+    batch="[a-z]+-([01]+|all)",
+
+
+rule all:
+    input:
+        expand("reports/{study}/index.html", study=STUDIES),
+    default_target: True
+
+
+include: "workflow/rules/plan.smk"
+include: "workflow/rules/machine.smk"
+include: "workflow/rules/analyse.smk"
+include: "workflow/rules/simulate.smk"
+include: "workflow/rules/table.smk"
+include: "workflow/rules/report.smk"

@@ -1,0 +1,1 @@
+fn main() { println!("{}", caminos_lib::get_version_number()); }

@@ -1,0 +1,22 @@
+"""What needs no simulation.
+
+In: a `Machine`, and messages as plain arrays of nodes and bytes.
+Out: `distances` between routers; `link_loads` (from messages) and `router_link_loads` (from traffic between
+routers), the exact bytes on each directed link under minimal and Valiant routing; `bound_ns`, the least time that
+loads allow, and `bound_of_any_routing_ns`, the one that needs no routes.
+Capacities are those of one direction of each cable, in bytes per second; times are ns.
+"""
+
+from .bound import bound_ns, bound_of_any_routing_ns
+from .load import LinkLoads, Routing, link_loads, router_link_loads
+from .routes import distances
+
+__all__ = [
+    "LinkLoads",
+    "Routing",
+    "bound_ns",
+    "bound_of_any_routing_ns",
+    "distances",
+    "link_loads",
+    "router_link_loads",
+]

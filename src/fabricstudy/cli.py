@@ -1,0 +1,249 @@
+"""The command ``fabricstudy``: look at studies, engines, points and machines; Snakemake does the running."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fabricstudy.analyse import structure
+from fabricstudy.engine import ENGINES, Stores, engine_named, fingerprint, foreground
+from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.machine import build
+from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines, study_file
+from fabricstudy.study import MachineConfig, PlannedPoint, load_machine_file, load_study, machine_id, point_from_json
+
+# The studies that come with the project stand beside its code (the install is an editable one).
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+WATCH_S = 5.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; give the exit code."""
+    given = _parser().parse_args(arguments)
+    try:
+        found = given.command(given)
+    except FabricstudyError as error:
+        print(f"fabricstudy: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    if given.json:
+        print(json.dumps(found, indent=1))
+    else:
+        given.show(found)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="fabricstudy", description=__doc__)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any, show: Any) -> argparse.ArgumentParser:
+        text = run.__doc__.splitlines()[0]
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=run, show=show)
+        sub.add_argument("--json", action="store_true", help="print for programs")
+        return sub
+
+    def of_study(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("study", help="name in configs/, or path to a study file")
+        sub.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
+
+    plan = command("plan", plan_study, show_plan)
+    of_study(plan)
+    plan.add_argument("--batch-cpu-s", type=float, default=BATCH_CPU_S, help="predicted seconds a batch")
+    status = command("status", study_status, show_status)
+    of_study(status)
+    status.add_argument("--watch", action="store_true", help=f"look again every {WATCH_S:g} s until nothing is left")
+    command("engines", list_engines, show_engines)
+    point = command("point", point_details, show_point)
+    point.add_argument("point_id", help="id such as p0123456789ab")
+    point.add_argument("--study", help="where to find a point that has not been simulated (name or path)")
+    point.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
+    point.add_argument("--run", action="store_true", help="simulate it now, whatever the store has, and keep all files")
+    point.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
+    machine = command("machine", describe_machines, show_machines)
+    machine.add_argument("source", metavar="FILE-or-STUDY", help="study, or a YAML file that holds one machine")
+    machine.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
+    return parser
+
+
+def _pipeline(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
+    (pipeline,) = pipelines(study, CONFIGS, batch_cpu_s).values()
+    return pipeline
+
+
+def plan_study(given: argparse.Namespace) -> dict[str, Any]:
+    """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
+    pipeline = _pipeline(given.study, given.batch_cpu_s)
+    new = [point for point in pipeline.plan.points.values() if not _kept(point, given.results)]
+    return {
+        "study": pipeline.name,
+        "points": len(pipeline.plan.points),
+        "rows": len(pipeline.plan.rows),
+        "new": len(new),
+        "kept": len(pipeline.plan.points) - len(new),
+        "machines": len(pipeline.plan.machines),
+        "batches": len(pipeline.batches),
+        "cpu_s": round(sum(_cost(point) for point in new), 1),
+    }
+
+
+def _kept(point: PlannedPoint, results: Path) -> bool:
+    mark = fingerprint(engine_named(point.point.engine.kind))
+    return Stores(results).points.finished(point.point_id, mark) is not None
+
+
+def _cost(point: PlannedPoint) -> float:
+    return engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+
+
+def show_plan(found: dict[str, Any]) -> None:
+    """Print what `plan_study` found."""
+    print(f"study     {found['study']}")
+    print(f"points    {found['points']} on {found['machines']} machines ({found['rows']} rows in the tables)")
+    print(f"new       {found['new']}")
+    print(f"kept      {found['kept']} (simulated before)")
+    print(f"batches   {found['batches']}")
+    print(f"predicted {found['cpu_s'] / 3600:.2f} CPU-hours for the new points")
+
+
+def study_status(given: argparse.Namespace) -> dict[str, Any]:
+    """Count what is done, failed and left of a study, and estimate the time left."""
+    pipeline = _pipeline(given.study)
+    while True:
+        found = _status(pipeline, given.results)
+        if not given.watch or not found["left"]:
+            return found
+        show_status(found)
+        time.sleep(WATCH_S)
+
+
+def _status(pipeline: Pipeline, results: Path) -> dict[str, Any]:
+    store = Stores(results).points
+    counts: Counter[str] = Counter()
+    measured_s = predicted_s = left_s = 0.0
+    for point in pipeline.plan.points.values():
+        record = store.record(point.point_id)
+        current = record is not None and record["fingerprint"] == fingerprint(engine_named(point.point.engine.kind))
+        if record is None or not current:
+            counts["left"] += 1
+            left_s += _cost(point)
+            continue
+        counts[record["status"]] += 1
+        if record["status"] == "done":
+            measured_s += record["cpu_s"] + record["overhead_cpu_s"]
+            predicted_s += _cost(point)
+    factor = measured_s / predicted_s if predicted_s else 1.0
+    failed = {status: counts[status] for status in ("failed", "timeout", "memory", "refused") if counts[status]}
+    return {
+        "study": pipeline.name,
+        "points": len(pipeline.plan.points),
+        "done": counts["done"],
+        "failed": sum(failed.values()),
+        "failures": failed,
+        "left": counts["left"],
+        "left_cpu_s": round(left_s * factor, 1),
+        "used_cpu_s": round(measured_s, 1),
+    }
+
+
+def show_status(found: dict[str, Any]) -> None:
+    """Print what `study_status` found, on one line so that `--watch` reads well."""
+    kinds = ", ".join(f"{count} {status}" for status, count in found["failures"].items())
+    print(
+        f"{found['study']}: {found['done']} of {found['points']} done, {found['failed']} failed"
+        f"{f' ({kinds})' if kinds else ''}, {found['left']} left;"
+        f" about {found['left_cpu_s'] / 60:.1f} CPU-minutes left (divide by the cores in use)",
+        flush=True,
+    )
+
+
+def list_engines(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """List the simulators: found or not, version, and why not."""
+    probes = [engine_named(name).probe() for name in ENGINES]
+    return [{"name": p.name, "found": p.found, "version": p.version, "reason": p.reason} for p in probes]
+
+
+def show_engines(found: list[dict[str, Any]]) -> None:
+    """Print what `list_engines` found."""
+    for engine in found:
+        state = f"found, {engine['version']}" if engine["found"] else f"not found: {engine['reason']}"
+        print(f"{engine['name']:10} {state}")
+
+
+def point_details(given: argparse.Namespace) -> dict[str, Any]:
+    """Show one point with what is known of it, or simulate it in the foreground."""
+    planned, record = _find_point(given.point_id, given.study, given.results)
+    if not given.run:
+        folder = Stores(given.results).points.folder(planned.point_id) if record else None
+        return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
+    folder = given.folder or Path(planned.point_id)
+    if folder.exists() and any(folder.iterdir()):
+        raise FabricstudyError(f"{folder}: not empty; name another folder with --folder, or remove it")
+    return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder)
+
+
+def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
+    record = Stores(results).points.record(point_id)
+    if record is not None:
+        point = point_from_json(record.pop("point"))
+        return PlannedPoint(point_id, machine_id(point.machine), point), record
+    if study is None:
+        raise FabricstudyError(f"{point_id}: no such point in {results}/points; name its study with --study")
+    planned = _pipeline(study).plan.points.get(point_id)
+    if planned is None:
+        raise FabricstudyError(f"{point_id}: neither in {results}/points nor in the study {study}")
+    return planned, None
+
+
+def show_point(found: dict[str, Any]) -> None:
+    """Print what `point_details` found."""
+    for key, value in found.items():
+        text = value if isinstance(value, str) else json.dumps(value, indent=1)
+        print(f"{key}: {text}")
+
+
+def describe_machines(given: argparse.Namespace) -> Any:
+    """Describe a machine: nodes, routers, cables, radix, diameter, mean hops, bisection."""
+    configs = _machines(given.source, given.all)
+    found = [{"machine_id": machine_id(config)} | structure(build(config)).to_json() for config in configs]
+    return found if given.all else found[0]
+
+
+def _machines(source: str, every: bool) -> list[MachineConfig]:
+    try:
+        file = study_file(source, CONFIGS)
+    except StudyError:
+        raise FabricstudyError(f"{source}: neither a study nor a .yaml file; see configs/ for the studies") from None
+    machine = load_machine_file(file)
+    if machine is not None:
+        return [machine]
+    return list(_pipeline(source).plan.machines.values()) if every else [load_study(file).base.machine]
+
+
+def show_machines(found: Any) -> None:
+    """Print what `describe_machines` found."""
+    table = Table(box=None)
+    names = ("machine_id", "nodes", "routers", "cables", "radix", "diameter", "mean_hops", "bisection (GB/s)", "method")
+    for name in names:
+        table.add_column(name, justify="left" if name in ("machine_id", "method") else "right")
+    for machine in found if isinstance(found, list) else [found]:
+        cut = machine["bisection"]
+        low, high = cut["lower_Bps"] / 1e9, cut["upper_Bps"] / 1e9
+        interval = f"{high:g}" if cut["exact"] else f"{low:.4g} to {high:.4g}"
+        cells = [str(machine[name]) for name in names[:6]]
+        table.add_row(*cells, f"{machine['mean_hops']:.3f}", interval, cut["method"])
+    Console(width=160 if not sys.stdout.isatty() else None).print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

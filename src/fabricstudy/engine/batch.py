@@ -1,0 +1,96 @@
+"""Batches: the points of one Snakemake job, their files, and running them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabricstudy.chunks import divide_in_at_most
+from fabricstudy.files import atomic_text
+from fabricstudy.study import OUR_UNITS, Limits, Plan, PlannedPoint, canonical_json, point_from_json
+
+from .registry import engine_named
+from .simulate import Stores, simulate
+
+# Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
+MOST_BATCHES = 200
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Points of one engine, neighbours by machine, that one Snakemake job simulates."""
+
+    name: str
+    engine: str
+    points: tuple[PlannedPoint, ...]
+    cpu_s: float
+    limits: Limits
+
+    @property
+    def text(self) -> str:
+        """The batch as the file that the job reads."""
+        points = [
+            {"point_id": p.point_id, "machine_id": p.machine_id, "point": p.point.model_dump(mode="json")}
+            for p in self.points
+        ]
+        return canonical_json({"engine": self.engine, "limits": self.limits.model_dump(mode="json"), "points": points})
+
+    @property
+    def digest(self) -> str:
+        """Digest of the points and limits."""
+        ids = " ".join(point.point_id for point in self.points)
+        return hashlib.sha256(f"{ids} {canonical_json(self.limits.model_dump(mode='json'))}".encode()).hexdigest()[:16]
+
+
+def batches(plan: Plan, target_cpu_s: float) -> list[Batch]:
+    """Divide the plan's points into batches of one engine and about `target_cpu_s` of predicted processor time."""
+    by_engine: dict[str, list[PlannedPoint]] = {}
+    for point in plan.points.values():
+        by_engine.setdefault(point.point.engine.kind, []).append(point)
+    return [
+        batch
+        for engine, points in sorted(by_engine.items())
+        for batch in _engine_batches(engine, points, plan.study.limits, target_cpu_s, MOST_BATCHES // len(by_engine))
+    ]
+
+
+def _engine_batches(
+    engine: str, points: list[PlannedPoint], limits: Limits, target_cpu_s: float, most: int
+) -> list[Batch]:
+    predict = engine_named(engine).predict_cpu_s
+    by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
+    costs = {key: predict(point.point) for key, point in by_key.items()}
+    chunks = divide_in_at_most(list(costs), list(costs.values()), target_cpu_s, most)
+    return [
+        Batch(
+            f"{engine}-{chunk.name}",
+            engine,
+            tuple(by_key[key] for key in chunk.keys),
+            sum(costs[key] for key in chunk.keys),
+            limits,
+        )
+        for chunk in chunks
+    ]
+
+
+def read_points(data: dict[str, Any]) -> list[PlannedPoint]:
+    """Give the points of a batch file."""
+    return [
+        PlannedPoint(entry["point_id"], entry["machine_id"], point_from_json(entry["point"]))
+        for entry in data["points"]
+    ]
+
+
+def run_batch(data: dict[str, Any], stores: Stores, shard: Path) -> None:
+    """Simulate the points of a batch and write their records to `shard`, one JSON object a line."""
+    engine = engine_named(data["engine"])
+    probe = engine.probe()
+    missing = None if probe.found else probe.reason
+    limits = Limits.model_validate(data["limits"], context=OUR_UNITS)
+    with atomic_text(shard) as out:
+        for planned in read_points(data):
+            record = simulate(planned, engine, probe.version, missing, stores, limits)
+            out.write(json.dumps(record) + "\n")

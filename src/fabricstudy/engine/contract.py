@@ -1,0 +1,84 @@
+"""What a simulator has to offer to stand behind fabricstudy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Whether an engine is there: its version, or why it is missing."""
+
+    name: str
+    found: bool
+    version: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class EngineResult:
+    """What a finished simulation says.
+
+    Parameters
+    ----------
+    job_runtime_ns : tuple of float
+        One a job of the workload, in its order: start to the last completion of its last rank. 0 for idle jobs.
+    link_bytes : float64 array [links], optional
+        Bytes that crossed each directed link of the machine; left out where the engine cannot tell.
+    """
+
+    job_runtime_ns: tuple[float, ...]
+    link_bytes: npt.NDArray[np.float64] | None = None
+
+
+class EngineFailure(Exception):
+    """The simulation did not finish as it should; the message is the reason in the tables."""
+
+
+class Engine(Protocol):
+    """A simulator behind our contract; one module each in `fabricstudy.engine`."""
+
+    name: str
+
+    def probe(self) -> Probe:
+        """Look for the program; cheap, and never raises."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Digest of everything of ours that can change a result: adapter source and front end."""
+        ...
+
+    def predict_cpu_s(self, point: Point) -> float:
+        """Predict the CPU seconds of a point from closed forms (planning builds no machine)."""
+        ...
+
+    def unsupported(self, point: Point, machine: Machine) -> str | None:
+        """Say why the engine cannot simulate this point, or None if it can."""
+        ...
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
+        """Write the input files into the empty `folder` and give the command, to be run inside it."""
+        ...
+
+    def read(
+        self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]
+    ) -> EngineResult:
+        """Apply the engine's own success test to a run that ended by itself, and read what it says.
+
+        Standard output and error stand in `folder` as ``stdout`` and ``stderr``.
+
+        Raises
+        ------
+        EngineFailure
+            If the run crashed, did not finish its traffic, or wrote something that is not a result.
+        """
+        ...

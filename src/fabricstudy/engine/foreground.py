@@ -1,0 +1,43 @@
+"""One point in the foreground, with all its files, for a look at what a simulator really gets and says."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from fabricstudy.analyse import bisect, distances
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.machine import build
+from fabricstudy.store import Record
+from fabricstudy.study import Limits, PlannedPoint
+from fabricstudy.workload import place, write_parquet
+
+from .registry import engine_named
+from .simulate import AnalysedMachine, attempt
+
+
+def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
+    """Simulate a point in `folder`, without the stores; input, output and workload stay there.
+
+    Returns
+    -------
+    dict
+        ``command`` (to be repeated inside ``folder``), ``folder`` and ``record``.
+
+    Raises
+    ------
+    FabricstudyError
+        If the engine is missing.
+    """
+    engine = engine_named(planned.point.engine.kind)
+    probe = engine.probe()
+    if not probe.found:
+        raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}")
+    folder.mkdir(parents=True, exist_ok=True)
+    machine = build(planned.point.machine)
+    analysed = AnalysedMachine(machine, bisect(machine).half, distances(machine))
+    record = attempt(planned.point, engine, analysed, limits, folder)
+    command = record.pop("command", None)
+    if command is not None:
+        write_parquet(place(planned.point, machine, analysed.half), folder)
+    return {"command": command and shlex.join(command), "folder": str(folder), "record": record}

@@ -1,0 +1,17 @@
+"""The engines by name."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from .caminos import Caminos
+from .contract import Engine
+
+# One line an engine.
+ENGINES: dict[str, type[Engine]] = {"caminos": Caminos}
+
+
+@cache
+def engine_named(name: str) -> Engine:
+    """Give the engine of a name that the study's models know."""
+    return ENGINES[name]()

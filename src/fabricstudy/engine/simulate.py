@@ -1,0 +1,252 @@
+"""Simulate one point, whatever comes of it: a record with status and reason."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.analyse import bound_ns, bound_of_any_routing_ns, distances, link_loads, load_structure
+from fabricstudy.fingerprint import source_digest
+from fabricstudy.machine import Machine, load_machine
+from fabricstudy.store import Record, Store
+from fabricstudy.study import Limits, PlannedPoint, Point
+from fabricstudy.workload import PlacedJob, WorkloadError, hop_bytes, place
+
+from .contract import Engine, EngineFailure, EngineResult
+from .run import Outcome, run
+
+# Kept of a failed run; the input can be made again with `fabricstudy point`.
+KEPT_OUTPUT_BYTES = 100_000
+# Routings whose link loads are known beforehand; under the others any routing may be taken.
+OBLIVIOUS = frozenset({"minimal", "valiant"})
+
+
+@dataclass(frozen=True, eq=False)
+class AnalysedMachine:
+    """A machine with what a simulation needs of its analysis.
+
+    Parameters
+    ----------
+    half : bool array [routers]
+        One side of the best cut known.
+    distance : int array [routers, routers]
+        Hops between routers.
+    """
+
+    machine: Machine
+    half: npt.NDArray[np.bool_]
+    distance: npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Where the stages keep what they made, under one folder (``results``)."""
+
+    results: Path
+
+    @property
+    def points(self) -> Store:
+        """Finished simulations."""
+        return Store(self.results / "points", "point_id")
+
+    def machine(self, machine_id: str) -> AnalysedMachine:
+        """Load a machine with its analysis; the points of a batch come machine by machine, so one is kept."""
+        return _analysed(self.results, machine_id)
+
+
+@lru_cache(maxsize=1)
+def _analysed(results: Path, machine_id: str) -> AnalysedMachine:
+    machine = load_machine(results, machine_id)
+    return AnalysedMachine(machine, load_structure(results, machine_id)[1], distances(machine))
+
+
+def fingerprint(engine: Engine) -> str:
+    """Digest of all code of ours that can change what `engine` says of a point."""
+    return f"{source_digest('machine', 'analyse', 'workload', 'engine/simulate.py')}-{engine.fingerprint()}"
+
+
+def simulate(
+    planned: PlannedPoint, engine: Engine, version: str | None, missing: str | None, stores: Stores, limits: Limits
+) -> Record:
+    """Give the record of a point: the stored one if it is finished, else that of a simulation done now.
+
+    Parameters
+    ----------
+    version, missing : str or None
+        What the engine's probe said: its version, or why it cannot be run.
+    """
+    mark = fingerprint(engine)
+    store = stores.points
+    stored = _finished(store, planned.point_id, mark)
+    if stored is not None:
+        return stored
+    record = _head(planned, engine, version, mark)
+    if missing is not None:
+        return record | {"status": "skipped", "reason": missing}
+    with store.lock(planned.point_id):
+        # Another process may have finished it while we waited.
+        stored = _finished(store, planned.point_id, mark)
+        if stored is not None:
+            return stored
+        store.sweep(planned.point_id)
+        with store.workspace(planned.point_id) as folder:
+            analysed = stores.machine(planned.machine_id)
+            record |= attempt(planned.point, engine, analysed, limits, folder)
+            record.pop("command", None)  # it names a folder that goes
+            _strip(folder, record["status"])
+            store.keep(folder, record | {"point": planned.point.model_dump(mode="json")})
+    return record
+
+
+def _finished(store: Store, point_id: str, mark: str) -> Record | None:
+    stored = store.finished(point_id, mark)
+    return None if stored is None else {key: value for key, value in stored.items() if key != "point"}
+
+
+def _head(planned: PlannedPoint, engine: Engine, version: str | None, mark: str) -> Record:
+    return {
+        "point_id": planned.point_id,
+        "machine_id": planned.machine_id,
+        "engine": engine.name,
+        "version": version,
+        "fingerprint": mark,
+        "seed": planned.point.seed,
+        "host": socket.gethostname(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "reason": None,
+        "exit_code": None,
+        "cpu_s": 0.0,
+        "wall_s": 0.0,
+        "memory_bytes": 0,
+        "overhead_cpu_s": 0.0,
+        "jobs": [],
+        "links": [],
+    }
+
+
+def attempt(
+    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path
+) -> Record:
+    """Place, prepare, run and read one point in the empty `folder`; give how it went."""
+    start = time.process_time()
+    found: Record = {"status": "done"}
+    try:
+        _run(point, engine, analysed, limits, folder, found)
+    except WorkloadError as error:
+        found |= {"status": "refused", "reason": str(error)}
+    except _NotDone as error:
+        found |= {"status": error.status, "reason": str(error)}
+    except EngineFailure as error:
+        found |= {"status": "failed", "reason": str(error)}
+    found["overhead_cpu_s"] = time.process_time() - start
+    return found
+
+
+def _run(
+    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, found: Record
+) -> None:
+    """Add to `found` as much as there is before something goes wrong."""
+    machine = analysed.machine
+    refusal = engine.unsupported(point, machine)
+    if refusal is not None:
+        raise _NotDone("refused", refusal)
+    jobs = place(point, machine, analysed.half)
+    found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
+    found["command"] = engine.prepare(folder, point, machine, jobs)
+    outcome = run(found["command"], folder, limits.time_s, limits.memory_bytes)
+    found |= _usage(outcome)
+    _check_limits(outcome, limits)
+    result = engine.read(folder, outcome.exit_code, point, machine, jobs)
+    for job, runtime in zip(found["jobs"], result.job_runtime_ns, strict=True):
+        job["runtime_ns"] = runtime
+    if result.link_bytes is not None:
+        found["links"] = _class_loads(result.link_bytes, machine)
+        np.save(folder / "links.npy", result.link_bytes)
+
+
+class _NotDone(Exception):
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def _check_limits(outcome: Outcome, limits: Limits) -> None:
+    if outcome.ended == "timeout":
+        raise _NotDone("timeout", f"not finished within {limits.time_s:g} s; raise limits.time in the study")
+    if outcome.ended == "memory":
+        raise _NotDone(
+            "memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study"
+        )
+    if outcome.ended == "missing":
+        raise EngineFailure("the simulator could not be started")
+
+
+def _usage(outcome: Outcome) -> Record:
+    return {
+        "exit_code": outcome.exit_code,
+        "cpu_s": outcome.cpu_s,
+        "wall_s": outcome.wall_s,
+        "memory_bytes": outcome.memory_bytes,
+    }
+
+
+def _job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
+    bound, method = _bound(job, point, analysed)
+    return {
+        "job": index,
+        "ranks": job.ranks,
+        "nodes": len(np.unique(job.node_of_rank)),
+        "messages": len(job.messages),
+        "bytes": job.bytes_sent,
+        "bound_ns": bound,
+        "bound_method": method,
+        "hop_bytes": hop_bytes(job, analysed.machine, analysed.distance),
+    }
+
+
+def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
+    """Least time (ns) that the job's own bytes need on the links, and what that rests on."""
+    messages = job.messages
+    source, destination = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
+    if point.routing.kind in OBLIVIOUS:
+        loads = link_loads(analysed.machine, source, destination, messages.size_bytes, point.routing.kind)
+        return bound_ns(analysed.machine, loads), "routed"
+    bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.half)
+    return bound, "cut"
+
+
+def _class_loads(link_bytes: npt.NDArray[np.float64], machine: Machine) -> list[Record]:
+    rows = []
+    for index, link_class in enumerate(machine.classes):
+        loads = link_bytes[machine.link_class == index]
+        if len(loads):
+            rows.append(
+                {
+                    "class": link_class.name,
+                    "links": len(loads),
+                    "used": int(np.count_nonzero(loads)),
+                    "load_mean_bytes": float(loads.mean()),
+                    "load_max_bytes": float(loads.max()),
+                }
+            )
+    return rows
+
+
+def _strip(folder: Path, status: str) -> None:
+    """Keep of a run the loads of the links, or what tells why it failed."""
+    kept = {"links.npy"} if status == "done" else {"stdout", "stderr"}
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in kept:
+            path.unlink()
+        elif status != "done":
+            path.write_bytes(path.read_bytes()[-KEPT_OUTPUT_BYTES:])

@@ -1,0 +1,44 @@
+"""Errors that a user can mend; the command line prints them in one piece and exits with 1."""
+
+from __future__ import annotations
+
+
+class FabricstudyError(Exception):
+    """Base of every error whose message is written for the user."""
+
+
+class StudyError(FabricstudyError):
+    """A study file asks for something that cannot be.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, in one sentence without a full stop.
+    remedy : str
+        What would be right.
+    file : str, optional
+        The study file.
+    path : str, optional
+        Dotted path in the file, such as ``machine.bandwidth.global``.
+    value : object, optional
+        The offending value as it stands in the file.
+
+    Examples
+    --------
+    >>> print(StudyError("unknown unit", "write it like '1 GB/s'", "a.yaml", "machine.bandwidth", "1G"))
+    a.yaml: machine.bandwidth: unknown unit (value: '1G'); write it like '1 GB/s'
+    """
+
+    def __init__(
+        self, problem: str, remedy: str, file: str | None = None, path: str | None = None, value: object = None
+    ) -> None:
+        self.problem, self.remedy, self.file, self.path, self.value = problem, remedy, file, path, value
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        place = "".join(f"{part}: " for part in (self.file, self.path) if part)
+        shown = repr(self.value)
+        if len(shown) > 120:
+            shown = shown[:117] + "..."
+        value = "" if self.value is None else f" (value: {shown})"
+        return f"{place}{self.problem}{value}; {self.remedy}"

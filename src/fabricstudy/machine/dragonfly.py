@@ -1,0 +1,122 @@
+"""Dragonfly: fully connected groups of fully connected routers.
+
+Router `group * a + index` is number `index` of its group; nodes stand in the order of their routers. Each group
+pair is joined by `links_per_group_pair` global cables; where they end is the *arrangement*, stated on virtual
+global ports k = 0 .. g-2 of group i (g groups, k div h is the router within the group, h global ports a router):
+
+* absolute: k < i goes to port i-1 of group k, the others to port i of group k+1;
+* relative: k goes to port g-2-k of group (i+k+1) mod g;
+* circulant: even k goes to port k+1 of group (i + k/2 + 1) mod g,
+  odd k to port k-1 of group (i - (k-1)/2 - 1) mod g.
+
+The c-th of several cables between a group pair uses port numbers c (g-1) + k at both ends.
+
+References
+----------
+Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology. ISCA 2008.
+Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks and its implications
+on routing. ACM TACO 11(4), 2014.
+Hastings et al.: Comparing global link arrangements for dragonfly networks. CLUSTER 2015.
+Kaplan et al.: global link arrangements and network management on dragonfly. CCGrid 2017.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..study.machines import DragonflyConfig
+from .graph import LinkClass, Machine
+
+IntArray = npt.NDArray[np.int64]
+
+LOCAL, GLOBAL = 0, 1
+
+
+def build(config: DragonflyConfig) -> Machine:
+    """Build a dragonfly.
+
+    Parameters
+    ----------
+    config : DragonflyConfig
+        Sizes, arrangement, bandwidth and latency per class.
+
+    Returns
+    -------
+    Machine
+        Classes "local" and "global"; parallel cables between two routers share a row; local rows come first.
+        A global hop weighs 100 times a local one, so that minimal paths hold at most one global hop.
+
+    Examples
+    --------
+    >>> config = DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
+    ...     "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}})
+    >>> machine = build(config)
+    >>> machine.routers, machine.nodes, machine.cables, machine.radix
+    (36, 72, 90, 7)
+    """
+    local = _local_cables(config.groups, config.routers_per_group)
+    links = _global_cables(config)
+    pairs, count = np.unique(links, axis=0, return_counts=True)
+    tail, head = np.concatenate([local, pairs]).T
+    bandwidth, latency = config.bandwidth, config.latency
+    return Machine(
+        kind="dragonfly",
+        node_router=np.repeat(np.arange(config.routers, dtype=np.int32), config.nodes_per_router),
+        cable_tail=tail.astype(np.int32),
+        cable_head=head.astype(np.int32),
+        cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(pairs)]),
+        cable_count=np.concatenate([np.ones(len(local)), count]).astype(np.int32),
+        classes=(
+            LinkClass("local", bandwidth.local_Bps, latency.local_ns),
+            LinkClass("global", bandwidth.global_Bps, latency.global_ns),
+        ),
+        host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
+        routers=config.routers,
+        cores_per_node=config.cores_per_node,
+        group=np.repeat(np.arange(config.groups, dtype=np.int32), config.routers_per_group),
+        hop_weight=(1, 100),
+    )
+
+
+def _local_cables(groups: int, routers_per_group: int) -> IntArray:
+    """Router pairs within each group, [cables, 2]."""
+    pairs = np.stack(np.triu_indices(routers_per_group, k=1), axis=1)
+    first_router = np.arange(groups) * routers_per_group
+    return (first_router[:, None, None] + pairs[None]).reshape(-1, 2)
+
+
+def _global_cables(config: DragonflyConfig) -> IntArray:
+    """Router pairs of each global cable, lower group first, [cables, 2]."""
+    groups, ports = config.groups, config.groups - 1
+    group, port = np.divmod(np.arange(groups * ports), ports)
+    peer_group, peer_port = ARRANGEMENTS[config.arrangement](group, port, groups)
+    once = group < peer_group
+    copy = np.arange(config.links_per_group_pair)[:, None] * ports
+    h = config.global_ports_per_router
+
+    def router(group: IntArray, port: IntArray) -> IntArray:
+        return (group[once] * config.routers_per_group + (copy + port[once]) // h).reshape(-1)
+
+    return np.stack([router(group, port), router(peer_group, peer_port)], axis=1)
+
+
+def absolute(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+    """Group and port at the other end: ports in the order of the groups' numbers."""
+    below = port < group
+    return np.where(below, port, port + 1), np.where(below, group - 1, group)
+
+
+def relative(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+    """Group and port at the other end: ports in the order of the distance to the group."""
+    return (group + port + 1) % groups, groups - 2 - port
+
+
+def circulant(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+    """Group and port at the other end: neighbouring ports go the same distance up and down."""
+    step = port // 2 + 1
+    even = port % 2 == 0
+    return np.where(even, group + step, group - step) % groups, np.where(even, port + 1, port - 1)
+
+
+ARRANGEMENTS = {"absolute": absolute, "relative": relative, "circulant": circulant}

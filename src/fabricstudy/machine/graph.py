@@ -1,0 +1,193 @@
+"""The machine as arrays: routers, nodes, cables and link classes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class LinkClass:
+    """Links of one kind: bandwidth per direction of one cable, and latency of one cable."""
+
+    name: str
+    bandwidth_Bps: float
+    latency_ns: float
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Routers, links and nodes with bandwidths.
+
+    A *row* of the cable arrays joins routers `cable_tail[i]` and `cable_head[i]` by `cable_count[i]` parallel
+    cables of class `cable_class[i]`; no two rows join the same routers with the same class. Row i carries two
+    directed links: 2i from tail to head and 2i+1 from head to tail; a directed link's capacity counts all its
+    parallel cables.
+
+    Parameters
+    ----------
+    kind : str
+        Topology, as in the study.
+    node_router : int32 array [nodes]
+        Router of each node.
+    cable_tail, cable_head, cable_class, cable_count : int32 arrays [rows]
+        The cables between routers.
+    classes : tuple of LinkClass
+        Classes of the cables between routers; `cable_class` indexes it.
+    host : LinkClass
+        The class of the links between a node and its router (one each way).
+    cores_per_node : int
+        Cores, so ranks, a node has.
+    group : int32 array [routers], optional
+        Group of each router.
+    coordinates : int32 array [routers, dimensions], optional
+        Position of each router.
+    hop_weight : tuple of int, optional
+        Weight of a hop of each class for minimal routing; all 1 where left out.
+
+    Raises
+    ------
+    ValueError
+        If array lengths, numbers or rows contradict each other.
+    """
+
+    kind: str
+    node_router: IntArray
+    cable_tail: IntArray
+    cable_head: IntArray
+    cable_class: IntArray
+    cable_count: IntArray
+    classes: tuple[LinkClass, ...]
+    host: LinkClass
+    routers: int
+    cores_per_node: int = 1
+    group: IntArray | None = None
+    coordinates: IntArray | None = None
+    hop_weight: tuple[int, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not self.hop_weight:
+            object.__setattr__(self, "hop_weight", (1,) * len(self.classes))
+        self._check_shapes()
+        self._check_ranges()
+        self._check_rows_are_distinct()
+
+    def _check_shapes(self) -> None:
+        rows = len(self.cable_tail)
+        if not (len(self.cable_head) == len(self.cable_class) == len(self.cable_count) == rows):
+            raise ValueError("the cable arrays differ in length")
+        if len(self.hop_weight) != len(self.classes):
+            raise ValueError("hop_weight needs one weight a link class")
+        for name in ("group", "coordinates"):
+            array = getattr(self, name)
+            if array is not None and len(array) != self.routers:
+                raise ValueError(f"{name} needs one row a router")
+
+    def _check_ranges(self) -> None:
+        for name, end in (
+            ("node_router", self.routers),
+            ("cable_tail", self.routers),
+            ("cable_head", self.routers),
+            ("cable_class", len(self.classes)),
+        ):
+            array = getattr(self, name)
+            if array.size and (array.min() < 0 or array.max() >= end):
+                raise ValueError(f"{name} holds a number outside 0..{end - 1}")
+        if np.any(self.cable_count < 1):
+            raise ValueError("a row needs at least one cable")
+        if any(link.bandwidth_Bps <= 0 for link in (*self.classes, self.host)):
+            raise ValueError("a bandwidth must be positive")
+        if any(weight < 1 for weight in self.hop_weight):
+            raise ValueError("a hop weighs at least 1")
+
+    def _check_rows_are_distinct(self) -> None:
+        low = np.minimum(self.cable_tail, self.cable_head).astype(np.int64)
+        high = np.maximum(self.cable_tail, self.cable_head)
+        if np.any(low == high):
+            raise ValueError("a cable joins a router with itself")
+        key = (low * self.routers + high) * len(self.classes) + self.cable_class
+        if len(np.unique(key)) != len(key):
+            raise ValueError("two rows join the same routers with the same class; give one row their count")
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.node_router)
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers, parallel ones counted each."""
+        return int(self.cable_count.sum())
+
+    @property
+    def links(self) -> int:
+        """Number of directed links (two a row)."""
+        return 2 * len(self.cable_tail)
+
+    @cached_property
+    def link_tail(self) -> IntArray:
+        """Router each directed link leaves, int32 [links]."""
+        return np.stack([self.cable_tail, self.cable_head], axis=1).reshape(-1)
+
+    @cached_property
+    def link_head(self) -> IntArray:
+        """Router each directed link enters, int32 [links]."""
+        return np.stack([self.cable_head, self.cable_tail], axis=1).reshape(-1)
+
+    @cached_property
+    def link_class(self) -> IntArray:
+        """Class of each directed link, int32 [links]."""
+        return np.repeat(self.cable_class, 2)
+
+    @cached_property
+    def link_capacity_Bps(self) -> npt.NDArray[np.float64]:
+        """Capacity of each directed link with all its parallel cables, float64 [links]."""
+        bandwidth_Bps = np.array([link.bandwidth_Bps for link in self.classes], dtype=np.float64)
+        return np.repeat(bandwidth_Bps[self.cable_class] * self.cable_count, 2)
+
+    @cached_property
+    def nodes_of_router(self) -> IntArray:
+        """Number of nodes on each router, int32 [routers]."""
+        return np.bincount(self.node_router, minlength=self.routers).astype(np.int32)
+
+    @property
+    def radix(self) -> int:
+        """Ports of the largest router: cables and nodes."""
+        ports = np.bincount(self.cable_tail, weights=self.cable_count, minlength=self.routers)
+        ports += np.bincount(self.cable_head, weights=self.cable_count, minlength=self.routers)
+        return int((ports + self.nodes_of_router).max())
+
+    def save(self, path: Path) -> None:
+        """Write the machine as one compressed numpy file (suffix ``.npz``)."""
+        facts = {
+            "kind": self.kind,
+            "routers": self.routers,
+            "cores_per_node": self.cores_per_node,
+            "classes": [[link.name, link.bandwidth_Bps, link.latency_ns] for link in self.classes],
+            "host": [self.host.name, self.host.bandwidth_Bps, self.host.latency_ns],
+            "hop_weight": list(self.hop_weight),
+        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
+        with path.open("wb") as file:
+            np.savez_compressed(file, facts=np.array(json.dumps(facts)), **arrays)
+
+    @staticmethod
+    def load(path: Path) -> Machine:
+        """Read a machine that `save` wrote."""
+        with np.load(path, allow_pickle=False) as file:
+            facts = json.loads(str(file["facts"]))
+            arrays = {name: file[name] for name in _ARRAYS if name in file}
+        facts["classes"] = tuple(LinkClass(*link) for link in facts["classes"])
+        facts["host"] = LinkClass(*facts["host"])
+        facts["hop_weight"] = tuple(facts["hop_weight"])
+        return Machine(**facts, **arrays)
+
+
+_ARRAYS = ("node_router", "cable_tail", "cable_head", "cable_class", "cable_count", "group", "coordinates")

@@ -1,0 +1,148 @@
+"""From studies to the files and jobs of the workflow; what Snakefile and command line share."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fabricstudy.chunks import Chunk, divide_in_at_most
+from fabricstudy.engine import Batch, batches, engine_named, fingerprint
+from fabricstudy.errors import StudyError
+from fabricstudy.files import atomic_text
+from fabricstudy.study import Plan, canonical_json, load_study, plan
+
+BATCH_CPU_S = 60.0
+# Analysing a machine takes seconds; a study has at most so many jobs of each of the two machine stages.
+MACHINES_A_CHUNK = 4
+MOST_MACHINE_CHUNKS = 20
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A planned study, divided into the jobs of the workflow."""
+
+    file: Path
+    plan: Plan
+    batch_cpu_s: float = BATCH_CPU_S
+
+    @property
+    def name(self) -> str:
+        """The study's name, and that of its folders."""
+        return self.plan.study.study
+
+    @cached_property
+    def batches(self) -> dict[str, Batch]:
+        """Batches by name."""
+        return {batch.name: batch for batch in batches(self.plan, self.batch_cpu_s)}
+
+    @cached_property
+    def machine_chunks(self) -> dict[str, Chunk]:
+        """Chunks of machine ids by name."""
+        keys = [machine_id[1:] for machine_id in self.plan.machines]
+        chunks = divide_in_at_most(keys, [1.0] * len(keys), MACHINES_A_CHUNK, MOST_MACHINE_CHUNKS)
+        return {chunk.name: chunk for chunk in chunks}
+
+    @cached_property
+    def _chunk_of_machine(self) -> dict[str, str]:
+        return {f"m{key}": name for name, chunk in self.machine_chunks.items() for key in chunk.keys}
+
+    def machine_chunks_of(self, batch: str) -> list[str]:
+        """Names of the machine chunks whose machines a batch needs."""
+        return sorted({self._chunk_of_machine[point.machine_id] for point in self.batches[batch].points})
+
+    def engine_state(self, batch: str) -> str:
+        """Say which code and which program would simulate a batch now."""
+        engine = engine_named(self.batches[batch].engine)
+        return f"{fingerprint(engine)} {engine.probe().version or 'missing'}"
+
+    def machine_text(self, chunk: str) -> str:
+        """The file that lists the machines of a chunk."""
+        ids = [f"m{key}" for key in self.machine_chunks[chunk].keys]
+        return canonical_json({machine: self.plan.machines[machine].model_dump(mode="json") for machine in ids})
+
+    def machine_digest(self, chunk: str) -> str:
+        """Digest of the ids of a chunk."""
+        return _digest(self.machine_chunks[chunk].keys)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of everything that the plan's files say."""
+        return _digest([f"{batch.name}{batch.digest}" for batch in self.batches.values()])
+
+    def write(self, folder: Path) -> None:
+        """Write one file a batch and one a machine chunk."""
+        for name, batch in self.batches.items():
+            with atomic_text(folder / "simulate" / f"{name}.json") as out:
+                out.write(batch.text)
+        for name in self.machine_chunks:
+            with atomic_text(folder / "machine" / f"{name}.json") as out:
+                out.write(self.machine_text(name))
+
+
+def _digest(parts: Any) -> str:
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+
+
+def study_file(name: str, configs: Path) -> Path:
+    """Find a study by its name in `configs` or by its path.
+
+    Raises
+    ------
+    StudyError
+        If there is no such file.
+    """
+    known = configs / f"{name}.yaml"
+    if "/" not in name and known.is_file():
+        return known
+    path = Path(name)
+    if path.suffix in (".yaml", ".yml") or "/" in name:
+        return path
+    names = sorted(file.stem for file in configs.glob("*.yaml"))
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise StudyError(
+        "no study of this name", f"{hint}known are {', '.join(names)}; or give a path to a .yaml file", value=name
+    )
+
+
+def pipelines(names: str, configs: Path, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
+    """Load and plan several studies, separated by commas, by the name each gives itself.
+
+    Raises
+    ------
+    StudyError
+        If one cannot be found or is wrong, or two have the same name.
+    """
+    found: dict[str, Pipeline] = {}
+    for name in (part.strip() for part in str(names).split(",")):
+        file = study_file(name, configs)
+        study = Pipeline(file, plan(load_study(file)), batch_cpu_s)
+        if study.name in found:
+            raise StudyError(
+                "two studies have the same name", f"rename one; the other is {found[study.name].file}", str(file), "study",
+                study.name,
+            )  # fmt: skip
+        found[study.name] = study
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the plan's files of one study."""
+    parser = argparse.ArgumentParser(prog="python -m fabricstudy.pipeline", description=main.__doc__)
+    parser.add_argument("--study", type=Path, required=True)
+    parser.add_argument("--batch-cpu-s", type=float, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args(arguments)
+    pipeline = Pipeline(given.study, plan(load_study(given.study)), given.batch_cpu_s)
+    pipeline.write(given.out)
+    print(json.dumps({"study": pipeline.name, "points": len(pipeline.plan.points), "batches": len(pipeline.batches)}))
+
+
+if __name__ == "__main__":
+    main()

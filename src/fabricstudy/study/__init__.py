@@ -1,0 +1,85 @@
+"""What to run.
+
+In: a study file (YAML), which is one complete point and what varies.
+Out: `load_study` gives the checked `Study`; `plan` expands it into a `Plan`, the table of its points in a stable
+order; each `Point` carries one simulation's machine, jobs, routing, engine and seed, and `point_id` names it by its
+physics alone. Quantities are text with a unit in the file and plain numbers inside (`bandwidth_Bps`).
+Whatever cannot be is refused here, before anything runs, with one `StudyError` that names file, path, value and
+remedy. This package reads files, and builds and simulates nothing.
+"""
+
+from ..errors import FabricstudyError, StudyError
+from .base import Model
+from .engines import Caminos, EngineConfig, Network
+from .machines import ClassBandwidths, ClassLatencies, DragonflyConfig, MachineConfig
+from .point import Point, alone, canonical_json, machine_id, physics, point_id
+from .routings import Minimal, RoutingConfig, Ugal, Valiant
+from .workloads import (
+    AllocationConfig,
+    AllToAll,
+    Bisection,
+    Cluster,
+    ExplicitNodes,
+    FurthestPairing,
+    Idle,
+    Job,
+    LinearMapping,
+    MappingConfig,
+    MappingFile,
+    Pattern,
+    PatternConfig,
+    Permutation,
+    RandomAllocation,
+    RandomMapping,
+    RecursiveBisection,
+    Ring,
+    SendOrder,
+    Spread,
+    Stencil,
+    UniformRandom,
+)
+
+__all__ = [
+    "AllToAll",
+    "AllocationConfig",
+    "Bisection",
+    "Caminos",
+    "ClassBandwidths",
+    "ClassLatencies",
+    "Cluster",
+    "DragonflyConfig",
+    "EngineConfig",
+    "ExplicitNodes",
+    "FabricstudyError",
+    "FurthestPairing",
+    "Idle",
+    "Job",
+    "LinearMapping",
+    "MachineConfig",
+    "MappingConfig",
+    "MappingFile",
+    "Minimal",
+    "Model",
+    "Network",
+    "Pattern",
+    "PatternConfig",
+    "Permutation",
+    "Point",
+    "RandomAllocation",
+    "RandomMapping",
+    "RecursiveBisection",
+    "Ring",
+    "RoutingConfig",
+    "SendOrder",
+    "Spread",
+    "Stencil",
+    "StudyError",
+    "Ugal",
+    "UniformRandom",
+    "Valiant",
+    "alone",
+    "canonical_json",
+    "machine_id",
+    "physics",
+    "point_id",
+]

@@ -1,0 +1,114 @@
+"""Base of all models in a study, and the few types that they share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
+
+# YAML tells numbers, text and true/false apart, so none of them is taken for another.
+Whole = Annotated[int, Strict()]
+Number = Annotated[float, Strict()]
+Flag = Annotated[bool, Strict()]
+
+
+class Model(BaseModel):
+    """Immutable model that refuses unknown keys; YAML keys are the aliases, attributes carry units."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, strict=False)
+
+    @classmethod
+    def from_shorthand(cls, value: Any) -> Any:
+        """Give the mapping for which a shorter way of writing stands, or `value` itself if it is none.
+
+        Where `kind` tells models apart, a kind's name alone stands for it with its default settings.
+        """
+        return {"kind": value} if isinstance(value, str) and "kind" in cls.model_fields else value
+
+
+class Broken(ValueError):
+    """What a validator raises: problem, remedy, and where below the validated value (file and path join later).
+
+    Parameters
+    ----------
+    problem, remedy : str
+        As in `fabricstudy.errors.StudyError`.
+    path : tuple of str
+        Keys from the validated value to the offending one.
+    value : object, optional
+        The offending value.
+    """
+
+    def __init__(self, problem: str, remedy: str, path: tuple[str, ...] = (), value: object = None) -> None:
+        self.problem, self.remedy, self.path, self.value = problem, remedy, path, value
+        super().__init__(f"{problem}; {remedy}")
+
+
+@dataclass(frozen=True)
+class ByKind:
+    """Marks a union whose members are told apart by `kind`; unlike pydantic's own it also takes a single member."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Build a tagged union over the `kind` of each member; a text alone is a kind."""
+        members = members_of(source)
+        choices = {kind_of(member): handler.generate_schema(member) for member in members}
+        tagged = core_schema.tagged_union_schema(choices, discriminator="kind")
+        return core_schema.no_info_before_validator_function(members[0].from_shorthand, tagged)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe both ways of writing."""
+        tagged = handler(schema)
+        return {"anyOf": [{"enum": sorted(tagged["discriminator"]["mapping"])}, tagged]}
+
+
+def members_of(annotation: Any) -> list[type[Model]]:
+    """Give the models that may stand where `annotation` does, through unions, lists and further annotations.
+
+    Examples
+    --------
+    >>> from fabricstudy.study.routings import RoutingConfig
+    >>> [member.__name__ for member in members_of(RoutingConfig | None)]
+    ['Minimal', 'Valiant', 'Ugal']
+    """
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return [annotation]
+    origin = get_origin(annotation)
+    inner = get_args(annotation)[:1] if origin is Annotated else get_args(annotation)
+    return [member for part in inner for member in members_of(part)]
+
+
+def kind_of(member: type[BaseModel]) -> str:
+    """Give the word that selects a member of a union.
+
+    Examples
+    --------
+    >>> from fabricstudy.study.routings import Valiant
+    >>> kind_of(Valiant)
+    'valiant'
+    """
+    return str(get_args(member.model_fields["kind"].annotation)[0])
+
+
+def name_type(pattern: str, rule: str) -> Any:
+    """Make the type of a name that matches `pattern`; `rule` says the pattern in words."""
+
+    def check(value: str) -> str:
+        if re.fullmatch(pattern, value) is None:
+            raise Broken("not a name that can be used here", rule, value=value)
+        return value
+
+    schema = {"type": "string", "pattern": f"^{pattern}$"}
+    return Annotated[str, Strict(), AfterValidator(check), WithJsonSchema(schema)]

@@ -1,0 +1,189 @@
+"""What a study may say about claims: what a source says, what to measure, and where that must lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from fabricstudy.errors import StudyError
+
+from .base import Model
+from .figures import KEYS, Condition, Figure, Label, Selection, as_tuple, check_metric
+
+Reduce = Literal["max", "min", "median", "mean"]
+
+
+class Measure(Selection):
+    """A number computed from a column of the selected rows; the median over seeds is taken first."""
+
+    metric: str
+    reduce: Reduce = "max"
+
+    @model_validator(mode="after")
+    def _fits_table(self) -> Measure:
+        check_metric(self.table, self.metric)
+        return self
+
+
+class Value(Measure):
+    """The metric itself, reduced over all selected rows."""
+
+    kind: Literal["value"]
+
+
+class Pairs(Measure):
+    """Each point with the labels `of`, and the otherwise equal one with the labels `against`."""
+
+    of: dict[str, Condition] = Field(min_length=1)
+    against: dict[str, Label] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _same_axes(self) -> Pairs:
+        if set(self.of) != set(self.against):
+            raise ValueError("`of` and `against` name different axes; give both the same axes")
+        return self
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the measure mentions."""
+        return set(self.where) | set(self.of)
+
+
+class Contrast(Pairs):
+    """The metric of one point of a pair over that of the other.
+
+    `form`: ratio A/B, change A/B - 1, reduction 1 - A/B, or distance abs(A/B - 1).
+    """
+
+    kind: Literal["contrast"]
+    form: Literal["ratio", "change", "reduction", "distance"] = "ratio"
+
+
+class Trend(Pairs):
+    """The ratio of a pair at the second label of `along: {axis: [from, to]}` over that at the first."""
+
+    kind: Literal["trend"]
+    along: dict[str, tuple[Label, Label]] = Field(min_length=1, max_length=1)
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the measure mentions."""
+        return super().axes() | set(self.along)
+
+
+class Spread(Measure):
+    """How far apart otherwise equal points lie along the axes `over` (``seed`` is one, too).
+
+    `form`: range (max - min) / median, ratio max / min, or excess max / min - 1.
+    """
+
+    kind: Literal["spread"]
+    over: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
+    form: Literal["range", "ratio", "excess"] = "range"
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the measure mentions."""
+        return set(self.where) | (set(self.over) - {"seed"})
+
+
+Simple = Annotated[Value | Contrast | Trend | Spread, Field(discriminator="kind")]
+
+
+class Quotient(Model):
+    """One measure over another, such as the variation under Valiant over that under minimal routing."""
+
+    kind: Literal["quotient"]
+    of: Simple
+    against: Simple
+
+
+AnyMeasure = Annotated[Value | Contrast | Trend | Spread | Quotient, Field(discriminator="kind")]
+Bound = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Part(Model):
+    """One measured number of a claim and the closed interval in which the claim holds."""
+
+    says: str = Field(min_length=1, max_length=500)
+    measure: AnyMeasure
+    expect: tuple[Bound | None, Bound | None]
+    show: Literal["number", "percent"] = "number"
+
+    @model_validator(mode="after")
+    def _is_interval(self) -> Part:
+        low, high = self.expect
+        if low is None and high is None:
+            raise ValueError("expect: [null, null] holds always; give at least one bound")
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"expect: {low:g} is larger than {high:g}; swap them")
+        return self
+
+    def measures(self) -> tuple[Value | Contrast | Trend | Spread, ...]:
+        """Measures that the part needs."""
+        if isinstance(self.measure, Quotient):
+            return (self.measure.of, self.measure.against)
+        return (self.measure,)
+
+
+class Claim(Model):
+    """What a source says, in our words. It is reproduced if every part lies in its interval.
+
+    A claim without parts is never run; its `note` says why. A `note` may also tell a slip of the source.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$")
+    says: str = Field(min_length=1, max_length=1000)
+    source: str = Field(min_length=1, max_length=500)
+    note: str = Field("", max_length=2000)
+    parts: tuple[Part, ...] = ()
+
+    @model_validator(mode="after")
+    def _says_why_not(self) -> Claim:
+        if not self.parts and not self.note:
+            raise ValueError("a claim without parts is not run; say why in `note`, or give parts")
+        return self
+
+
+def check_names(
+    figures: Iterable[Figure], claims: Iterable[Claim], experiments: Mapping[str, Iterable[str]]
+) -> None:
+    """Refuse figures and claims that repeat an id or name an experiment or axis that is not there.
+
+    Parameters
+    ----------
+    figures, claims
+        Of one study.
+    experiments : mapping
+        Names of the axes that rows of each experiment have.
+
+    Raises
+    ------
+    StudyError
+        With the dotted path of the first offence, without a file name.
+    """
+    figures, claims = list(figures), list(claims)
+    _check_ids("figures", [figure.id for figure in figures])
+    _check_ids("claims", [claim.id for claim in claims])
+    for index, figure in enumerate(figures):
+        _check_selection(f"figures.{index}", figure, experiments)
+    for index, claim in enumerate(claims):
+        for number, part in enumerate(claim.parts):
+            for measure in part.measures():
+                _check_selection(f"claims.{index}.parts.{number}.measure", measure, experiments)
+
+
+def _check_ids(section: str, ids: list[str]) -> None:
+    for index, name in enumerate(ids):
+        if name in ids[:index]:
+            raise StudyError("an id used twice", "give each its own", None, f"{section}.{index}.id", name)
+
+
+def _check_selection(path: str, selection: Selection, experiments: Mapping[str, Iterable[str]]) -> None:
+    if selection.experiment not in experiments:
+        remedy = f"take one of {', '.join(sorted(experiments))}"
+        raise StudyError("no such experiment", remedy, None, f"{path}.experiment", selection.experiment)
+    known = {*experiments[selection.experiment], *KEYS[selection.table], "seed"}
+    unknown = sorted(selection.axes() - known)
+    if unknown:
+        remedy = f"take one of {', '.join(sorted(known))}"
+        raise StudyError("no such axis", remedy, None, path, unknown[0])

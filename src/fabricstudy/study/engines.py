@@ -1,0 +1,44 @@
+"""What a study may say about the simulator and the network parameters that all simulators share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import ByKind, Model
+from .units import Duration, Latency, Size
+
+
+class Network(Model):
+    """Parameters of routers and network interfaces, the same for every engine."""
+
+    packet_bytes: Size = Field(
+        "2 kB", alias="packet", validate_default=True, description="largest packet; longer messages are cut"
+    )
+    buffer_bytes: Size = Field(
+        "64 kB", alias="buffer", validate_default=True, description="buffer of each router input"
+    )
+    router_latency_ns: Latency = Field(
+        "100 ns", alias="router_latency", validate_default=True, description="time a packet takes through a router"
+    )
+
+
+class Caminos(Model):
+    """CAMINOS; `phit` is the unit in which it moves data (one packet unless said otherwise)."""
+
+    kind: Literal["caminos"] = "caminos"
+    phit_bytes: Size | None = Field(
+        None, alias="phit", description="unit in which data moves; left out: the adapter's choice; smaller is slower"
+    )
+
+
+# One entry an engine: Annotated[Caminos | Other, ByKind()].
+EngineConfig = Annotated[Caminos, ByKind()]
+
+
+class Limits(Model):
+    """What one simulation may use; a point that needs more is a row that says so."""
+
+    time_s: Duration = Field("10 min", alias="time", validate_default=True, description="wall time of a simulation")
+    memory_bytes: Size = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")

@@ -1,0 +1,182 @@
+"""What a study may say about figures: which numbers of which table, drawn how."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from .base import Model
+from .units import to_unit
+
+TableName = Literal["points", "jobs", "links", "interference", "machines", "agreement"]
+
+METRICS: dict[str, tuple[str, ...]] = {
+    "points": ("cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s"),
+    "jobs": (
+        "runtime_ns", "bound_ns", "over_bound", "alone_ns", "slowdown", "rate_Bps", "hop_bytes", "hops_mean",
+        "bytes", "messages",
+    ),
+    "links": ("load_mean_bytes", "load_max_bytes", "busy_max_ns", "used", "links"),
+    "interference": ("slowdown",),
+    "machines": (
+        "bisection_Bps", "bisection_lower_Bps", "bisection_upper_Bps", "nodes", "routers", "cables", "radix",
+        "diameter", "mean_hops",
+    ),
+    "agreement": ("ratio",),
+}  # fmt: skip
+"""Columns of each table that hold a number to draw or to judge."""
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "points": ("engine",),
+    "jobs": ("engine", "job"),
+    "links": ("engine", "class"),
+    "interference": ("engine", "job"),
+    "machines": (),
+    "agreement": ("pair", "job"),
+}
+"""Columns of each table that tell its rows apart, besides the study's axes and the seed."""
+
+UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
+"""Unit that the last part of a column's name stands for."""
+
+Label = bool | int | float | str
+
+
+class Range(Model):
+    """Labels from `min` to `max`, both included; either may be left out."""
+
+    min: float | None = None
+    max: float | None = None
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Range:
+        if self.min is None and self.max is None:
+            raise ValueError("an empty range; give min, max or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min:g} is larger than max {self.max:g}; swap them")
+        return self
+
+
+Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | Range
+"""One label, a list of labels, or a range of numbers."""
+
+
+class Selection(Model):
+    """Rows of one table: those of one experiment whose labels fulfil every condition in `where`.
+
+    The jobs of a point count as one observation: their largest number (`over_jobs: max`), their mean, or
+    each by itself.
+    """
+
+    table: TableName = "jobs"
+    experiment: str = "main"
+    where: dict[str, Condition] = Field(default_factory=dict)
+    over_jobs: Literal["max", "mean", "each"] = "max"
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the selection mentions."""
+        return set(self.where)
+
+
+def column_unit(column: str) -> str | None:
+    """Give the unit that a column's name ends in, or None for a plain number.
+
+    Examples
+    --------
+    >>> column_unit("runtime_ns"), column_unit("slowdown")
+    ('nanosecond', None)
+    """
+    return UNIT_OF_SUFFIX.get(column.rsplit("_", 1)[-1]) if "_" in column or column == "bytes" else None
+
+
+def unit_factor(column: str, unit: str) -> float:
+    """Give the number by which a column's values are multiplied to be in `unit`.
+
+    Raises
+    ------
+    ValueError
+        If the column has no unit, or `unit` is none of its kind.
+
+    Examples
+    --------
+    >>> unit_factor("runtime_ns", "ms")
+    1e-06
+    """
+    own = column_unit(column)
+    if own is None:
+        raise ValueError(f"column {column} has no unit; leave `unit` out")
+    return to_unit(f"1 {own}", unit, own)
+
+
+def as_tuple(value: Any) -> Any:
+    """Let one name stand for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
+
+
+class Figure(Selection):
+    """One figure: `y` against the axis `x`, coloured by `hue`, one panel each value of `columns` and `rows`.
+
+    Lines and bars show the median over seeds with bars from the least to the largest; boxes show all seeds.
+    `normalise_to` divides each value by the median over seeds of the otherwise equal points with these labels.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    kind: Literal["line", "bar", "box"]
+    title: str = Field(min_length=1, max_length=200)
+    caption: str = Field("", max_length=2000)
+    x: str
+    y: str
+    x_label: str | None = Field(None, max_length=100)
+    y_label: str | None = Field(None, max_length=100)
+    unit: str | None = None
+    hue: Names = ()
+    style: str | None = None
+    columns: str | None = None
+    rows: str | None = None
+    interval: tuple[str, str] | None = None
+    normalise_to: dict[str, Label] = Field(default_factory=dict)
+    show_bound: bool = False
+    x_log: bool = False
+    y_log: bool = False
+    same_y: bool = True
+
+    @model_validator(mode="after")
+    def _fits_table(self) -> Figure:
+        for column in (self.y, *(self.interval or ())):
+            check_metric(self.table, column)
+        if self.show_bound and self.y != "runtime_ns":
+            raise ValueError("show_bound needs y: runtime_ns; change y or leave show_bound out")
+        if self.show_bound and self.kind != "line":
+            raise ValueError(f"show_bound cannot be drawn in kind {self.kind}; take kind: line")
+        if self.show_bound and self.normalise_to:
+            raise ValueError("show_bound and normalise_to exclude each other; leave one out")
+        if self.interval and (self.normalise_to or self.kind == "box"):
+            raise ValueError("interval cannot be drawn with normalise_to or kind box; leave one out")
+        if self.style and self.kind != "line":
+            raise ValueError(f"style cannot be drawn in kind {self.kind}; use hue: [a, b], or kind: line")
+        if self.unit is not None and self.normalise_to:
+            raise ValueError("normalised values have no unit; leave `unit` out")
+        if self.unit is not None:
+            unit_factor(self.y, self.unit)
+        return self
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the figure mentions."""
+        single = {name for name in (self.x, self.style, self.columns, self.rows) if name}
+        return set(self.where) | single | set(self.hue) | set(self.normalise_to)
+
+
+def check_metric(table: str, column: str) -> None:
+    """Refuse a column that `table` does not hold as a number.
+
+    Raises
+    ------
+    ValueError
+        Naming the columns there are.
+    """
+    if column not in METRICS[table]:
+        raise ValueError(f"table {table} has no number '{column}'; take one of {', '.join(METRICS[table])}")

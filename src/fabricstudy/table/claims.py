@@ -1,0 +1,248 @@
+"""Claims of sources -> measured numbers and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fabricstudy.study.claims import (
+    AnyMeasure,
+    Claim,
+    Contrast,
+    Measure,
+    Pairs,
+    Part,
+    Quotient,
+    Spread,
+    Trend,
+    Value,
+)
+from fabricstudy.study.figures import Condition
+
+from .select import mask, observe
+from .store import Tables
+
+SimpleMeasure = Value | Contrast | Trend | Spread
+
+_SLACK = 1e-9
+"""Relative slack of the expected interval, for the rounding of floating-point numbers."""
+
+
+class NotRun(Exception):
+    """A measure cannot be had; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured number.
+
+    Parameters
+    ----------
+    value : float
+        The number, from medians over seeds.
+    low, high : float
+        Interval; equal to `value` where there is one seed only.
+    interval : str
+        How the interval was found.
+    at : str
+        Labels of the points that decided it; empty for medians and means.
+    points, seeds : int
+        How many points (or machines) and seeds it rests on.
+    """
+
+    value: float
+    low: float
+    high: float
+    interval: str
+    at: str
+    points: int
+    seeds: int
+
+
+def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
+    """Judge each part of each claim; one row a part, and one row for a claim without parts."""
+    rows = [row for claim in claims for row in _judge_claim(claim, tables)]
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+_COLUMNS = (
+    "claim", "part", "says", "source", "note", "part_says", "show", "expect_low", "expect_high", "measured", "low",
+    "high", "interval", "at", "points", "seeds", "verdict", "reason", "claim_verdict",
+)  # fmt: skip
+
+
+def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
+    head = {"claim": claim.id, "says": claim.says, "source": claim.source, "note": claim.note or None}
+    rows = [{**head, "part": number, **_judge_part(part, tables)} for number, part in enumerate(claim.parts)]
+    if not rows:
+        rows = [{**head, "part": 0, "points": 0, "seeds": 0, "verdict": "not run", "reason": claim.note}]
+    verdicts = {row["verdict"] for row in rows}
+    verdict = next(name for name in ("differs", "not run", "reproduced") if name in verdicts)
+    return [{**row, "claim_verdict": verdict} for row in rows]
+
+
+def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
+    low, high = part.expect
+    row: dict[str, Any] = {
+        "part_says": part.says, "show": part.show, "expect_low": low, "expect_high": high, "points": 0, "seeds": 0,
+    }  # fmt: skip
+    try:
+        found = measure(part.measure, tables)
+    except NotRun as reason:
+        return {**row, "verdict": "not run", "reason": str(reason)}
+    slack = _SLACK * max(1.0, abs(found.value))
+    inside = (low is None or found.value >= low - slack) and (high is None or found.value <= high + slack)
+    facts = {
+        "measured": found.value, "low": found.low, "high": found.high, "interval": found.interval,
+        "at": found.at or None, "points": found.points, "seeds": found.seeds,
+    }  # fmt: skip
+    return {**row, **facts, "verdict": "reproduced" if inside else "differs"}
+
+
+def measure(asked: AnyMeasure, tables: Tables) -> Measured:
+    """Compute a measure.
+
+    The interval is the range over the seeds, each by itself (or, where the measure is a spread over the seeds,
+    leaving out one after the other), of the group that decided a maximum or minimum, or of the median or mean.
+
+    Raises
+    ------
+    NotRun
+        If a point that it needs has no number, or nothing is selected.
+    """
+    if isinstance(asked, Quotient):
+        of, against = _Sample(asked.of, tables), _Sample(asked.against, tables)
+        at = " over ".join(text for text in (of.at, against.at) if text)
+        return _measured([of, against], lambda seeds: of.on(seeds) / against.on(seeds), at)
+    sample = _Sample(asked, tables)
+    return _measured([sample], sample.on, sample.at)
+
+
+def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) -> Measured:
+    seeds = set.intersection(*(sample.seeds for sample in samples))
+    every = set.union(*(sample.seeds for sample in samples))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = on(every)
+        if any(sample.over_seeds for sample in samples):
+            subsets, interval = [seeds - {seed} for seed in sorted(seeds)], "leaving out one seed at a time"
+        else:
+            subsets, interval = [{seed} for seed in sorted(seeds)], "each seed by itself"
+        parts = [on(subset) for subset in subsets] if len(seeds) > 1 else [value]
+    if not np.isfinite([value, *parts]).all():
+        raise NotRun("the number is not finite (a division by zero)")
+    points = sum(sample.points for sample in samples)
+    interval = interval if len(seeds) > 1 else "one value only"
+    return Measured(value, min(parts), max(parts), interval, at, points, len(every))
+
+
+class _Sample:
+    """What a measure needs of the tables, complete, and the groups that decide it."""
+
+    def __init__(self, asked: SimpleMeasure, tables: Tables) -> None:
+        self.asked = asked
+        self.frame, self.keys = _gather(asked, tables)
+        self.seeds = {int(seed) for seed in self.frame["seed"]}
+        self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
+        self.points = len(self.frame[[k for k in self.keys if k not in ("class", "job")] + ["seed"]].drop_duplicates())
+        groups = _VALUES[type(asked)](asked, self.frame, self.keys)
+        if groups.empty:
+            raise NotRun("no two otherwise equal points to compare")
+        self.labels = [name for name in groups if name != "value"]
+        self.deciding = groups
+        self.at = ""
+        if asked.reduce in ("max", "min"):
+            self.deciding = groups[groups["value"] == groups["value"].agg(asked.reduce)].head(1)
+            varied = [name for name in self.labels if groups[name].nunique(dropna=False) > 1]
+            self.at = ", ".join(f"{name} {self.deciding[name].iloc[0]}" for name in varied)
+
+    def on(self, seeds: set[int]) -> float:
+        """Give the measure from some seeds only, over the deciding groups."""
+        part = self.frame[self.frame["seed"].isin(seeds)]
+        groups = _VALUES[type(self.asked)](self.asked, part, self.keys)
+        groups = groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
+        return float(groups["value"].agg(self.asked.reduce))
+
+
+def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
+    """Give the observations that a measure needs and their keys, or say what is missing."""
+    sides: list[Mapping[str, Condition]] = [{}]
+    if isinstance(asked, Contrast | Trend):
+        along = asked.along if isinstance(asked, Trend) else {}
+        sides = [{**asked.of, **along}, {**asked.against, **along}]
+    seen = [observe(tables, asked, asked.metric, side) for side in sides]
+    gaps = [part.gap() for part in seen if part.gap()]
+    if gaps:
+        raise NotRun("; ".join(dict.fromkeys(gaps)))
+    keys = seen[0].keys
+    frame = pd.concat([part.frame for part in seen])[[*keys, "seed", "value"]]
+    return frame.drop_duplicates([*keys, "seed"], ignore_index=True), keys
+
+
+def _by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
+    # The nameless constant column lets an empty list of keys mean one group.
+    return frame.assign(**{"": 0}).groupby(["", *keys], sort=False, dropna=False)["value"]
+
+
+def _over_seeds(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    medians: pd.DataFrame = _by(frame, keys).median().reset_index().drop(columns="")
+    return medians
+
+
+def _values(asked: Value, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    return _over_seeds(frame, keys)
+
+
+def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    medians = _over_seeds(frame, keys)
+    others = [name for name in keys if name not in asked.of]
+    own = mask(medians, asked.against)
+    # A point is no pair with itself.
+    left, right = medians[mask(medians, asked.of) & ~own], medians.loc[own, [*others, "value"]]
+    pairs = _join(left, right, others)
+    return pairs.assign(value=pairs["value"] / pairs["value_against"]).drop(columns="value_against")
+
+
+def _join(left: pd.DataFrame, right: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+    suffixes = ("", "_against")
+    if not on:
+        return left.merge(right, how="cross", suffixes=suffixes)
+    return left.merge(right, on=on, suffixes=suffixes)
+
+
+def _contrasts(asked: Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    ratios = _ratios(asked, frame, keys)
+    ratio = ratios["value"]
+    forms = {"ratio": ratio, "change": ratio - 1, "reduction": 1 - ratio, "distance": (ratio - 1).abs()}
+    return ratios.assign(value=forms[asked.form])
+
+
+def _trends(asked: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    ((axis, (start, end)),) = asked.along.items()
+    ratios = _ratios(asked, frame, keys)
+    others = [name for name in ratios if name not in (axis, "value")]
+    at_end = ratios[mask(ratios, {axis: end})].drop(columns=axis)
+    at_start = ratios[mask(ratios, {axis: start})].drop(columns=axis)
+    both = _join(at_end, at_start, others)
+    return both.assign(value=both["value"] / both["value_against"]).drop(columns="value_against")
+
+
+def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    points = frame if "seed" in asked.over else _over_seeds(frame, keys)
+    rest = [name for name in keys if name not in asked.over]
+    groups = _by(points, rest).agg(["max", "min", "median", "size"]).reset_index().drop(columns="")
+    groups = groups[groups["size"] > 1]
+    most, least, middle = groups["max"], groups["min"], groups["median"]
+    forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
+    return groups[rest].assign(value=forms[asked.form])
+
+
+_VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {
+    Value: _values,
+    Contrast: _contrasts,
+    Trend: _trends,
+    Spread: _spreads,
+}

@@ -1,0 +1,209 @@
+"""Records of points and structures of machines -> tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fabricstudy.study import Plan, canonical_json, physics
+
+from .claims import judge
+from .schemas import TABLES, checked, labels
+from .store import Tables
+
+Record = Mapping[str, Any]
+
+ALONE = "(alone)"
+"""Stands for the experiment of points that run only to give the time of a job by itself."""
+
+_RUN_FACTS = (
+    "version", "reason", "cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "host", "started", "fingerprint",
+)  # fmt: skip
+
+
+def collect(plan: Plan, records: Iterable[Record], structures: Iterable[Record]) -> Tables:
+    """Build all tables of a study.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was to run; its rows give the order of the tables.
+    records : iterable of mappings
+        Records of points; those of points outside the plan are left out. Of two of one point the last done one counts.
+    structures : iterable of mappings
+        Structures of machines.
+
+    Returns
+    -------
+    Tables
+        Checked frames.
+
+    Raises
+    ------
+    pandera.errors.SchemaErrors
+        If a record holds something that is not a result.
+    """
+    found = _latest(record for record in records if record["point_id"] in plan.points)
+    axes = list(plan.axes)
+    keys = _keys(plan)
+    frames = {
+        "points": _points(keys, found),
+        "jobs": _jobs(plan, keys, found),
+        "links": _links(plan, keys, found),
+        "machines": _machines(plan, keys, structures),
+        "agreement": pd.DataFrame(),
+    }
+    frames["interference"] = _interference(frames["jobs"])
+    frames["agreement"] = _agreement(plan, frames["jobs"])
+    axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name != "engine"]}
+    tables = {
+        name: checked(name, frames[name], axes_in.get(name, axes)) for name in TABLES if name != "claims"
+    }
+    claims = judge(plan.study.claims, Tables(**tables))
+    return Tables(**tables, claims=checked("claims", claims))
+
+
+def _latest(records: Iterable[Record]) -> dict[str, Record]:
+    found: dict[str, Record] = {}
+    for record in records:
+        known = found.get(record["point_id"])
+        if known is None or record["status"] == "done" or known["status"] != "done":
+            found[record["point_id"]] = record
+    return found
+
+
+def _keys(plan: Plan) -> pd.DataFrame:
+    """One row a plan row, then one a point that runs only for its time alone."""
+    in_rows = {row.point_id for row in plan.rows}
+    only_alone = [point_id for point_id in plan.points if point_id not in in_rows]
+    ids = [row.point_id for row in plan.rows] + only_alone
+    points = [plan.points[point_id] for point_id in ids]
+    nothing = [None] * len(only_alone)
+    frame = {
+        "experiment": [row.experiment for row in plan.rows] + [ALONE] * len(only_alone),
+        "engine": [planned.point.engine.kind for planned in points],
+        "seed": [row.seed for row in plan.rows] + [plan.points[name].point.seed for name in only_alone],
+        "point_id": ids,
+        "machine_id": [planned.machine_id for planned in points],
+    }
+    for axis in plan.axes:
+        frame[axis] = labels([row.labels.get(axis) for row in plan.rows] + nothing)
+    return pd.DataFrame(frame)
+
+
+def _points(keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
+    none: Record = {"status": "missing", "reason": "no record"}
+    records = [found.get(point_id, none) for point_id in keys["point_id"]]
+    facts = {name: [record.get(name) for record in records] for name in ("status", *_RUN_FACTS)}
+    return keys.assign(**facts)
+
+
+def _expand(keys: pd.DataFrame, at: list[int], rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Repeat the keys' rows `at` and put the columns of `rows` beside them."""
+    facts = pd.DataFrame(rows, columns=list(columns))
+    return pd.concat([keys.iloc[at].reset_index(drop=True), facts], axis=1)
+
+
+_JOB_FACTS = (
+    "job", "ranks", "nodes", "messages", "bytes", "runtime_ns", "bound_ns", "bound_method", "hop_bytes", "alone_ns",
+)  # fmt: skip
+_LINK_FACTS = ("class", "links", "used", "load_mean_bytes", "load_max_bytes", "busy_max_ns")
+
+
+def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
+    at: list[int] = []
+    rows: list[dict[str, Any]] = []
+    for index, row in enumerate(plan.rows):
+        for job in _done(found, row.point_id).get("jobs", ()):
+            at.append(index)
+            rows.append({**job, "alone_ns": _alone_ns(row.alone_ids, job["job"], found)})
+    jobs = _expand(keys, at, rows, _JOB_FACTS)
+    for name in ("bytes", "runtime_ns", "bound_ns", "hop_bytes", "alone_ns"):
+        jobs[name] = pd.to_numeric(jobs[name])
+    return jobs.assign(
+        over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
+        slowdown=_ratio(jobs["runtime_ns"], jobs["alone_ns"]),
+        rate_Bps=_ratio(jobs["bytes"], jobs["runtime_ns"] * 1e-9),
+        hops_mean=_ratio(jobs["hop_bytes"], jobs["bytes"]),
+    )
+
+
+def _done(found: Mapping[str, Record], point_id: str | None) -> Record:
+    record = found.get(point_id or "", {})
+    return record if record.get("status") == "done" else {}
+
+
+def _alone_ns(alone_ids: tuple[str | None, ...], job: int, found: Mapping[str, Record]) -> float | None:
+    # In an alone point the jobs before this one are idle and later ones are left out, so the number stays.
+    alone = _done(found, alone_ids[job] if job < len(alone_ids) else None)
+    times = [other["runtime_ns"] for other in alone.get("jobs", ()) if other["job"] == job]
+    return times[0] if times else None
+
+
+def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
+    return of.astype(float) / against.astype(float).where(against > 0, np.nan)
+
+
+def _links(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
+    at: list[int] = []
+    rows: list[dict[str, Any]] = []
+    for index, row in enumerate(plan.rows):
+        links = _done(found, row.point_id).get("links") or ()
+        at += [index] * len(links)
+        rows += links
+    return _expand(keys, at, rows, _LINK_FACTS)
+
+
+def _interference(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Jobs that shared the machine with another one that communicated."""
+    busy = jobs[jobs["messages"] > 0]
+    together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
+    return busy[together & busy["slowdown"].notna()]
+
+
+def _machine_axes(keys: pd.DataFrame, axes: list[str]) -> list[str]:
+    """Axes that have one label only for each machine, such as its bandwidth, but not the same for all machines."""
+    by_machine = keys[keys["experiment"] != ALONE].groupby("machine_id")
+    varies = [axis for axis in axes if keys[axis].nunique() > 1 or len(by_machine) == 1]
+    return [axis for axis in varies if (by_machine[axis].nunique(dropna=False) == 1).all()]
+
+
+def _machines(plan: Plan, keys: pd.DataFrame, structures: Iterable[Record]) -> pd.DataFrame:
+    by_id = {structure["machine_id"]: structure for structure in structures}
+    machines = pd.DataFrame({"machine_id": [name for name in plan.machines if name in by_id]})
+    facts = [by_id[name] for name in machines["machine_id"]]
+    for name in ("kind", "nodes", "routers", "cables", "radix", "diameter", "mean_hops"):
+        machines[name] = [fact[name] for fact in facts]
+    for name in ("lower_Bps", "upper_Bps", "exact", "method"):
+        machines[f"bisection_{name}"] = [fact["bisection"][name] for fact in facts]
+    machines["bisection_Bps"] = machines["bisection_upper_Bps"].where(machines["bisection_exact"].astype(bool))
+    label = keys.drop_duplicates("machine_id").drop(columns=["experiment", "engine", "seed", "point_id"])
+    return machines.merge(label, on="machine_id", how="left")
+
+
+def _agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
+    """Runtimes of the same physics on two engines, the first in the alphabet under the fraction."""
+    columns = [name for name in jobs.columns if name not in ("engine", "runtime_ns")]
+    twin = {point_id: _without_engine(plan, point_id) for point_id in jobs["point_id"].unique()}
+    busy = jobs[jobs["messages"] > 0].assign(twin=jobs["point_id"].map(twin))
+    pairs = []
+    for first, second in combinations(sorted(busy["engine"].unique()), 2):
+        left = busy.loc[busy["engine"] == first, [*columns, "twin", "runtime_ns"]]
+        right = busy.loc[busy["engine"] == second, ["experiment", "twin", "job", "runtime_ns"]]
+        right = right.drop_duplicates(["experiment", "twin", "job"])
+        both = left.merge(right, on=["experiment", "twin", "job"], suffixes=("_a", "_b"))
+        both = both.rename(columns={"runtime_ns_a": "runtime_a_ns", "runtime_ns_b": "runtime_b_ns"})
+        pairs.append(both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}"))
+    if not pairs:
+        names = {"pair", "engine_a", "engine_b", "runtime_a_ns", "runtime_b_ns", "ratio"}
+        return jobs[:0].assign(**{name: [] for name in names})
+    together = pd.concat(pairs, ignore_index=True)
+    return together.assign(ratio=_ratio(together["runtime_b_ns"], together["runtime_a_ns"]))
+
+
+def _without_engine(plan: Plan, point_id: str) -> str:
+    return canonical_json({**physics(plan.points[point_id].point), "engine": None})

@@ -1,0 +1,91 @@
+"""Tables as files, and the shards they come from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.errors import FabricstudyError
+
+
+class TableError(FabricstudyError):
+    """A shard or table cannot be read."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of one study; see the package's docstring."""
+
+    points: pd.DataFrame
+    jobs: pd.DataFrame
+    links: pd.DataFrame
+    interference: pd.DataFrame
+    machines: pd.DataFrame
+    agreement: pd.DataFrame
+    claims: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    """Read shards, one JSON object a line, in the order of their names.
+
+    Raises
+    ------
+    TableError
+        Naming file and line of what is not a JSON object.
+    """
+    for path in sorted(paths):
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                yield _object(path, number, line)
+
+
+def _object(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise TableError(f"{path}: line {number}: not a JSON object; remove the file and run the study again")
+    return value
+
+
+def write_tables(tables: Tables, folder: Path) -> None:
+    """Write each table as ``<name>.parquet`` and ``<name>.csv``; a reader never sees half a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for item in fields(Tables):
+        frame: pd.DataFrame = getattr(tables, item.name)
+        _replace(folder / f"{item.name}.parquet", lambda path, frame=frame: frame.to_parquet(path, index=False))
+        _replace(folder / f"{item.name}.csv", lambda path, frame=frame: frame.to_csv(path, index=False))
+
+
+def _replace(path: Path, write: Any) -> None:
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(unfinished)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def read_tables(folder: Path) -> Tables:
+    """Read the tables that `write_tables` wrote.
+
+    Raises
+    ------
+    TableError
+        If one is absent or broken.
+    """
+    frames = {}
+    for item in fields(Tables):
+        path = folder / f"{item.name}.parquet"
+        try:
+            frames[item.name] = pd.read_parquet(path)
+        except (OSError, ValueError) as problem:
+            raise TableError(f"{path}: cannot be read ({problem}); make the tables again") from None
+    return Tables(**frames)

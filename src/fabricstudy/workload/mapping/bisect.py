@@ -1,0 +1,132 @@
+"""Cutting a weighted graph into two parts of exact sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.workload.placed import Indices, Mask
+
+# METIS counts in 32 bits; heavier graphs are scaled down.
+HEAVIEST_GRAPH = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Undirected graph in compressed rows, each edge in the rows of both its ends.
+
+    Parameters
+    ----------
+    label : integer array [vertices]
+        Number of each vertex in the graph of which this is a part.
+    weight : int64 array [vertices]
+        Weight of each vertex, 0 or 1.
+    start : int64 array [vertices + 1]
+        Where the row of each vertex begins.
+    neighbour, edge : int64 arrays [2 * edges]
+        Neighbours, and weights of the edges to them.
+    """
+
+    label: Indices
+    weight: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    neighbour: npt.NDArray[np.int64]
+    edge: npt.NDArray[np.int64]
+
+    @staticmethod
+    def of_edges(tail: Indices, head: Indices, edge: Indices, weight: npt.NDArray[np.int64]) -> Graph:
+        """Make a graph of edges in any order; weights of edges between the same two vertices add up."""
+        vertices = len(weight)
+        ends = np.concatenate([tail, head]).astype(np.int64) * vertices + np.concatenate([head, tail])
+        ends, row = np.unique(ends, return_inverse=True)
+        total = np.bincount(row, weights=np.tile(edge, 2), minlength=len(ends))
+        scale = min(1.0, HEAVIEST_GRAPH / max(total.sum(), 1.0))
+        edges = np.maximum(1, total * scale).astype(np.int64)
+        start = np.searchsorted(ends, np.arange(vertices + 1) * vertices)
+        return Graph(np.arange(vertices), weight, start, ends % vertices, edges)
+
+    @property
+    def total(self) -> int:
+        """Weight of all vertices."""
+        return int(self.weight.sum())
+
+    @property
+    def row(self) -> npt.NDArray[np.int64]:
+        """Vertex to whose row each entry belongs, int64 [2 * edges]."""
+        return np.repeat(np.arange(len(self.label)), np.diff(self.start))
+
+    def part(self, chosen: Mask) -> Graph:
+        """Give the graph of the chosen vertices and the edges between them."""
+        row = self.row
+        kept = chosen[row] & chosen[self.neighbour]
+        number = np.cumsum(chosen) - 1
+        degrees = np.bincount(number[row[kept]], minlength=int(np.count_nonzero(chosen)))
+        start = np.concatenate([[0], np.cumsum(degrees)])
+        return Graph(
+            self.label[chosen], self.weight[chosen], start, number[self.neighbour[kept]], self.edge[kept]
+        )
+
+
+def bisect(graph: Graph, size: int, seed: int) -> Mask:
+    """Choose vertices of weight `size` in all, with a light cut to the rest.
+
+    Parameters
+    ----------
+    graph : Graph
+        With vertices of weight 0 or 1.
+    size : int
+        Weight of the chosen part, which is met exactly; above 0 and below the graph's.
+    seed : int
+        Seed of METIS.
+
+    Returns
+    -------
+    bool array [vertices]
+        True for the chosen vertices.
+
+    Notes
+    -----
+    METIS (Karypis and Kumar 1998) cuts nearly in proportion; then the vertices that add least to the cut
+    change sides one by one.
+    """
+    if not len(graph.edge):
+        return np.cumsum(graph.weight) <= size
+    chosen = _metis(graph, size, seed)
+    _correct(graph, chosen, size)
+    return chosen
+
+
+def _metis(graph: Graph, size: int, seed: int) -> Mask:
+    import pymetis
+
+    share = size / graph.total
+    side = pymetis.part_graph(
+        2,
+        pymetis.CSRAdjacency(graph.start, graph.neighbour),
+        vweights=graph.weight,
+        eweights=graph.edge,
+        tpwgts=[share, 1 - share],
+        recursive=True,
+        options=pymetis.Options(seed=seed, ufactor=1),
+    ).vertex_part
+    return np.equal(np.asarray(side, dtype=np.int64), 0)
+
+
+def _correct(graph: Graph, chosen: Mask, size: int) -> None:
+    """Move vertices of weight 1, in place, from the side with too many, each time the one that costs least."""
+    surplus = int(graph.weight[chosen].sum()) - size
+    if surplus == 0:
+        return
+    leaving = surplus > 0
+    across = chosen[graph.row] != chosen[graph.neighbour]
+    gain = np.bincount(graph.row, weights=np.where(across, graph.edge, -graph.edge), minlength=len(chosen))
+    gain[graph.weight == 0] = -np.inf
+    for _ in range(abs(surplus)):
+        vertex = int(np.argmax(np.where(chosen == leaving, gain, -np.inf)))
+        chosen[vertex] = not leaving
+        row = slice(graph.start[vertex], graph.start[vertex + 1])
+        # A neighbour left behind now has this edge across the cut, one on the other side no longer.
+        behind = chosen[graph.neighbour[row]] == leaving
+        gain[graph.neighbour[row]] += np.where(behind, 2, -2) * graph.edge[row]

@@ -1,0 +1,35 @@
+"""Who sends to whom: one module a pattern.
+
+Each gives the `Sends` of all iterations, in any order, never from a rank to itself. Most know the number of
+ranks only: ``pattern(config, ranks, rng) -> Sends``. Those that follow the job's place on the machine get it
+as a `Site`: ``pattern(config, site) -> Sends``. Either may raise `WorkloadError`; there are at least 2 ranks,
+except for idle. `in_send_order` then puts the sends of each rank in the order that the study states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import all_to_all, bisection, furthest_pairing, idle, permutation, ring, stencil, uniform_random
+from .sends import Sends, in_send_order
+from .site import Site
+
+# One line a pattern, by the `kind` of its config.
+PATTERNS: dict[str, Callable[[Any, int, np.random.Generator], Sends]] = {
+    "all-to-all": all_to_all.sends,
+    "stencil": stencil.sends,
+    "ring": ring.sends,
+    "permutation": permutation.sends,
+    "uniform-random": uniform_random.sends,
+    "idle": idle.sends,
+}
+
+PLACED_PATTERNS: dict[str, Callable[[Any, Site], Sends]] = {
+    "bisection": bisection.sends,
+    "furthest-pairing": furthest_pairing.sends,
+}
+
+__all__ = ["PATTERNS", "PLACED_PATTERNS", "Sends", "Site", "in_send_order"]

@@ -1,0 +1,120 @@
+"""Pairs of ranks as far apart as the machine allows."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.analyse import distances
+from fabricstudy.study import FurthestPairing
+from fabricstudy.workload.placed import Indices, IntArray, WorkloadError
+
+from .sends import Sends, one_phase
+from .site import Site
+
+
+def sends(config: FurthestPairing, site: Site) -> Sends:
+    """Send once from each rank to its partner, in one phase; the partner sends back.
+
+    The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair
+    depends on the set of nodes alone: see `furthest_pairs`.
+
+    Raises
+    ------
+    WorkloadError
+        If the number of nodes is odd.
+    """
+    nodes = np.unique(site.node_of_rank)
+    if len(nodes) % 2:
+        raise WorkloadError(f"furthest pairing needs an even number of nodes and the job has {len(nodes)}")
+    partner = furthest_pairs(site.machine.node_router[nodes], distances(site.machine))
+    # Row i: the ranks on node i, ascending.
+    ranks = np.argsort(site.node_of_rank, kind="stable").astype(np.int32).reshape(len(nodes), -1)
+    return one_phase(ranks.reshape(-1), ranks[partner].reshape(-1), config.iterations)
+
+
+def furthest_pairs(router: IntArray, distance: Indices) -> npt.NDArray[np.int64]:
+    """Pair nodes so that partners are as far apart as can be found.
+
+    Node after node takes the furthest node still free; of several, the first that stands at least half of the
+    nodes later, counted round. Then two pairs swap partners as long as that adds to the total distance. On
+    tori with even lengths each node so gets the one node opposite.
+
+    Parameters
+    ----------
+    router : int32 array [nodes]
+        Router of each node; an even number of nodes.
+    distance : integer array [routers, routers]
+        Hops between routers.
+
+    Returns
+    -------
+    int64 array [nodes]
+        Index of each node's partner.
+
+    Examples
+    --------
+    >>> ring = np.array([[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
+    >>> furthest_pairs(np.arange(4, dtype=np.int32), ring).tolist()
+    [2, 3, 0, 1]
+    """
+    first, second = _greedy_pairs(router, distance)
+    _swap_while_better(router, distance, first, second)
+    partner = np.empty(len(router), dtype=np.int64)
+    partner[first], partner[second] = second, first
+    return partner
+
+
+def _greedy_pairs(router: IntArray, distance: Indices) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    nodes = len(router)
+    free = np.arange(nodes)
+    first, second = np.empty(nodes // 2, dtype=np.int64), np.empty(nodes // 2, dtype=np.int64)
+    for pair in range(nodes // 2):
+        node, free = free[0], free[1:]
+        hops = distance[router[node]][router[free]]
+        furthest = np.flatnonzero(hops == hops.max())
+        later = np.searchsorted(free[furthest], node + nodes // 2) % len(furthest)
+        chosen = furthest[later]
+        first[pair], second[pair] = node, free[chosen]
+        free = np.delete(free, chosen)
+    return first, second
+
+
+def _swap_while_better(
+    router: IntArray, distance: Indices, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]
+) -> None:
+    """Swap partners of two pairs, in place, until no swap adds to the total distance."""
+    used = np.unique(router)
+    reach = np.zeros(len(distance), dtype=np.int64)
+    reach[used] = distance[np.ix_(used, used)].max(axis=1)
+    swapped = True
+    while swapped:
+        hops = distance[router[first], router[second]]
+        # A swap that gains takes at least one pair that is shorter than it might be.
+        short = np.flatnonzero(hops < np.maximum(reach[router[first]], reach[router[second]]))
+        swaps = [_best_swap(router, distance, first, second, int(pair)) for pair in short]
+        swapped = any(swaps)
+
+
+def _best_swap(
+    router: IntArray,
+    distance: Indices,
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
+    pair: int,
+) -> bool:
+    """Swap partners of `pair` with the pair that adds most to the total distance; say whether one did."""
+    left, right = router[first], router[second]
+    from_left, from_right = distance[left[pair]].astype(np.int64), distance[right[pair]].astype(np.int64)
+    apart = distance[left, right].astype(np.int64)
+    alike, crossed = from_left[left] + from_right[right], from_left[right] + from_right[left]
+    gain = np.maximum(alike, crossed) - apart - apart[pair]
+    other = int(np.argmax(gain))
+    if gain[other] <= 0:
+        return False
+    mine = second[pair]
+    if alike[other] >= crossed[other]:
+        second[pair], first[other] = first[other], mine
+    else:
+        second[pair], second[other] = second[other], mine
+    return True

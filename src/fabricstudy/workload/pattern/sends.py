@@ -1,0 +1,89 @@
+"""Sends of a pattern, and the order in which each rank makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.study import Idle, Pattern, SendOrder
+from fabricstudy.workload.placed import Indices, Messages
+
+
+@dataclass(frozen=True, eq=False)
+class Sends:
+    """Who sends to whom in which phase: integer arrays [messages], rows in any order."""
+
+    phase: Indices
+    source: Indices
+    destination: Indices
+
+
+def repeat(sends: Sends, iterations: int) -> Sends:
+    """Repeat all phases `iterations` times, with phase numbers that go on rising."""
+    if iterations == 1:
+        return sends
+    phases = int(sends.phase.max(initial=-1)) + 1
+    first_phase = np.arange(iterations)[:, None] * phases
+    return Sends(
+        (first_phase + sends.phase).reshape(-1),
+        np.tile(sends.source, iterations),
+        np.tile(sends.destination, iterations),
+    )
+
+
+def one_phase(source: Indices, destination: Indices, iterations: int) -> Sends:
+    """Give sends that all belong to one phase an iteration."""
+    return repeat(Sends(np.zeros(len(source), dtype=np.int32), source, destination), iterations)
+
+
+def in_send_order(sends: Sends, pattern: Pattern | Idle, ranks: int, rng: np.random.Generator) -> Messages:
+    """Sort sends by phase and source, and within those by the order that the pattern states.
+
+    ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles
+    each rank's sends in each phase anew.
+
+    Parameters
+    ----------
+    sends : Sends
+        What is sent, in any order.
+    pattern : Pattern or Idle
+        Says message size and order.
+    ranks : int
+        Ranks of the job.
+    rng : numpy.random.Generator
+        Stream for the random order.
+
+    Examples
+    --------
+    >>> from fabricstudy.study import AllToAll
+    >>> sends = one_phase(np.array([1, 1, 1, 1]), np.array([0, 2, 3, 4]), 1)
+    >>> pattern = AllToAll.model_validate({"message": "1 kB", "order": "shift"})
+    >>> in_send_order(sends, pattern, 5, np.random.default_rng(0)).destination.tolist()
+    [2, 3, 4, 0]
+    """
+    if isinstance(pattern, Idle):
+        return _messages(sends, np.arange(0), 0)
+    turn = sends.phase.astype(np.int64) * ranks + sends.source
+    key = turn * np.int64(2**32) + _place_in_turn(sends, pattern.order, ranks, rng)
+    # A stable sort gives the same order on every processor even where two random numbers are equal.
+    return _messages(sends, np.argsort(key, kind="stable"), pattern.message_bytes)
+
+
+def _place_in_turn(sends: Sends, order: SendOrder, ranks: int, rng: np.random.Generator) -> Indices:
+    """Key below 2**32 by which the sends of one rank in one phase are sorted."""
+    if order == "shift":
+        return (sends.destination - sends.source) % ranks
+    if order == "ascending":
+        return sends.destination
+    return rng.integers(2**32, size=len(sends.source), dtype=np.uint32)
+
+
+def _messages(sends: Sends, order: npt.NDArray[np.int64], size_bytes: int) -> Messages:
+    return Messages(
+        phase=sends.phase[order].astype(np.int32, copy=False),
+        source=sends.source[order].astype(np.int32, copy=False),
+        destination=sends.destination[order].astype(np.int32, copy=False),
+        size_bytes=np.full(len(order), size_bytes, dtype=np.int64),
+    )

@@ -1,0 +1,36 @@
+"""Chunks: every id once, small enough, and stable when one is added."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricstudy.chunks import divide, divide_in_at_most
+
+KEYS = st.lists(st.integers(0, 2**48 - 1).map("{:012x}".format), min_size=1, max_size=60, unique=True)
+
+
+@given(KEYS, st.floats(0.5, 30))
+def test_every_key_stands_in_one_chunk_and_chunks_are_small(keys: list[str], most: float) -> None:
+    chunks = divide(keys, [1.0] * len(keys), most)
+    assert sorted(key for chunk in chunks for key in chunk.keys) == sorted(keys)
+    assert len({chunk.name for chunk in chunks}) == len(chunks)
+    assert all(len(chunk.keys) <= max(most, 1) for chunk in chunks)
+
+
+@given(KEYS, st.integers(1, 20))
+def test_never_more_chunks_than_asked(keys: list[str], most: int) -> None:
+    assert len(divide_in_at_most(keys, [1.0] * len(keys), 0.1, most)) <= most
+
+
+@given(KEYS, st.floats(1, 10))
+def test_an_added_key_moves_no_key_between_other_chunks(keys: list[str], most: float) -> None:
+    *old, new = sorted(keys, key=lambda key: key[::-1])
+    if not old:
+        return
+    before = {chunk.keys for chunk in divide(old, [1.0] * len(old), most)}
+    after = {chunk.keys for chunk in divide(keys, [1.0] * len(keys), most)}
+    # Only the chunk that the new key falls into may split; all others stand as they were.
+    assert len(before - after) <= 1
+
+
+def test_nothing_gives_no_chunk() -> None:
+    assert divide([], [], 1.0) == []

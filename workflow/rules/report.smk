@@ -1,0 +1,29 @@
+# In:  the study file and results/{study}/tables.
+# Out: reports/{study}: index.html, and each figure as SVG and PDF.
+
+
+rule report:
+    """Draw the figures of a study and write its page."""
+    input:
+        study=lambda wildcards: STUDIES[wildcards.study].file,
+        tables="results/{study}/tables",
+    output:
+        page=report("reports/{study}/index.html", caption="../report/page.rst", category="{study}"),
+        figures=report(
+            directory("reports/{study}/figures"),
+            patterns=["{figure}.svg"],
+            caption="../report/figure.rst",
+            category="{study}",
+            labels={"figure": "{figure}"},
+        ),
+    params:
+        code=source_digest("study", "table", "report"),
+    log:
+        "logs/{study}/report.log",
+    benchmark:
+        "benchmarks/{study}/report.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    shell:
+        "python -m fabricstudy.report --study {input.study:q} --tables {input.tables:q}"
+        " --out reports/{wildcards.study} > {log:q} 2>&1"

@@ -1,0 +1,31 @@
+# In:  results/{study}/simulate/*.jsonl and results/{study}/analyse/*.jsonl.
+# Out: results/{study}/tables/*.parquet and *.csv.
+
+
+rule table:
+    """Collect the records of a study into tidy tables and measure its claims."""
+    input:
+        study=lambda wildcards: STUDIES[wildcards.study].file,
+        points=lambda wildcards: expand(
+            "results/{study}/simulate/{batch}.jsonl",
+            study=wildcards.study,
+            batch=STUDIES[wildcards.study].batches,
+        ),
+        structures=lambda wildcards: expand(
+            "results/{study}/analyse/{chunk}.jsonl",
+            study=wildcards.study,
+            chunk=STUDIES[wildcards.study].machine_chunks,
+        ),
+    output:
+        directory("results/{study}/tables"),
+    params:
+        code=source_digest("study", "table"),
+    log:
+        "logs/{study}/table.log",
+    benchmark:
+        "benchmarks/{study}/table.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    shell:
+        "python -m fabricstudy.table --study {input.study:q} --shards {input.points:q}"
+        " --structures {input.structures:q} --out {output:q} > {log:q} 2>&1"
