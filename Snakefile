@@ -28,9 +28,9 @@ wildcard_constraints:
 
 
 rule all:
+    default_target: True
     input:
         expand("reports/{study}/index.html", study=STUDIES),
-    default_target: True
 
 
 include: "workflow/rules/plan.smk"

@@ -38,9 +38,7 @@ def divide(keys: Sequence[str], costs: Sequence[float], most: float) -> list[Chu
     return list(_split("", ordered, 0, bits, most)) if ordered else []
 
 
-def _split(
-    name: str, items: list[tuple[str, float]], depth: int, bits: dict[str, str], most: float
-) -> list[Chunk]:
+def _split(name: str, items: list[tuple[str, float]], depth: int, bits: dict[str, str], most: float) -> list[Chunk]:
     if len(items) == 1 or sum(cost for _, cost in items) <= most:
         return [Chunk(name or "all", tuple(key for key, _ in items))]
     # Items are sorted, so the first and the last tell how many digits all share.

@@ -18,7 +18,7 @@ from fabricstudy.engine import ENGINES, Stores, engine_named, fingerprint, foreg
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine import build
 from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines, study_file
-from fabricstudy.study import MachineConfig, PlannedPoint, load_machine_file, load_study, machine_id, point_from_json
+from fabricstudy.study import Limits, MachineConfig, PlannedPoint, load_machine, machine_id, point_from_json
 
 # The studies that come with the project stand beside its code (the install is an editable one).
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -32,6 +32,8 @@ def main(arguments: list[str] | None = None) -> int:
         found = given.command(given)
     except FabricstudyError as error:
         print(f"fabricstudy: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
         return 1
     except KeyboardInterrupt:
         return 130
@@ -55,7 +57,9 @@ def _parser() -> argparse.ArgumentParser:
 
     def of_study(sub: argparse.ArgumentParser) -> None:
         sub.add_argument("study", help="name in configs/, or path to a study file")
-        sub.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
+        sub.add_argument(
+            "--results", type=Path, default=Path("results"), help="folder of the stores (default: results)"
+        )
 
     plan = command("plan", plan_study, show_plan)
     of_study(plan)
@@ -183,13 +187,14 @@ def show_engines(found: list[dict[str, Any]]) -> None:
 def point_details(given: argparse.Namespace) -> dict[str, Any]:
     """Show one point with what is known of it, or simulate it in the foreground."""
     planned, record = _find_point(given.point_id, given.study, given.results)
+    limits = _pipeline(given.study).plan.study.limits if given.study else Limits()
     if not given.run:
         folder = Stores(given.results).points.folder(planned.point_id) if record else None
         return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
     folder = given.folder or Path(planned.point_id)
     if folder.exists() and any(folder.iterdir()):
         raise FabricstudyError(f"{folder}: not empty; name another folder with --folder, or remove it")
-    return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder)
+    return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder, limits)
 
 
 def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
@@ -224,10 +229,7 @@ def _machines(source: str, every: bool) -> list[MachineConfig]:
         file = study_file(source, CONFIGS)
     except StudyError:
         raise FabricstudyError(f"{source}: neither a study nor a .yaml file; see configs/ for the studies") from None
-    machine = load_machine_file(file)
-    if machine is not None:
-        return [machine]
-    return list(_pipeline(source).plan.machines.values()) if every else [load_study(file).base.machine]
+    return list(_pipeline(source).plan.machines.values()) if every else [load_machine(file)]
 
 
 def show_machines(found: Any) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 
 class FabricstudyError(Exception):
     """Base of every error whose message is written for the user."""
@@ -42,3 +45,16 @@ class StudyError(FabricstudyError):
             shown = shown[:117] + "..."
         value = "" if self.value is None else f" (value: {shown})"
         return f"{place}{self.problem}{value}; {self.remedy}"
+
+
+def exit_code_of(work: Callable[[], None]) -> int:
+    """Run a command's work; print an error that its user can mend in one line, and give the exit code."""
+    try:
+        work()
+    except FabricstudyError as error:
+        print(error, file=sys.stderr)
+    except OSError as error:  # a full disk, a file that is not there, no permission
+        print(f"{error.filename or 'writing'}: {error.strerror or error}", file=sys.stderr)
+    else:
+        return 0
+    return 1

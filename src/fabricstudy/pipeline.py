@@ -6,6 +6,7 @@ import argparse
 import difflib
 import hashlib
 import json
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from fabricstudy.chunks import Chunk, divide_in_at_most
 from fabricstudy.engine import Batch, batches, engine_named, fingerprint
-from fabricstudy.errors import StudyError
+from fabricstudy.errors import StudyError, exit_code_of
 from fabricstudy.files import atomic_text
 from fabricstudy.study import Plan, canonical_json, load_study, plan
 
@@ -125,9 +126,12 @@ def pipelines(names: str, configs: Path, batch_cpu_s: float = BATCH_CPU_S) -> di
         study = Pipeline(file, plan(load_study(file)), batch_cpu_s)
         if study.name in found:
             raise StudyError(
-                "two studies have the same name", f"rename one; the other is {found[study.name].file}", str(file), "study",
+                "two studies have the same name",
+                f"rename one; the other is {found[study.name].file}",
+                str(file),
+                "study",
                 study.name,
-            )  # fmt: skip
+            )
         found[study.name] = study
     return found
 
@@ -145,4 +149,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(exit_code_of(main))

@@ -101,7 +101,7 @@ def _locked(path: Path) -> int:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:
-            if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
+            if path.stat().st_ino == os.fstat(descriptor).st_ino:
                 return descriptor
         except FileNotFoundError:
             pass

@@ -23,7 +23,7 @@ def test_never_more_chunks_than_asked(keys: list[str], most: int) -> None:
 
 @given(KEYS, st.floats(1, 10))
 def test_an_added_key_moves_no_key_between_other_chunks(keys: list[str], most: float) -> None:
-    *old, new = sorted(keys, key=lambda key: key[::-1])
+    old = keys[1:]
     if not old:
         return
     before = {chunk.keys for chunk in divide(old, [1.0] * len(old), most)}

@@ -51,7 +51,9 @@ def test_a_newer_one_replaces_the_old_as_a_whole(store: Store) -> None:
     assert [path.name for path in store.folder(ID).parent.iterdir()] == [ID]
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"point_id": "p000000000000", "status": "done", "fingerprint": "f"}', "[]", "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"point_id": "p000000000000", "status": "done", "fingerprint": "f"}', "[]", "\xff"]
+)
 def test_a_damaged_record_counts_as_absent(store: Store, text: str) -> None:
     put(store)
     (store.folder(ID) / "record.json").write_text(text, encoding="latin-1")

@@ -8,13 +8,13 @@ rule analyse:
         "results/{study}/machine/{chunk}.txt",
     output:
         "results/{study}/analyse/{chunk}.jsonl",
-    params:
-        code=source_digest("machine", "analyse"),
     log:
         "logs/{study}/analyse/{chunk}.log",
     benchmark:
         "benchmarks/{study}/analyse/{chunk}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    params:
+        code=source_digest("machine", "analyse"),
     shell:
         "python -m fabricstudy.analyse --machines {input:q} --results results --out {output:q} > {log:q} 2>&1"

@@ -8,15 +8,17 @@ rule machine:
         plan=ancient("results/{study}/plan"),
     output:
         "results/{study}/machine/{chunk}.txt",
-    params:
-        digest=lambda wildcards: STUDIES[wildcards.study].machine_digest(wildcards.chunk),
-        code=source_digest("machine"),
     log:
         "logs/{study}/machine/{chunk}.log",
     benchmark:
         "benchmarks/{study}/machine/{chunk}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    params:
+        digest=lambda wildcards: STUDIES[wildcards.study].machine_digest(
+            wildcards.chunk
+        ),
+        code=source_digest("machine"),
     shell:
         "python -m fabricstudy.machine --machines {input.plan:q}/machine/{wildcards.chunk:q}.json"
         " --results results --out {output:q} > {log:q} 2>&1"

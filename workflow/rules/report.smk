@@ -8,7 +8,11 @@ rule report:
         study=lambda wildcards: STUDIES[wildcards.study].file,
         tables="results/{study}/tables",
     output:
-        page=report("reports/{study}/index.html", caption="../report/page.rst", category="{study}"),
+        page=report(
+            "reports/{study}/index.html",
+            caption="../report/page.rst",
+            category="{study}",
+        ),
         figures=report(
             directory("reports/{study}/figures"),
             patterns=["{figure}.svg"],
@@ -16,14 +20,14 @@ rule report:
             category="{study}",
             labels={"figure": "{figure}"},
         ),
-    params:
-        code=source_digest("study", "table", "report"),
     log:
         "logs/{study}/report.log",
     benchmark:
         "benchmarks/{study}/report.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    params:
+        code=source_digest("study", "table", "report"),
     shell:
         "python -m fabricstudy.report --study {input.study:q} --tables {input.tables:q}"
         " --out reports/{wildcards.study} > {log:q} 2>&1"

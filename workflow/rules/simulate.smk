@@ -13,16 +13,18 @@ rule simulate:
         ),
     output:
         "results/{study}/simulate/{batch}.jsonl",
-    params:
-        digest=lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].digest,
-        # Points of an engine that was missing, or that other code simulated, are done again.
-        engine=lambda wildcards: STUDIES[wildcards.study].engine_state(wildcards.batch),
     log:
         "logs/{study}/simulate/{batch}.log",
     benchmark:
         "benchmarks/{study}/simulate/{batch}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    params:
+        digest=lambda wildcards: STUDIES[wildcards.study]
+        .batches[wildcards.batch]
+        .digest,
+        # Points of an engine that was missing, or that other code simulated, are done again.
+        engine=lambda wildcards: STUDIES[wildcards.study].engine_state(wildcards.batch),
     shell:
         "python -m fabricstudy.engine --batch {input.plan:q}/simulate/{wildcards.batch:q}.json"
         " --results results --out {output:q} > {log:q} 2>&1"

@@ -18,14 +18,14 @@ rule table:
         ),
     output:
         directory("results/{study}/tables"),
-    params:
-        code=source_digest("study", "table"),
     log:
         "logs/{study}/table.log",
     benchmark:
         "benchmarks/{study}/table.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    params:
+        code=source_digest("study", "table"),
     shell:
         "python -m fabricstudy.table --study {input.study:q} --shards {input.points:q}"
         " --structures {input.structures:q} --out {output:q} > {log:q} 2>&1"

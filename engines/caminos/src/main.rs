@@ -1,1 +1,135 @@
-fn main() { println!("{}", caminos_lib::get_version_number()); }
+//! CAMINOS with three plugs of fabricstudy's: topology `Graph`, routing `Routes` and traffic `MessageList`.
+//!
+//! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON.
+//! Exit codes: 0 all jobs finished, and the result is written; 1 the result cannot be written; 2 a file is bad (or the
+//! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
+
+mod graph;
+mod input;
+mod messages;
+mod result;
+mod routes;
+
+use std::any::Any;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
+use std::process::exit;
+
+use caminos_lib::config::flatten_configuration_value;
+use caminos_lib::config_parser::{self, ConfigurationValue, Token};
+use caminos_lib::{get_version_number, Plugs, Simulation, Time};
+
+use input::BadFile;
+
+const BAD_FILE: i32 = 2;
+const NOT_FINISHED: i32 = 3;
+
+/// If no phit reaches its node in so many cycles, none ever will: the longest delay that CAMINOS takes is 999 cycles.
+const DEADLOCK_CYCLES: Time = 50_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--version"] => {
+            println!("fabricstudy-caminos {} (caminos-lib {})", env!("CARGO_PKG_VERSION"), get_version_number())
+        }
+        [configuration, result] => exit(simulate(configuration, Path::new(result))),
+        _ => {
+            eprintln!("usage: fabricstudy-caminos CONFIGURATION RESULT | --version");
+            exit(BAD_FILE);
+        }
+    }
+}
+
+fn simulate(configuration: &str, result: &Path) -> i32 {
+    let mut plugs = Plugs::default();
+    plugs.add_topology("Graph".to_string(), graph::build);
+    plugs.add_routing("Routes".to_string(), routes::build);
+    plugs.add_traffic("MessageList".to_string(), messages::build);
+    let mut simulation = match prepare(configuration, &plugs) {
+        Ok(simulation) => simulation,
+        Err(bad) => {
+            eprintln!("{}", bad);
+            return BAD_FILE;
+        }
+    };
+    if let Err(reason) = run(&mut simulation) {
+        eprintln!("{}", reason);
+        return NOT_FINISHED;
+    }
+    if let Err(error) = result::write(&simulation, result) {
+        eprintln!("{}: cannot be written: {}", result.display(), error);
+        return 1;
+    }
+    0
+}
+
+/// Read all files and set up the simulation. CAMINOS panics where it dislikes a configuration.
+fn prepare<'a>(configuration: &str, plugs: &'a Plugs) -> Result<Simulation<'a>, BadFile> {
+    let text = std::fs::read_to_string(configuration)
+        .map_err(|error| BadFile(format!("{}: cannot be read: {}", configuration, error)))?;
+    let print_panic = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let simulation = catch_unwind(AssertUnwindSafe(|| Simulation::new(&parse(&text), plugs)));
+    std::panic::set_hook(print_panic);
+    simulation.map_err(|panic| match panic.downcast::<BadFile>() {
+        Ok(bad) => *bad,
+        Err(panic) => BadFile(format!("{}: {}", configuration, panic_text(panic.as_ref()))),
+    })
+}
+
+/// The only experiment that a configuration describes.
+fn parse(text: &str) -> ConfigurationValue {
+    let value = match config_parser::parse(text) {
+        Ok(Token::Value(value)) => value,
+        other => panic!("not a CAMINOS configuration ({:?})", other.err()),
+    };
+    match flatten_configuration_value(&value) {
+        ConfigurationValue::Experiments(mut experiments) if experiments.len() == 1 => experiments.remove(0),
+        _ => panic!("not exactly one experiment"),
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+        (Some(text), _) => text,
+        (_, Some(text)) => text,
+        _ => "not a configuration that CAMINOS takes",
+    }
+}
+
+/// The field `filename` of a plug.
+///
+/// # Panics
+/// If there is no such field, or another one, as CAMINOS' own builders do.
+pub fn filename(value: &ConfigurationValue, plug: &str) -> String {
+    match value {
+        ConfigurationValue::Object(_, fields) => match &fields[..] {
+            [(name, ConfigurationValue::Literal(file))] if name == "filename" => file.clone(),
+            _ => panic!("{} takes one field, filename: \"...\"", plug),
+        },
+        _ => panic!("{} is not an object", plug),
+    }
+}
+
+/// Simulate until the traffic is finished; the limit `measured` of the configuration is in cycles.
+fn run(simulation: &mut Simulation) -> Result<(), String> {
+    let limit = simulation.measured;
+    // CAMINOS reports every 1000 cycles; nobody reads that.
+    simulation.statistics.columns.clear();
+    loop {
+        let arrived = simulation.statistics.current_measurement.consumed_phits;
+        simulation.measured = limit.min(simulation.shared.cycle + DEADLOCK_CYCLES);
+        simulation.run();
+        if simulation.shared.traffic.is_finished() {
+            return Ok(());
+        }
+        let cycle = simulation.shared.cycle;
+        if cycle >= limit {
+            return Err(format!("not finished within {} cycles", limit));
+        }
+        if simulation.statistics.current_measurement.consumed_phits == arrived {
+            return Err(format!("deadlock: nothing arrived from cycle {} to {}", cycle - DEADLOCK_CYCLES, cycle));
+        }
+    }
+}

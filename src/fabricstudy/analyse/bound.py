@@ -1,8 +1,8 @@
 """The least time that link loads allow.
 
-Every link moves its bytes at its capacity at best, so no schedule is faster than the fullest link. Under Valiant
-routing the loads are expectations, and the bound holds for the mean runtime: the mean of a maximum is no less
-than the maximum of the means.
+Every link moves its bytes at its capacity at best, so no schedule is faster than the fullest link. Where minimal
+paths tie, the bound holds for an even split. Under Valiant routing the loads are expectations, and the bound holds
+for the mean runtime: the mean of a maximum is no less than the maximum of the means.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ def bound_of_any_routing_ns(
     """
     source, destination = np.asarray(source_node), np.asarray(destination_node)
     size = np.where(source == destination, 0.0, size_bytes)
-    hosts_bytes = max(np.bincount(end, size).max(initial=0.0) for end in (source, destination))
+    hosts_bytes = max(np.bincount(end, weights=size).max(initial=0.0) for end in (source, destination))
     parts = [np.arange(machine.routers), half.astype(np.int64)]
     if machine.group is not None:
-        parts.append(machine.group)
+        parts.append(machine.group.astype(np.int64))
     ends = machine.node_router[source], machine.node_router[destination]
     cuts_s = max(_cut_s(machine, part, *ends, size) for part in parts)
-    return max(hosts_bytes / machine.host.bandwidth_Bps, cuts_s) * NS_PER_S
+    return float(max(hosts_bytes / machine.host.bandwidth_Bps, cuts_s)) * NS_PER_S
 
 
 def _cut_s(
     machine: Machine,
-    part: npt.NDArray[np.integer],
+    part: npt.NDArray[np.int64],
     source: npt.NDArray[np.integer],
     destination: npt.NDArray[np.integer],
     size: npt.NDArray[np.float64],
@@ -73,10 +73,11 @@ def _cut_s(
     parts = int(part.max()) + 1
     tail, head = part[machine.link_tail], part[machine.link_head]
     # Each cable goes both ways, so as much capacity enters a part as leaves it.
-    capacity_Bps = np.bincount(tail, np.where(tail == head, 0.0, machine.link_capacity_Bps), parts)
+    outward_Bps = np.where(tail == head, 0.0, machine.link_capacity_Bps)
+    capacity_Bps = np.bincount(tail, weights=outward_Bps, minlength=parts)
     crossing = np.where(part[source] == part[destination], 0.0, size)
-    moved = np.maximum(
-        np.bincount(part[source], crossing, parts), np.bincount(part[destination], crossing, parts)
-    )
+    leaves = np.bincount(part[source], weights=crossing, minlength=parts)
+    enters = np.bincount(part[destination], weights=crossing, minlength=parts)
+    moved = np.maximum(leaves, enters)
     used = moved > 0
     return float(np.max(moved[used] / capacity_Bps[used], initial=0.0))

@@ -1,8 +1,9 @@
 """The hot loops, compiled by numba on first use and kept beside this file.
 
-Links are given per leaving router: those of router r stand at positions `first[r]` .. `first[r + 1] - 1` of `link`
-(number of the directed link), `head`, `kind` (class) and `count` (parallel cables). Every link has a reverse of the
-same class, so walking links out of a destination walks paths into it.
+Links are given per leaving router, as `fabricstudy.analyse.routes.Adjacency`: those of router r stand at positions
+`first[r]` .. `first[r + 1] - 1` of `link` (number of the directed link), `head`, `kind` (class) and `cables`
+(parallel ones). Every link has a reverse of the same class, so walking links out of a destination walks paths into
+it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def hop_distances(first: Ints, head: Ints, distance: npt.NDArray[np.int16]) -> N
 def settle(
     destination: int, first: Ints, head: Ints, kind: Ints, weight: Ints, distance: Ints, order: Ints, queue: Ints
 ) -> int:
-    """Dijkstra from `destination`: fill `distance`, and `order` with the routers from near to far; count them.
+    """Dijkstra from `destination`: fill `distance`; fill `order` with the routers, near ones first; count them.
 
     Weights depend on the class alone, so one first-in-first-out queue a class replaces the heap: entries enter each
     queue in the order of their distance. `queue` is scratch of shape [classes, links + 1].
@@ -102,10 +103,17 @@ def group_by_destination(
 
 @njit(cache=True)
 def minimal_loads(
-    first: Ints, link: Ints, head: Ints, kind: Ints, count: Floats, weight: Ints,
-    start: Ints, source: Ints, size_bytes: Floats,
-) -> Floats:  # fmt: skip
-    """Bytes on each directed link when every message takes minimal paths, split hop by hop in proportion to `count`.
+    first: Ints,
+    link: Ints,
+    head: Ints,
+    kind: Ints,
+    cables: Floats,
+    weight: Ints,
+    start: Ints,
+    source: Ints,
+    size_bytes: Floats,
+) -> Floats:
+    """Bytes on each directed link when messages take minimal paths, split hop by hop in proportion to `cables`.
 
     The messages stand as `group_by_destination` gives them. One NaN if some message has no path.
     """
@@ -131,10 +139,10 @@ def minimal_loads(
             ways = 0.0
             for i in range(first[router], first[router + 1]):
                 if distance[head[i]] + weight[kind[i]] == distance[router]:
-                    ways += count[i]
+                    ways += cables[i]
             for i in range(first[router], first[router + 1]):
                 if distance[head[i]] + weight[kind[i]] == distance[router]:
-                    part = flow[router] * (count[i] / ways)
+                    part = flow[router] * (cables[i] / ways)
                     load[link[i]] += part
                     flow[head[i]] += part
     return load
@@ -142,7 +150,7 @@ def minimal_loads(
 
 @njit(cache=True)
 def early_arrivals(
-    first: Ints, link: Ints, head: Ints, kind: Ints, count: Floats, weight: Ints, traffic: Floats, middles: Ints
+    first: Ints, link: Ints, head: Ints, kind: Ints, cables: Floats, weight: Ints, traffic: Floats, middles: Ints
 ) -> Floats:
     """Bytes [destination, middle] that meet their destination on the minimal way to each of `middles`.
 
@@ -179,10 +187,91 @@ def early_arrivals(
                 ways = 0.0
                 for i in range(first[router], first[router + 1]):
                     if distance[head[i]] + weight[kind[i]] == distance[router]:
-                        ways += count[i]
+                        ways += cables[i]
                 for i in range(first[router], first[router + 1]):
                     if distance[head[i]] + weight[kind[i]] == distance[router]:
                         if probability[head[i]] == 0.0:
                             heapq.heappush(ahead, -rank[head[i]])
-                        probability[head[i]] += share * (count[i] / ways)
+                        probability[head[i]] += share * (cables[i] / ways)
     return arrived
+
+
+@njit(cache=True)
+def refine_cut(
+    first: Ints, head: Ints, capacity: Floats, carrier: npt.NDArray[np.bool_], inside: int, half: npt.NDArray[np.bool_]
+) -> None:
+    """Improve a cut in place by Kernighan-Lin passes until one brings nothing.
+
+    Afterwards `half` holds `inside` of the routers that are `carrier`; the others stand where they cut least.
+    A router's *gain* is what the cut loses in capacity when that router changes sides.
+    """
+    routers = len(first) - 1
+    least = 1e-9 * capacity.sum()
+    gain = np.zeros(routers)
+    for router in range(routers):
+        for i in range(first[router], first[router + 1]):
+            gain[router] += capacity[i] if half[router] != half[head[i]] else -capacity[i]
+    held = np.zeros(routers, np.bool_)
+    excess = (half & carrier).sum() - inside
+    while excess != 0:
+        move(best_of_side(gain, half, held, carrier, excess > 0), first, head, capacity, half, gain)
+        excess += -1 if excess > 0 else 1
+    moved = np.empty(routers, np.int64)
+    improved = True
+    while improved:
+        improved = False
+        for router in range(routers):
+            if not carrier[router] and gain[router] > least:
+                move(router, first, head, capacity, half, gain)
+                improved = True
+        # One pass: swap the best pair again and again, each router once; then go back to the best moment.
+        held[:] = False
+        total, best_total, steps, best_steps = 0.0, least, 0, 0
+        while True:
+            leaves = best_of_side(gain, half, held, carrier, True)
+            if leaves < 0:
+                break
+            held[leaves] = True
+            total += gain[leaves]
+            move(leaves, first, head, capacity, half, gain)
+            enters = best_of_side(gain, half, held, carrier, False)
+            if enters < 0:
+                move(leaves, first, head, capacity, half, gain)
+                break
+            held[enters] = True
+            total += gain[enters]
+            move(enters, first, head, capacity, half, gain)
+            moved[steps] = leaves
+            moved[steps + 1] = enters
+            steps += 2
+            if total > best_total:
+                best_total, best_steps, improved = total, steps, True
+        for at in range(best_steps, steps):
+            move(moved[at], first, head, capacity, half, gain)
+
+
+@njit(cache=True)
+def best_of_side(
+    gain: Floats,
+    half: npt.NDArray[np.bool_],
+    held: npt.NDArray[np.bool_],
+    carrier: npt.NDArray[np.bool_],
+    side: bool,
+) -> int:
+    """Router of the largest gain among the free ones with nodes on one side; -1 if there is none."""
+    best = -1
+    for router in range(len(gain)):
+        eligible = half[router] == side and carrier[router] and not held[router]
+        if eligible and (best < 0 or gain[router] > gain[best]):
+            best = router
+    return best
+
+
+@njit(cache=True)
+def move(router: int, first: Ints, head: Ints, capacity: Floats, half: npt.NDArray[np.bool_], gain: Floats) -> None:
+    """Put a router on the other side and keep all gains right."""
+    half[router] = not half[router]
+    gain[router] = -gain[router]
+    for i in range(first[router], first[router + 1]):
+        change = 2 * capacity[i]
+        gain[head[i]] += change if half[router] != half[head[i]] else -change

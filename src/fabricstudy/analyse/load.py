@@ -1,13 +1,13 @@
 """Bytes on every link, exactly, without simulation.
 
-**Minimal**: the paths of least total `Machine.hop_weight`; where several links lead on, the bytes split in proportion
-to their parallel cables, hop by hop.
+**Minimal**: the paths of least total `Machine.hop_weight`; where several links lead on, the bytes split in
+proportion to their parallel cables, hop by hop.
 
-**Valiant** (Valiant, SIAM J. Computing 11(2), 1982): minimal to a router drawn uniformly from those that carry nodes,
-then minimal to the destination; the loads are the expectation over the draws. As in CAMINOS' `Valiant`
-(caminos-lib 0.6.3, `selection_exclude_indirect_routers: true`, or every router carries nodes): source and destination
-router may be drawn and then the path is minimal; a message between nodes of one router takes no cable; and a packet
-that meets its destination router on the way to the drawn one is delivered there.
+**Valiant** (Valiant, SIAM J. Computing 11(2), 1982): minimal to a router drawn uniformly from those that carry
+nodes, then minimal to the destination; the loads are the expectation over the draws. The first and last router may
+be drawn, and then the path is minimal. A packet that meets its destination router on the way to the drawn one is
+delivered there. A message between nodes of one router takes no cable, so it draws none. So do CAMINOS' `Valiant`
+(caminos-lib 0.6.3, with `selection_exclude_indirect_routers: true`) and the routing of our front end for it.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def link_loads(
     router = machine.node_router.astype(np.int64)
     return LinkLoads(
         link_bytes=_loads(machine, router[source], router[destination], size, routing),
-        injection_bytes=np.bincount(source, size, machine.nodes),
-        ejection_bytes=np.bincount(destination, size, machine.nodes),
+        injection_bytes=_bytes_of(source, size, machine.nodes),
+        ejection_bytes=_bytes_of(destination, size, machine.nodes),
     )
 
 
@@ -103,6 +103,10 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
     return _loads(machine, source, destination, traffic_bytes[source, destination], routing)
 
 
+def _bytes_of(place: npt.NDArray[np.integer], size: Floats, places: int) -> Floats:
+    return np.bincount(place, weights=size, minlength=places).astype(np.float64, copy=False)
+
+
 def _loads(
     machine: Machine,
     source: npt.NDArray[np.int64],
@@ -113,7 +117,8 @@ def _loads(
     if routing == "minimal":
         return _minimal(machine, source, destination, size)
     if routing == "valiant":
-        traffic = np.bincount(source * machine.routers + destination, size, machine.routers**2)
+        pair = source * machine.routers + destination
+        traffic = _bytes_of(pair, size, machine.routers**2)
         return _valiant(machine, traffic.reshape(machine.routers, machine.routers))
     raise ValueError(f"link loads are known for minimal and valiant routing, not for {routing!r}")
 

@@ -11,13 +11,16 @@ from ..machine import Machine
 
 
 class Adjacency(NamedTuple):
-    """Directed links sorted by the router they leave; those of router r start at ``first[r]``."""
+    """Directed links sorted by the router they leave; those of router r start at ``first[r]``.
+
+    `cables` counts the parallel ones.
+    """
 
     first: npt.NDArray[np.int64]
     link: npt.NDArray[np.int64]
     head: npt.NDArray[np.int64]
     kind: npt.NDArray[np.int64]
-    count: npt.NDArray[np.float64]
+    cables: npt.NDArray[np.float64]
 
 
 def adjacency(machine: Machine) -> Adjacency:
@@ -29,7 +32,7 @@ def adjacency(machine: Machine) -> Adjacency:
         link=link.astype(np.int64),
         head=machine.link_head[link].astype(np.int64),
         kind=machine.link_class[link].astype(np.int64),
-        count=machine.cable_count[link // 2].astype(np.float64),
+        cables=machine.cable_count[link // 2].astype(np.float64),
     )
 
 

@@ -69,9 +69,7 @@ class Engine(Protocol):
         """Write the input files into the empty `folder` and give the command, to be run inside it."""
         ...
 
-    def read(
-        self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]
-    ) -> EngineResult:
+    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the engine's own success test to a run that ended by itself, and read what it says.
 
         Standard output and error stand in `folder` as ``stdout`` and ``stderr``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
@@ -14,7 +15,6 @@ from typing import Literal
 
 # How often memory is looked at; the end of the process itself is noticed at once.
 POLL_S = 0.1
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
@@ -32,7 +32,7 @@ class Outcome:
     cpu_s, wall_s : float
         Processor time (user and system, waited-for children included) and elapsed time.
     memory_bytes : int
-        Largest resident set.
+        Largest resident set seen, looked at every tenth of a second; 0 for a run that ended before the first look.
     """
 
     ended: Literal["exit", "timeout", "memory", "missing"]
@@ -47,18 +47,15 @@ def _die_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _resident_bytes(group: int) -> int:
-    """Resident memory of all processes of a process group."""
-    total = 0
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
-            continue
-        try:
-            if os.getpgid(int(entry.name)) == group:
-                total += int(Path(entry.path, "statm").read_text().split()[1]) * _PAGE_BYTES
-        except (OSError, IndexError):  # it ended meanwhile
-            continue
-    return total
+def _peak_bytes(pid: int) -> int:
+    """Largest resident memory so far of a process and its descendants (each one's own peak, added up)."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:  # it ended meanwhile
+        return 0
+    own = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), "0")
+    return int(own) * 1024 + sum(_peak_bytes(int(child)) for child in children)
 
 
 def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outcome:
@@ -90,7 +87,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
             err.write(f"{argv[0]}: {error.strerror}\n".encode())
             return Outcome("missing", 127, 0.0, 0.0, 0)
     try:
-        ended = _watch(process.pid, start + time_s, memory_bytes)
+        ended, peak_bytes = _watch(process.pid, start + time_s, memory_bytes)
     finally:
         # Also when we are interrupted: nothing of the group may stay behind.
         _kill_group(process.pid)
@@ -101,27 +98,31 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
         process.returncode,
         usage.ru_utime + usage.ru_stime,
         time.monotonic() - start,
-        usage.ru_maxrss * 1024,
+        peak_bytes,
     )
 
 
-def _watch(pid: int, deadline: float, memory_bytes: int) -> Literal["exit", "timeout", "memory"]:
+def _watch(pid: int, deadline: float, memory_bytes: int) -> tuple[Literal["exit", "timeout", "memory"], int]:
+    """Wait for the end of a process or of its allowance; give how it ended and its peak memory.
+
+    The kernel's own peak (ru_maxrss) is of no use here: it counts our memory, which the process has before its exec.
+    """
+    peak_bytes = 0
     descriptor = os.pidfd_open(pid)
     try:
         poller = select.poll()
         poller.register(descriptor, select.POLLIN)
         while not poller.poll(1000 * max(0.0, min(POLL_S, deadline - time.monotonic()))):
+            peak_bytes = max(peak_bytes, _peak_bytes(pid))
             if time.monotonic() >= deadline:
-                return "timeout"
-            if _resident_bytes(pid) > memory_bytes:
-                return "memory"
-        return "exit"
+                return "timeout", peak_bytes
+            if peak_bytes > memory_bytes:
+                return "memory", peak_bytes
+        return "exit", peak_bytes
     finally:
         os.close(descriptor)
 
 
 def _kill_group(group: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

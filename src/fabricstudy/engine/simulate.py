@@ -20,7 +20,7 @@ from fabricstudy.store import Record, Store
 from fabricstudy.study import Limits, PlannedPoint, Point
 from fabricstudy.workload import PlacedJob, WorkloadError, hop_bytes, place
 
-from .contract import Engine, EngineFailure, EngineResult
+from .contract import Engine, EngineFailure
 from .run import Outcome, run
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
@@ -132,9 +132,7 @@ def _head(planned: PlannedPoint, engine: Engine, version: str | None, mark: str)
     }
 
 
-def attempt(
-    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path
-) -> Record:
+def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
     """Place, prepare, run and read one point in the empty `folder`; give how it went."""
     start = time.process_time()
     found: Record = {"status": "done"}
@@ -150,9 +148,7 @@ def attempt(
     return found
 
 
-def _run(
-    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, found: Record
-) -> None:
+def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, found: Record) -> None:
     """Add to `found` as much as there is before something goes wrong."""
     machine = analysed.machine
     refusal = engine.unsupported(point, machine)
@@ -182,9 +178,7 @@ def _check_limits(outcome: Outcome, limits: Limits) -> None:
     if outcome.ended == "timeout":
         raise _NotDone("timeout", f"not finished within {limits.time_s:g} s; raise limits.time in the study")
     if outcome.ended == "memory":
-        raise _NotDone(
-            "memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study"
-        )
+        raise _NotDone("memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study")
     if outcome.ended == "missing":
         raise EngineFailure("the simulator could not be started")
 
@@ -226,7 +220,8 @@ def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[flo
 def _class_loads(link_bytes: npt.NDArray[np.float64], machine: Machine) -> list[Record]:
     rows = []
     for index, link_class in enumerate(machine.classes):
-        loads = link_bytes[machine.link_class == index]
+        own = machine.link_class == index
+        loads = link_bytes[own]
         if len(loads):
             rows.append(
                 {
@@ -235,6 +230,7 @@ def _class_loads(link_bytes: npt.NDArray[np.float64], machine: Machine) -> list[
                     "used": int(np.count_nonzero(loads)),
                     "load_mean_bytes": float(loads.mean()),
                     "load_max_bytes": float(loads.max()),
+                    "busy_max_ns": float((loads / machine.link_capacity_Bps[own]).max() * 1e9),
                 }
             )
     return rows

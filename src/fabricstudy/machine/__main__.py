@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
+from fabricstudy.errors import exit_code_of
 from fabricstudy.files import atomic_text
 from fabricstudy.study import machine_from_json
 
@@ -27,4 +29,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(exit_code_of(main))

@@ -10,10 +10,26 @@ remedy. This package reads files, and builds and simulates nothing.
 
 from ..errors import FabricstudyError, StudyError
 from .base import Model
-from .engines import Caminos, EngineConfig, Network
+from .claims import Claim
+from .engines import Caminos, EngineConfig, Limits, Network
+from .figures import Figure
+from .file import load_machine, load_study
 from .machines import ClassBandwidths, ClassLatencies, DragonflyConfig, MachineConfig
-from .point import Point, alone, canonical_json, machine_id, physics, point_id
+from .model import Study
+from .plan import Plan, PlannedPoint, Row, plan
+from .point import (
+    Point,
+    alone,
+    canonical_json,
+    machine_from_json,
+    machine_id,
+    physics,
+    point_from_json,
+    point_id,
+)
 from .routings import Minimal, RoutingConfig, Ugal, Valiant
+from .sweep import RESERVED, Axis, Experiment
+from .units import OUR_UNITS
 from .workloads import (
     AllocationConfig,
     AllToAll,
@@ -40,20 +56,27 @@ from .workloads import (
 )
 
 __all__ = [
+    "OUR_UNITS",
+    "RESERVED",
     "AllToAll",
     "AllocationConfig",
+    "Axis",
     "Bisection",
     "Caminos",
+    "Claim",
     "ClassBandwidths",
     "ClassLatencies",
     "Cluster",
     "DragonflyConfig",
     "EngineConfig",
+    "Experiment",
     "ExplicitNodes",
     "FabricstudyError",
+    "Figure",
     "FurthestPairing",
     "Idle",
     "Job",
+    "Limits",
     "LinearMapping",
     "MachineConfig",
     "MappingConfig",
@@ -64,22 +87,31 @@ __all__ = [
     "Pattern",
     "PatternConfig",
     "Permutation",
+    "Plan",
+    "PlannedPoint",
     "Point",
     "RandomAllocation",
     "RandomMapping",
     "RecursiveBisection",
     "Ring",
     "RoutingConfig",
+    "Row",
     "SendOrder",
     "Spread",
     "Stencil",
+    "Study",
     "StudyError",
     "Ugal",
     "UniformRandom",
     "Valiant",
     "alone",
     "canonical_json",
+    "load_machine",
+    "load_study",
+    "machine_from_json",
     "machine_id",
     "physics",
+    "plan",
+    "point_from_json",
     "point_id",
 ]

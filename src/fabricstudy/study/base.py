@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import (
-    AfterValidator,
+    AllowInfNan,
     BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     Strict,
-    WithJsonSchema,
 )
 from pydantic_core import CoreSchema, core_schema
 
 # YAML tells numbers, text and true/false apart, so none of them is taken for another.
 Whole = Annotated[int, Strict()]
-Number = Annotated[float, Strict()]
+Number = Annotated[float, Strict(), AllowInfNan(False)]
 Flag = Annotated[bool, Strict()]
 
 
@@ -37,8 +36,8 @@ class Model(BaseModel):
         return {"kind": value} if isinstance(value, str) and "kind" in cls.model_fields else value
 
 
-class Broken(ValueError):
-    """What a validator raises: problem, remedy, and where below the validated value (file and path join later).
+class ConfigError(ValueError):
+    """What is wrong with a value: problem, remedy, and where below the value; the file joins later.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class Broken(ValueError):
 
 @dataclass(frozen=True)
 class ByKind:
-    """Marks a union whose members are told apart by `kind`; unlike pydantic's own it also takes a single member."""
+    """Marks a union whose members `kind` tells apart; unlike pydantic's own it also takes a single member."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Build a tagged union over the `kind` of each member; a text alone is a kind."""
@@ -66,9 +65,7 @@ class ByKind:
         tagged = core_schema.tagged_union_schema(choices, discriminator="kind")
         return core_schema.no_info_before_validator_function(members[0].from_shorthand, tagged)
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Describe both ways of writing."""
         tagged = handler(schema)
         return {"anyOf": [{"enum": sorted(tagged["discriminator"]["mapping"])}, tagged]}
@@ -102,13 +99,36 @@ def kind_of(member: type[BaseModel]) -> str:
     return str(get_args(member.model_fields["kind"].annotation)[0])
 
 
-def name_type(pattern: str, rule: str) -> Any:
-    """Make the type of a name that matches `pattern`; `rule` says the pattern in words."""
+@dataclass(frozen=True)
+class Name:
+    """Restricts a text to `pattern`; `rule` says the pattern in words."""
 
-    def check(value: str) -> str:
-        if re.fullmatch(pattern, value) is None:
-            raise Broken("not a name that can be used here", rule, value=value)
+    pattern: str
+    rule: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check the text after pydantic's own checks."""
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe the text by its pattern."""
+        return {"type": "string", "pattern": f"^{self.pattern}$"}
+
+    def check(self, value: str) -> str:
+        """Give `value` back if it matches.
+
+        Raises
+        ------
+        ConfigError
+            If it does not.
+        """
+        if re.fullmatch(self.pattern, value) is None:
+            raise ConfigError("not a name that can be used here", self.rule, value=value)
         return value
 
-    schema = {"type": "string", "pattern": f"^{pattern}$"}
-    return Annotated[str, Strict(), AfterValidator(check), WithJsonSchema(schema)]
+
+@dataclass(frozen=True)
+class Written:
+    """How a value is written, for the documentation, where its type does not tell."""
+
+    words: str

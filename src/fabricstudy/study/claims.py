@@ -18,8 +18,8 @@ Reduce = Literal["max", "min", "median", "mean"]
 class Measure(Selection):
     """A number computed from a column of the selected rows; the median over seeds is taken first."""
 
-    metric: str
-    reduce: Reduce = "max"
+    metric: str = Field(description="column of the table")
+    reduce: Reduce = Field("max", description="how several rows become one number")
 
     @model_validator(mode="after")
     def _fits_table(self) -> Measure:
@@ -36,8 +36,10 @@ class Value(Measure):
 class Pairs(Measure):
     """Each point with the labels `of`, and the otherwise equal one with the labels `against`."""
 
-    of: dict[str, Condition] = Field(min_length=1)
-    against: dict[str, Label] = Field(min_length=1)
+    of: dict[str, Condition] = Field(
+        min_length=1, description="labels of the one point of each pair: {axis: label, [labels] or {min, max}}"
+    )
+    against: dict[str, Label] = Field(min_length=1, description="labels of the other: {axis: label}")
 
     @model_validator(mode="after")
     def _same_axes(self) -> Pairs:
@@ -57,14 +59,18 @@ class Contrast(Pairs):
     """
 
     kind: Literal["contrast"]
-    form: Literal["ratio", "change", "reduction", "distance"] = "ratio"
+    form: Literal["ratio", "change", "reduction", "distance"] = Field(
+        "ratio", description="what is computed of a pair A and B: A/B, A/B - 1, 1 - A/B, or abs(A/B - 1)"
+    )
 
 
 class Trend(Pairs):
     """The ratio of a pair at the second label of `along: {axis: [from, to]}` over that at the first."""
 
     kind: Literal["trend"]
-    along: dict[str, tuple[Label, Label]] = Field(min_length=1, max_length=1)
+    along: dict[str, tuple[Label, Label]] = Field(
+        min_length=1, max_length=1, description="one axis and two of its labels: {axis: [from, to]}"
+    )
 
     def axes(self) -> set[str]:
         """Names of the axes that the measure mentions."""
@@ -78,8 +84,12 @@ class Spread(Measure):
     """
 
     kind: Literal["spread"]
-    over: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)]
-    form: Literal["range", "ratio", "excess"] = "range"
+    over: Annotated[tuple[str, ...], BeforeValidator(as_tuple), Field(min_length=1)] = Field(
+        description="axes along which the spread is taken; seed is one, too"
+    )
+    form: Literal["range", "ratio", "excess"] = Field(
+        "range", description="(max - min) / median, max / min, or max / min - 1"
+    )
 
     def axes(self) -> set[str]:
         """Names of the axes that the measure mentions."""
@@ -93,8 +103,8 @@ class Quotient(Model):
     """One measure over another, such as the variation under Valiant over that under minimal routing."""
 
     kind: Literal["quotient"]
-    of: Simple
-    against: Simple
+    of: Simple = Field(description="the dividend")
+    against: Simple = Field(description="the divisor")
 
 
 AnyMeasure = Annotated[Value | Contrast | Trend | Spread | Quotient, Field(discriminator="kind")]
@@ -104,10 +114,12 @@ Bound = Annotated[float, Field(allow_inf_nan=False)]
 class Part(Model):
     """One measured number of a claim and the closed interval in which the claim holds."""
 
-    says: str = Field(min_length=1, max_length=500)
-    measure: AnyMeasure
-    expect: tuple[Bound | None, Bound | None]
-    show: Literal["number", "percent"] = "number"
+    says: str = Field(min_length=1, max_length=500, description="what this number is")
+    measure: AnyMeasure = Field(description="how it is computed")
+    expect: tuple[Bound | None, Bound | None] = Field(
+        description="closed interval [low, high] in which the claim holds; null leaves an end open"
+    )
+    show: Literal["number", "percent"] = Field("number", description="how the number is printed")
 
     @model_validator(mode="after")
     def _is_interval(self) -> Part:
@@ -131,11 +143,11 @@ class Claim(Model):
     A claim without parts is never run; its `note` says why. A `note` may also tell a slip of the source.
     """
 
-    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$")
-    says: str = Field(min_length=1, max_length=1000)
-    source: str = Field(min_length=1, max_length=500)
-    note: str = Field("", max_length=2000)
-    parts: tuple[Part, ...] = ()
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$", description="short name, such as 2.1")
+    says: str = Field(min_length=1, max_length=1000, description="what the source says, in our words")
+    source: str = Field(min_length=1, max_length=500, description="where it says so")
+    note: str = Field("", max_length=2000, description="a remark, such as a slip of the source or why nothing is run")
+    parts: tuple[Part, ...] = Field((), description="measured numbers; all have to lie in their intervals")
 
     @model_validator(mode="after")
     def _says_why_not(self) -> Claim:
@@ -144,9 +156,7 @@ class Claim(Model):
         return self
 
 
-def check_names(
-    figures: Iterable[Figure], claims: Iterable[Claim], experiments: Mapping[str, Iterable[str]]
-) -> None:
+def check_names(figures: Iterable[Figure], claims: Iterable[Claim], experiments: Mapping[str, Iterable[str]]) -> None:
     """Refuse figures and claims that repeat an id or name an experiment or axis that is not there.
 
     Parameters
@@ -183,6 +193,10 @@ def _check_selection(path: str, selection: Selection, experiments: Mapping[str, 
         remedy = f"take one of {', '.join(sorted(experiments))}"
         raise StudyError("no such experiment", remedy, None, f"{path}.experiment", selection.experiment)
     known = {*experiments[selection.experiment], *KEYS[selection.table], "seed"}
+    if selection.table == "jobs" and selection.over_jobs != "each":
+        known -= {"job"}
+    if selection.table == "agreement":
+        known -= {"engine"}
     unknown = sorted(selection.axes() - known)
     if unknown:
         remedy = f"take one of {', '.join(sorted(known))}"

@@ -29,7 +29,9 @@ class Caminos(Model):
 
     kind: Literal["caminos"] = "caminos"
     phit_bytes: Size | None = Field(
-        None, alias="phit", description="unit in which data moves; left out: the adapter's choice; smaller is slower"
+        None,
+        alias="phit",
+        description="unit in which data moves; left out: one packet or a part of it; smaller is slower",
     )
 
 

@@ -46,8 +46,8 @@ Label = bool | int | float | str
 class Range(Model):
     """Labels from `min` to `max`, both included; either may be left out."""
 
-    min: float | None = None
-    max: float | None = None
+    min: float | None = Field(None, description="least label")
+    max: float | None = Field(None, description="largest label")
 
     @model_validator(mode="after")
     def _not_empty(self) -> Range:
@@ -69,10 +69,14 @@ class Selection(Model):
     each by itself.
     """
 
-    table: TableName = "jobs"
-    experiment: str = "main"
-    where: dict[str, Condition] = Field(default_factory=dict)
-    over_jobs: Literal["max", "mean", "each"] = "max"
+    table: TableName = Field("jobs", description="table to read")
+    experiment: str = Field("main", description="experiment whose rows are taken")
+    where: dict[str, Condition] = Field(
+        default_factory=dict, description="conditions on axes and keys: {axis: label, [labels] or {min, max}}"
+    )
+    over_jobs: Literal["max", "mean", "each"] = Field(
+        "max", description="how the jobs of a point become one number, or each by itself"
+    )
 
     def axes(self) -> set[str]:
         """Names of the axes that the selection mentions."""
@@ -124,25 +128,29 @@ class Figure(Selection):
     `normalise_to` divides each value by the median over seeds of the otherwise equal points with these labels.
     """
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
-    kind: Literal["line", "bar", "box"]
-    title: str = Field(min_length=1, max_length=200)
-    caption: str = Field("", max_length=2000)
-    x: str
-    y: str
-    x_label: str | None = Field(None, max_length=100)
-    y_label: str | None = Field(None, max_length=100)
-    unit: str | None = None
-    hue: Names = ()
-    style: str | None = None
-    columns: str | None = None
-    rows: str | None = None
-    interval: tuple[str, str] | None = None
-    normalise_to: dict[str, Label] = Field(default_factory=dict)
-    show_bound: bool = False
-    x_log: bool = False
-    y_log: bool = False
-    same_y: bool = True
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="name of the file and of the anchor in the page")
+    kind: Literal["line", "bar", "box"] = Field(description="lines, bars or boxes")
+    title: str = Field(min_length=1, max_length=200, description="what the figure shows, above it")
+    caption: str = Field("", max_length=2000, description="what the reader should see, below it")
+    x: str = Field(description="axis of the study along the horizontal")
+    y: str = Field(description="column of the table along the vertical")
+    x_label: str | None = Field(None, max_length=100, description="text along the horizontal; left out: the axis")
+    y_label: str | None = Field(
+        None, max_length=100, description="text along the vertical; left out: the column and its unit"
+    )
+    unit: str | None = Field(None, description="unit in which y is shown, such as ms")
+    hue: Names = Field((), description="axes told apart by colour")
+    style: str | None = Field(None, description="axis told apart by line style")
+    columns: str | None = Field(None, description="axis with one column of panels for each label")
+    rows: str | None = Field(None, description="axis with one row of panels for each label")
+    interval: tuple[str, str] | None = Field(None, description="columns that hold the lower and upper end of y")
+    normalise_to: dict[str, Label] = Field(
+        default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
+    )
+    show_bound: bool = Field(False, description="also draw the bound on the runtime")
+    x_log: bool = Field(False, description="logarithmic horizontal scale")
+    y_log: bool = Field(False, description="logarithmic vertical scale")
+    same_y: bool = Field(True, description="one vertical scale for all panels")
 
     @model_validator(mode="after")
     def _fits_table(self) -> Figure:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
 
-from .base import Broken, ByKind, Model, Whole
+from .base import ByKind, ConfigError, Model, Whole
 from .units import Bandwidth, Latency
 
 # What the arrays of a machine may need on a workstation.
@@ -28,6 +29,11 @@ class EachClass(Model):
     @classmethod
     def _expand(cls, value: Any) -> Any:
         return cls.from_shorthand(value)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe both ways of writing."""
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
 
 class ClassBandwidths(EachClass):
@@ -87,7 +93,7 @@ class DragonflyConfig(Model):
     @model_validator(mode="after")
     def _circulant_needs_port_pairs(self) -> DragonflyConfig:
         if self.arrangement == "circulant" and (self.groups % 2 == 0 or self.global_ports_per_router % 2):
-            raise Broken(
+            raise ConfigError(
                 "the circulant arrangement pairs the global ports of a router, so it needs an odd number of groups "
                 f"and an even number of global ports per router (here {self.groups} groups and "
                 f"{self.global_ports_per_router} ports)",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from .base import Broken, Model, members_of
+from .base import ConfigError, Model, kind_of, members_of
 from .paths import fields_of, suggestion
 
 _NOT_A = {
@@ -33,6 +34,12 @@ _BOUNDS = {
     "less_than": ("lt", "too large", "take a value below"),
     "less_than_equal": ("le", "too large", "take at most"),
 }
+_LENGTHS = {
+    "too_short": ("min_length", "too few entries", "give at least {}"),
+    "too_long": ("max_length", "too many entries", "give at most {}"),
+    "string_too_short": ("min_length", "the text is too short", "use at least {} characters"),
+    "string_too_long": ("max_length", "the text is too long", "use at most {} characters"),
+}
 _EXAMPLES = {
     "a whole number": "write digits only, like 4",
     "a number": "write it like 0.5",
@@ -44,16 +51,8 @@ _EXAMPLES = {
 }
 
 
-class Mistake(Exception):
-    """One thing wrong with a value: problem, remedy, path below the value, and the offending part of it."""
-
-    def __init__(self, problem: str, remedy: str, path: tuple[str, ...], value: object) -> None:
-        self.problem, self.remedy, self.path, self.value = problem, remedy, path, value
-        super().__init__(problem)
-
-
-def mistake(error: ValidationError, raw: Any, model: Any) -> Mistake:
-    """Tell the first error about `raw` in plain words.
+def first_mistake(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
+    """Tell the first thing that is wrong with `raw` in plain words, and how many further ones there are.
 
     Parameters
     ----------
@@ -61,17 +60,18 @@ def mistake(error: ValidationError, raw: Any, model: Any) -> Mistake:
         What pydantic said.
     raw : object
         The value as read from the file.
-    model : type
-        Model or annotated union that was asked for.
+    annotation : type
+        Model, or union of models, that was asked for.
     """
-    details = sorted(error.errors(include_url=False), key=_rank)
-    first = details[0]
-    path = _written(first["loc"], raw)
-    problem, remedy, below, value = _explain(first, path, raw, model)
-    others = len({detail["loc"] for detail in details}) - 1
-    if others:
-        remedy += f" (and {others} more mistake{'s' if others > 1 else ''})"
-    return Mistake(problem, remedy, (*path, *below), value)
+    by_path: dict[tuple[str, ...], list[ErrorDetails]] = {}
+    for detail in sorted(error.errors(include_url=False), key=_rank):
+        by_path.setdefault(_as_written(detail, raw), []).append(detail)
+    # A list with a broken entry is also called too short; that is no mistake of its own.
+    own = [path for path in by_path if not any(other[: len(path)] == path for other in by_path if other != path)]
+    path, others = own[0], len(own) - 1
+    found = _explain(by_path[path], path, raw, annotation)
+    more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
+    return ConfigError(found.problem, found.remedy + more, (*path, *found.path), found.value)
 
 
 def _rank(detail: ErrorDetails) -> int:
@@ -79,25 +79,29 @@ def _rank(detail: ErrorDetails) -> int:
     return {"extra_forbidden": 0, "missing": 2}.get(detail["type"], 1)
 
 
-def _written(location: tuple[int | str, ...], raw: Any) -> tuple[str, ...]:
-    """Drop what pydantic adds to a location: names of union members, and what a shorthand stands for."""
-    path: list[str] = []
+def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
+    """Drop what pydantic adds to a location: members of unions, and what a shorthand stands for."""
+    location, path, tagged = detail["loc"], list[str](), False
     for number, key in enumerate(location):
-        last = number == len(location) - 1
         if isinstance(raw, dict):
-            if key in raw:
-                raw = raw[key]
-            elif key == "[key]" or not last or str(raw.get("kind")) == key:
+            if not tagged and raw.get("kind") == key:
+                tagged = True
                 continue
+            absent = detail["type"] == "missing" and number == len(location) - 1
+            if key not in raw and not absent:
+                continue
+            raw = raw.get(key)
         elif isinstance(raw, list | tuple) and isinstance(key, int) and key < len(raw):
             raw = raw[key]
         else:
             break
         path.append(str(key))
+        tagged = False
     return tuple(path)
 
 
 def _at(raw: Any, path: tuple[str, ...]) -> Any:
+    """Give what stands at a path as written, or None."""
     for key in path:
         if isinstance(raw, dict):
             raw = next((value for name, value in raw.items() if str(name) == key), None)
@@ -106,80 +110,84 @@ def _at(raw: Any, path: tuple[str, ...]) -> Any:
     return raw
 
 
-def _model_at(path: tuple[str, ...], raw: Any, annotation: Any) -> type[Model] | None:
-    """Find the model that describes the mapping at `path`."""
-    for number, key in enumerate((*path, None)):
-        members = members_of(annotation)
-        if key is None:
-            return _chosen(members, _at(raw, path))
-        if key.isdigit():
+def _asked_for(path: tuple[str, ...], raw: Any, annotation: Any) -> list[type[Model]]:
+    """Give the models that may stand at a path."""
+    for number, key in enumerate(path):
+        container = _container(annotation)
+        if container is not None:
+            annotation = get_args(container)[-1 if get_origin(container) is dict else 0]
             continue
-        chosen = _chosen(members, _at(raw, path[:number]))
-        fields = fields_of(chosen) if chosen else {}
-        if key in fields:
-            annotation = fields[key].annotation
+        model = _chosen(members_of(annotation), _at(raw, path[:number]))
+        if model is None or key not in fields_of(model):
+            return []
+        annotation = fields_of(model)[key].annotation
+    return members_of(annotation)
+
+
+def _container(annotation: Any) -> Any:
+    if get_origin(annotation) in (dict, tuple):
+        return annotation
+    if get_origin(annotation) is Annotated:
+        return _container(get_args(annotation)[0])
     return None
 
 
 def _chosen(members: list[type[Model]], raw: Any) -> type[Model] | None:
     kind = raw.get("kind") if isinstance(raw, dict) else raw
-    named = [m for m in members if "kind" in m.model_fields and kind in getattr(m.model_fields["kind"].annotation, "__args__", ())]
-    return (named or members or [None])[0]
+    named = [member for member in members if "kind" in member.model_fields and kind_of(member) == kind]
+    return named[0] if named else members[0] if members else None
 
 
-def _explain(
-    detail: ErrorDetails, path: tuple[str, ...], raw: Any, model: Any
-) -> tuple[str, str, tuple[str, ...], object]:
+def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annotation: Any) -> ConfigError:
+    detail = details[0]
     kind, context, value = detail["type"], detail.get("ctx", {}), _at(raw, path)
-    shown = value if not isinstance(value, dict | list | tuple) else None
-    if kind == "extra_forbidden":
-        owner = _model_at(path[:-1], raw, model)
-        return "unknown key", suggestion(path[-1], fields_of(owner) if owner else ()), (), path[-1]
-    if kind == "missing":
-        owner = _model_at(path[:-1], raw, model)
-        field = fields_of(owner).get(path[-1]) if owner else None
-        about = f" ({field.description})" if field is not None and field.description else ""
-        return f"the key '{path[-1]}' is missing", f"add {path[-1]}: ...{about}", (), None
-    if kind == "union_tag_not_found":
-        known = _expected(members_kinds(path, raw, model))
-        return "the key 'kind' is missing", f"add kind: one of {known}", ("kind",), None
-    if kind == "union_tag_invalid":
-        names = re.findall(r"'([^']*)'", str(context.get("expected_tags")))
-        below = ("kind",) if isinstance(value, dict) else ()
-        return "unknown kind", suggestion(context.get("tag"), names), below, context.get("tag")
+    shown = None if isinstance(value, dict | list | tuple) else value
+    if kind in ("extra_forbidden", "missing"):
+        key = str(detail["loc"][-1])
+        holder = path[:-1] if path and path[-1] == key else path
+        owner = _chosen(_asked_for(holder, raw, annotation), _at(raw, holder))
+        found = _about_key(kind, key, fields_of(owner) if owner else {})
+        return ConfigError(found.problem, found.remedy, () if len(path) > len(holder) else (key,), found.value)
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        return _about_kind(value, _asked_for(path, raw, annotation))
     if kind == "literal_error":
-        names = re.findall(r"'([^']*)'", str(context.get("expected")))
-        return "not one of the possible values", suggestion(value, names), (), value
+        names = re.findall(r"'([^']*)'", str(context["expected"]))
+        return ConfigError("not one of the possible values", suggestion(value, names), value=shown)
     if kind in _BOUNDS:
         name, problem, remedy = _BOUNDS[kind]
-        return problem, f"{remedy} {context[name]}", (), shown
+        return ConfigError(problem, f"{remedy} {context[name]}", value=shown)
     if kind in _NOT_A:
-        wanted = _NOT_A[kind]
-        return f"not {wanted}", _EXAMPLES[wanted], (), "nothing" if value is None else value
-    if kind == "too_short":
-        return "too few entries", f"give at least {context['min_length']}", (), value
-    if kind == "too_long":
-        return f"{context.get('actual_length')} entries are too many", f"give at most {context['max_length']}", (), None
-    if kind == "string_too_short":
-        return "an empty text", "write something", (), value
-    if kind == "string_too_long":
-        return "too long a text", f"use at most {context['max_length']} characters", (), value
+        wanted = list(dict.fromkeys(_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A))
+        problem = "no value" if value is None else "not " + " or ".join(wanted)
+        return ConfigError(problem, _EXAMPLES[wanted[0]], value=value)
+    if kind in _LENGTHS:
+        name, problem, remedy = _LENGTHS[kind]
+        return ConfigError(problem, remedy.format(context[name]), value=shown)
     if kind == "value_error":
-        return _own(context["error"], shown)
-    return detail["msg"].rstrip("."), "see configs/README.md", (), shown
+        return _as_raised(context["error"], shown)
+    return ConfigError(detail["msg"].rstrip("."), "see configs/README.md", value=shown)
 
 
-def members_kinds(path: tuple[str, ...], raw: Any, model: Any) -> list[str]:
-    """Give the kinds that may stand at `path`."""
-    return []
+def _about_key(kind: str, key: str, fields: dict[str, FieldInfo]) -> ConfigError:
+    if kind == "extra_forbidden":
+        return ConfigError("unknown key", suggestion(key, fields), value=key)
+    about = f" ({fields[key].description})" if key in fields and fields[key].description else ""
+    return ConfigError("this key is missing", f"add {key}: ...{about}")
 
 
-def _expected(names: list[str]) -> str:
-    return ", ".join(names)
+def _about_kind(value: Any, members: list[type[Model]]) -> ConfigError:
+    kinds = [kind_of(member) for member in members if "kind" in member.model_fields]
+    if not isinstance(value, dict):
+        return ConfigError("unknown kind", suggestion(value, kinds), value=value)
+    if "kind" not in value:
+        return ConfigError("this key is missing", f"say which kind; {suggestion('', kinds)}", ("kind",))
+    return ConfigError("unknown kind", suggestion(value["kind"], kinds), ("kind",), value["kind"])
 
 
-def _own(error: Exception, shown: object) -> tuple[str, str, tuple[str, ...], object]:
-    if isinstance(error, Broken):
-        return error.problem, error.remedy, error.path, shown if error.value is None else error.value
+def _as_raised(error: Exception, shown: object) -> ConfigError:
+    """Take a validator's own words: a `ConfigError`, or a text "problem; remedy"."""
+    if isinstance(error, ConfigError):
+        value = shown if error.value is None and not error.path else error.value
+        return ConfigError(error.problem, error.remedy, error.path, value)
     problem, _, remedy = str(error).partition("; ")
-    return problem, remedy or "see configs/README.md", (), shown
+    return ConfigError(problem, remedy or "see configs/README.md", value=shown)

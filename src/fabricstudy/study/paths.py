@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
-from .base import Broken, Model, members_of
+from .base import ConfigError, Model, members_of
 
 ROOTS = ("machine", "routing", "jobs", "network", "engine")
 """Parts of a study that a path may begin with."""
@@ -48,7 +48,7 @@ class Path:
     def touches(self, keys: tuple[str, ...]) -> bool:
         """Tell whether the path and the concrete path `keys` lie on one line."""
         pairs = zip(self.steps, keys, strict=False)
-        return all(step.key == key or (step.in_list and "*" in (step.key, key)) for step, key in pairs)
+        return all(step.key == key or (step.in_list and step.key == "*") for step, key in pairs)
 
 
 def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
@@ -56,7 +56,7 @@ def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
     return {
         field.alias or name: field
         for name, field in model.model_fields.items()
-        if not any(isinstance(mark, SkipJsonSchema) for mark in field.metadata)
+        if not any(isinstance(mark, SkipJsonSchema) for mark in field.metadata)  # type: ignore[misc]
     }
 
 
@@ -73,7 +73,7 @@ def find_path(text: str, root: type[Model]) -> Path:
 
     Raises
     ------
-    Broken
+    ConfigError
         If no study could have the path.
 
     Examples
@@ -89,20 +89,24 @@ def find_path(text: str, root: type[Model]) -> Path:
         here = ".".join(text.split(".")[:number])
         if field is not None and _is_list(field.annotation):
             if key != "*" and not (key.isascii() and key.isdigit()):
-                raise Broken(f"'{here}' is a list", f"go on with a position from 0, or * for all: {here}.*", value=text)
+                raise ConfigError(
+                    f"'{here}' is a list", f"go on with a position from 0, or * for all: {here}.*", value=text
+                )
             steps.append(Step(key, True))
             field = None
             continue
         known = _keys(models, only_roots=number == 0)
         if not known:
-            raise Broken(f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text)
+            raise ConfigError(f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text)
         if key not in known:
             where = f" in '{here}'" if here else ""
-            raise Broken(f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text)
+            raise ConfigError(f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text)
         owner = next(model for model in models if key in fields_of(model))
         steps.append(Step(key, False, owner.from_shorthand))
         field = fields_of(owner)[key]
-        models = [m for model in models if key in fields_of(model) for m in members_of(fields_of(model)[key].annotation)]
+        models = [
+            m for model in models if key in fields_of(model) for m in members_of(fields_of(model)[key].annotation)
+        ]
     return Path(text, tuple(steps))
 
 
@@ -121,7 +125,7 @@ def put(node: Any, path: Path, value: Any) -> Any:
 
     Raises
     ------
-    Broken
+    ConfigError
         If a list has no such position.
     """
     return _put(node, path, 0, value)
@@ -134,7 +138,9 @@ def _put(node: Any, path: Path, depth: int, value: Any) -> Any:
     if step.in_list:
         items = list(node) if isinstance(node, list) else []
         if step.key != "*" and int(step.key) >= len(items):
-            raise Broken(f"there is no position {step.key} in a list of {len(items)}", "count from 0", value=path.text)
+            raise ConfigError(
+                f"there is no position {step.key} in a list of {len(items)}", "count from 0", value=path.text
+            )
         for index in range(len(items)) if step.key == "*" else (int(step.key),):
             items[index] = _put(items[index], path, depth + 1, value)
         return items

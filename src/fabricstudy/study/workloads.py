@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from .base import Broken, ByKind, Flag, Model, Number, Whole, name_type
+from .base import ByKind, ConfigError, Flag, Model, Name, Number, Whole
 from .units import Size
 
 SendOrder = Literal["shift", "ascending", "random"]
@@ -172,7 +172,7 @@ class ExplicitNodes(Model):
     def _no_node_twice(self) -> ExplicitNodes:
         if len(set(self.nodes)) != len(self.nodes):
             twice = next(node for index, node in enumerate(self.nodes) if node in self.nodes[:index])
-            raise Broken("a node is listed twice", "list each node once", ("nodes",), twice)
+            raise ConfigError("a node is listed twice", "list each node once", ("nodes",), twice)
         return self
 
 
@@ -214,15 +214,16 @@ class MappingFile(Model):
         if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
             return value
         if "cores" in value:
-            raise Broken("unknown key", "list the cores in the file", ("cores",))
+            raise ConfigError("unknown key", "list the cores in the file", ("cores",))
         return {**value, "cores": read_cores(Path(folder), value["file"])}
+
 
 def read_cores(folder: Path, name: str) -> tuple[int, ...]:
     """Read a mapping file: the core of each rank, each core from 0 on exactly once.
 
     Raises
     ------
-    Broken
+    ConfigError
         If the file cannot be read, or does not hold that.
     """
     remedy = "write one core number a line: line r holds the core of rank r"
@@ -231,23 +232,23 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
         cores = tuple(int(line) for line in lines)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise Broken(
+        raise ConfigError(
             f"the mapping file cannot be read ({reason})", f"put it in {folder} or give its path", ("file",), name
         ) from None
     except ValueError:
-        raise Broken("the mapping file holds something else than whole numbers", remedy, ("file",), name) from None
+        raise ConfigError("the mapping file holds something else than whole numbers", remedy, ("file",), name) from None
     if sorted(cores) != list(range(len(cores))) or not cores:
         problem = f"the mapping file does not hold each core from 0 to {max(len(cores) - 1, 0)} exactly once"
-        raise Broken(problem, remedy, ("file",), name)
+        raise ConfigError(problem, remedy, ("file",), name)
     return cores
 
 
 MappingConfig = Annotated[LinearMapping | RandomMapping | RecursiveBisection | MappingFile, ByKind()]
 
 
-JobName = name_type(
-    "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", "take letters, digits, '_', '.' and '-', with a letter or digit first"
-)
+JobName = Annotated[
+    str, Name("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", "take letters, digits, '_', '.' and '-', with a letter or digit first")
+]
 
 
 class Job(Model):

@@ -12,7 +12,7 @@ table, between ``experiment`` and ``seed``.
 from .claims import judge
 from .collect import collect
 from .schemas import axes_of
-from .select import Observations, mask, observe
+from .select import Observations, join, label_text, mask, medians, observe
 from .store import TableError, Tables, read_tables, write_tables
 
 __all__ = [
@@ -21,8 +21,11 @@ __all__ = [
     "Tables",
     "axes_of",
     "collect",
+    "join",
     "judge",
+    "label_text",
     "mask",
+    "medians",
     "observe",
     "read_tables",
     "write_tables",

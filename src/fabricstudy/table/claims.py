@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from fabricstudy.study.claims import (
 )
 from fabricstudy.study.figures import Condition
 
-from .select import mask, observe
+from .select import by, join, label_text, mask, medians, observe
 from .store import Tables
 
 SimpleMeasure = Value | Contrast | Trend | Spread
@@ -134,9 +134,11 @@ def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) 
         parts = [on(subset) for subset in subsets] if len(seeds) > 1 else [value]
     if not np.isfinite([value, *parts]).all():
         raise NotRun("the number is not finite (a division by zero)")
+    seeded = any(sample.seeded for sample in samples)
+    if len(seeds) == 1:
+        interval = "one seed only" if seeded else "no seeds involved"
     points = sum(sample.points for sample in samples)
-    interval = interval if len(seeds) > 1 else "one value only"
-    return Measured(value, min(parts), max(parts), interval, at, points, len(every))
+    return Measured(value, min(parts), max(parts), interval, at, points, len(every) if seeded else 0)
 
 
 class _Sample:
@@ -146,6 +148,7 @@ class _Sample:
         self.asked = asked
         self.frame, self.keys = _gather(asked, tables)
         self.seeds = {int(seed) for seed in self.frame["seed"]}
+        self.seeded = asked.table != "machines"
         self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
         self.points = len(self.frame[[k for k in self.keys if k not in ("class", "job")] + ["seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
@@ -157,7 +160,7 @@ class _Sample:
         if asked.reduce in ("max", "min"):
             self.deciding = groups[groups["value"] == groups["value"].agg(asked.reduce)].head(1)
             varied = [name for name in self.labels if groups[name].nunique(dropna=False) > 1]
-            self.at = ", ".join(f"{name} {self.deciding[name].iloc[0]}" for name in varied)
+            self.at = ", ".join(f"{name} {label_text(self.deciding[name].iloc[0])}" for name in varied)
 
     def on(self, seeds: set[int]) -> float:
         """Give the measure from some seeds only, over the deciding groups."""
@@ -173,44 +176,24 @@ def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
     if isinstance(asked, Contrast | Trend):
         along = asked.along if isinstance(asked, Trend) else {}
         sides = [{**asked.of, **along}, {**asked.against, **along}]
-    seen = [observe(tables, asked, asked.metric, side) for side in sides]
-    gaps = [part.gap() for part in seen if part.gap()]
-    if gaps:
-        raise NotRun("; ".join(dict.fromkeys(gaps)))
-    keys = seen[0].keys
-    frame = pd.concat([part.frame for part in seen])[[*keys, "seed", "value"]]
-    return frame.drop_duplicates([*keys, "seed"], ignore_index=True), keys
-
-
-def _by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
-    # The nameless constant column lets an empty list of keys mean one group.
-    return frame.assign(**{"": 0}).groupby(["", *keys], sort=False, dropna=False)["value"]
-
-
-def _over_seeds(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    medians: pd.DataFrame = _by(frame, keys).median().reset_index().drop(columns="")
-    return medians
+    seen = observe(tables, asked, asked.metric, sides)
+    if seen.gap():
+        raise NotRun(seen.gap())
+    return seen.frame, seen.keys
 
 
 def _values(asked: Value, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    return _over_seeds(frame, keys)
+    return medians(frame, keys)
 
 
 def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    medians = _over_seeds(frame, keys)
+    middle = medians(frame, keys)
     others = [name for name in keys if name not in asked.of]
-    own = mask(medians, asked.against)
+    own = mask(middle, asked.against)
     # A point is no pair with itself.
-    left, right = medians[mask(medians, asked.of) & ~own], medians.loc[own, [*others, "value"]]
-    pairs = _join(left, right, others)
+    left, right = middle[mask(middle, asked.of) & ~own], middle.loc[own, [*others, "value"]]
+    pairs = join(left, right, others)
     return pairs.assign(value=pairs["value"] / pairs["value_against"]).drop(columns="value_against")
-
-
-def _join(left: pd.DataFrame, right: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    suffixes = ("", "_against")
-    if not on:
-        return left.merge(right, how="cross", suffixes=suffixes)
-    return left.merge(right, on=on, suffixes=suffixes)
 
 
 def _contrasts(asked: Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -223,21 +206,22 @@ def _contrasts(asked: Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.Data
 def _trends(asked: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ((axis, (start, end)),) = asked.along.items()
     ratios = _ratios(asked, frame, keys)
-    others = [name for name in ratios if name not in (axis, "value")]
+    others = [str(name) for name in ratios if name not in (axis, "value")]
     at_end = ratios[mask(ratios, {axis: end})].drop(columns=axis)
     at_start = ratios[mask(ratios, {axis: start})].drop(columns=axis)
-    both = _join(at_end, at_start, others)
+    both = join(at_end, at_start, others)
     return both.assign(value=both["value"] / both["value_against"]).drop(columns="value_against")
 
 
 def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    points = frame if "seed" in asked.over else _over_seeds(frame, keys)
+    points = frame if "seed" in asked.over else medians(frame, keys)
     rest = [name for name in keys if name not in asked.over]
-    groups = _by(points, rest).agg(["max", "min", "median", "size"]).reset_index().drop(columns="")
+    groups = by(points, rest).agg(["max", "min", "median", "size"]).reset_index().drop(columns="")
     groups = groups[groups["size"] > 1]
     most, least, middle = groups["max"], groups["min"], groups["median"]
     forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
-    return groups[rest].assign(value=forms[asked.form])
+    found: pd.DataFrame = groups[rest].assign(value=forms[asked.form])
+    return found
 
 
 _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {

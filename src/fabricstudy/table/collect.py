@@ -55,14 +55,11 @@ def collect(plan: Plan, records: Iterable[Record], structures: Iterable[Record])
         "jobs": _jobs(plan, keys, found),
         "links": _links(plan, keys, found),
         "machines": _machines(plan, keys, structures),
-        "agreement": pd.DataFrame(),
     }
     frames["interference"] = _interference(frames["jobs"])
     frames["agreement"] = _agreement(plan, frames["jobs"])
     axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name != "engine"]}
-    tables = {
-        name: checked(name, frames[name], axes_in.get(name, axes)) for name in TABLES if name != "claims"
-    }
+    tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in TABLES if name != "claims"}
     claims = judge(plan.study.claims, Tables(**tables))
     return Tables(**tables, claims=checked("claims", claims))
 
@@ -99,7 +96,7 @@ def _points(keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
     none: Record = {"status": "missing", "reason": "no record"}
     records = [found.get(point_id, none) for point_id in keys["point_id"]]
     facts = {name: [record.get(name) for record in records] for name in ("status", *_RUN_FACTS)}
-    return keys.assign(**facts)
+    return pd.concat([keys, pd.DataFrame(facts, dtype=object)], axis=1)
 
 
 def _expand(keys: pd.DataFrame, at: list[int], rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
@@ -162,7 +159,8 @@ def _interference(jobs: pd.DataFrame) -> pd.DataFrame:
     """Jobs that shared the machine with another one that communicated."""
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
-    return busy[together & busy["slowdown"].notna()]
+    found: pd.DataFrame = busy[together & busy["slowdown"].notna()]
+    return found
 
 
 def _machine_axes(keys: pd.DataFrame, axes: list[str]) -> list[str]:
@@ -200,9 +198,11 @@ def _agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
         pairs.append(both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}"))
     if not pairs:
         names = {"pair", "engine_a", "engine_b", "runtime_a_ns", "runtime_b_ns", "ratio"}
-        return jobs[:0].assign(**{name: [] for name in names})
-    together = pd.concat(pairs, ignore_index=True)
-    return together.assign(ratio=_ratio(together["runtime_b_ns"], together["runtime_a_ns"]))
+        none: pd.DataFrame = jobs[:0].assign(**{name: [] for name in names})
+        return none
+    together: pd.DataFrame = pd.concat(pairs, ignore_index=True)
+    together["ratio"] = _ratio(together["runtime_b_ns"], together["runtime_a_ns"])
+    return together
 
 
 def _without_engine(plan: Plan, point_id: str) -> str:

@@ -176,9 +176,3 @@ def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.Dat
     first, *others = fixed
     schema = pa.DataFrameSchema(fixed, coerce=True)
     return schema.validate(frame[[first, *axes, *others]], lazy=True).reset_index(drop=True)
-
-
-def empty(table: str, like: pd.DataFrame) -> pd.DataFrame:
-    """Give the table without rows, with the axes of `like`."""
-    axes = axes_of(like)
-    return pd.DataFrame({**{name: [] for name in _COLUMNS[table]}, **{name: like[name][:0] for name in axes}})

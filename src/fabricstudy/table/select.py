@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,19 @@ class Observations:
         return f"{sum(self.missing.values())} of {self.needed} {self.noun} missing ({reasons})"
 
 
+def label_text(label: Any) -> str:
+    """Write a label as in the study: whole numbers without a decimal point.
+
+    Examples
+    --------
+    >>> label_text(4.0), label_text(0.5), label_text("two jobs"), label_text(None)
+    ('4', '0.5', 'two jobs', 'none')
+    """
+    if pd.isna(label):
+        return "none"
+    return f"{label:g}" if isinstance(label, float) else str(label)
+
+
 def mask(frame: pd.DataFrame, where: Mapping[str, Condition]) -> pd.Series[Any]:
     """Tell which rows fulfil all conditions; a column that is not there fulfils none."""
     chosen = pd.Series(True, index=frame.index)
@@ -76,7 +89,7 @@ def _fulfils(column: pd.Series[Any], condition: Condition) -> pd.Series[Any]:
 
 
 def observe(
-    tables: Tables, selection: Selection, column: str, also: Mapping[str, Condition] | None = None
+    tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]] = ({},)
 ) -> Observations:
     """Give the numbers in `column` of the selected rows.
 
@@ -88,17 +101,15 @@ def observe(
         Table, experiment and conditions.
     column : str
         A number of that table.
-    also : mapping, optional
-        Further conditions.
+    any_of : sequence of mappings, optional
+        Sets of further conditions of which one has to be fulfilled.
     """
-    where = {**selection.where, **(also or {})}
-    points = tables.points[tables.points["experiment"] == selection.experiment]
-    points = points[mask(points, {name: where[name] for name in where if name in points})]
+    # Conditions on the table's own keys, such as the link class, do not choose points.
+    own = set(KEYS[selection.table]) - set(tables.points)
+    points = _chosen(tables.points, selection, any_of, leave_out=own)
     if selection.table == "machines":
         return _of_machines(tables, selection, column, points)
-    rows: pd.DataFrame = getattr(tables, selection.table)
-    rows = rows[rows["experiment"] == selection.experiment]
-    rows = rows[mask(rows, where)]
+    rows = _chosen(getattr(tables, selection.table), selection, any_of)
     keys = list(dict.fromkeys((*axes_of(rows), *KEYS[selection.table])))
     values = _per_point(rows, keys, selection, column)
     done = points["status"] == "done"
@@ -107,6 +118,20 @@ def observe(
     missing["without a number"] = int((~points.loc[done, "point_id"].isin(known)).sum())
     values = values[values["value"].notna()].reset_index(drop=True)
     return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n})
+
+
+def _chosen(
+    frame: pd.DataFrame,
+    selection: Selection,
+    any_of: Sequence[Mapping[str, Condition]],
+    leave_out: Collection[str] = (),
+) -> pd.DataFrame:
+    frame = frame[frame["experiment"] == selection.experiment]
+    chosen = pd.Series(False, index=frame.index)
+    for more in any_of:
+        where = {**selection.where, **more}
+        chosen |= mask(frame, {name: where[name] for name in where if name not in leave_out})
+    return frame[chosen]
 
 
 def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column: str) -> pd.DataFrame:
@@ -129,9 +154,7 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     """One observation a machine, told apart by the axes that have one label for each."""
     labels = points.groupby("machine_id")
     mentioned = selection.axes()
-    keys = [
-        axis for axis in axes_of(points) if axis in mentioned or (labels[axis].nunique(dropna=False) <= 1).all()
-    ]
+    keys = [axis for axis in axes_of(points) if axis in mentioned or (labels[axis].nunique(dropna=False) <= 1).all()]
     rows = points.drop_duplicates(["machine_id", *keys])[["machine_id", *keys]].assign(seed=0)
     rows = rows.merge(tables.machines[["machine_id", column]], on="machine_id", how="left")
     rows = rows.assign(value=rows[column].astype(float))
@@ -139,3 +162,22 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     missing = {f"without {column}": unknown} if unknown else {}
     values = rows[rows["value"].notna()].reset_index(drop=True)
     return Observations(values, keys, "machines", len(labels), missing)
+
+
+def by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
+    """Group values by keys, of which there may be none; the groups then have the nameless key only."""
+    return frame.assign(**{"": 0}).groupby(["", *keys], sort=False, dropna=False)["value"]
+
+
+def medians(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """Give the median over all rows with the same keys, such as those of several seeds."""
+    found: pd.DataFrame = by(frame, keys).median().reset_index().drop(columns="")
+    return found
+
+
+def join(left: pd.DataFrame, right: pd.DataFrame, on: list[str]) -> pd.DataFrame:
+    """Put beside each row of `left` the rows of `right` with the same keys; their value is ``value_against``."""
+    suffixes = ("", "_against")
+    if not on:
+        return left.merge(right, how="cross", suffixes=suffixes)
+    return left.merge(right, on=on, suffixes=suffixes)

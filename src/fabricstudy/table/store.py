@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.errors import FabricstudyError
+from fabricstudy.files import atomic_path
 
 
 class TableError(FabricstudyError):
@@ -57,20 +57,12 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
 
 def write_tables(tables: Tables, folder: Path) -> None:
     """Write each table as ``<name>.parquet`` and ``<name>.csv``; a reader never sees half a file."""
-    folder.mkdir(parents=True, exist_ok=True)
     for item in fields(Tables):
         frame: pd.DataFrame = getattr(tables, item.name)
-        _replace(folder / f"{item.name}.parquet", lambda path, frame=frame: frame.to_parquet(path, index=False))
-        _replace(folder / f"{item.name}.csv", lambda path, frame=frame: frame.to_csv(path, index=False))
-
-
-def _replace(path: Path, write: Any) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(unfinished)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        with atomic_path(folder / f"{item.name}.parquet") as path:
+            frame.to_parquet(path, index=False)
+        with atomic_path(folder / f"{item.name}.csv") as path:
+            frame.to_csv(path, index=False)
 
 
 def read_tables(folder: Path) -> Tables:

@@ -25,7 +25,7 @@ ROWS_PER_WRITE = 1 << 20
 
 
 class WorkloadError(FabricstudyError):
-    """A job that cannot be placed, or whose pattern cannot be made there; its message is a reason in the tables."""
+    """A job that cannot be placed, or whose pattern cannot be made there; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def hop_bytes(job: PlacedJob, machine: Machine, distance: Indices) -> float:
 
 
 def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:
-    """Write `ranks.parquet` (job, rank, node) and `messages.parquet` (job, phase, source, destination, bytes).
+    """Write ranks.parquet (job, rank, node) and messages.parquet (job, phase, source, destination, bytes).
 
     Rows stand job after job in the order of `jobs`, ranks ascending, messages in send order.
 
@@ -110,9 +110,7 @@ def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:
 
     job, number = ("job", pa.dictionary(pa.int32(), pa.string())), pa.int32()
     ranks = pa.schema([job, ("rank", number), ("node", number)])
-    messages = pa.schema(
-        [job, ("phase", number), ("source", number), ("destination", number), ("bytes", pa.int64())]
-    )
+    messages = pa.schema([job, ("phase", number), ("source", number), ("destination", number), ("bytes", pa.int64())])
     _write(folder / "ranks.parquet", ranks, ((j.name, _rank_columns(j)) for j in jobs))
     _write(folder / "messages.parquet", messages, ((j.name, _message_columns(j.messages)) for j in jobs))
 

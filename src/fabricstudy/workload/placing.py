@@ -10,7 +10,7 @@ from fabricstudy.study import Job, PatternConfig, Point
 from .allocation import ALLOCATIONS
 from .mapping import MAPPINGS, Seats
 from .pattern import PATTERNS, PLACED_PATTERNS, Site, in_send_order
-from .placed import IntArray, Mask, Messages, PlacedJob, WorkloadError
+from .placed import IntArray, Mask, PlacedJob, WorkloadError
 from .streams import Purpose, stream
 
 # About 8 GB while they are put in order; a study that asks for more is told so rather than killed.
@@ -47,9 +47,7 @@ def place(point: Point, machine: Machine, half: Mask) -> list[PlacedJob]:
     placed = []
     for index, job in enumerate(point.jobs):
         try:
-            seats = Seats(
-                machine, _allocate(job, index, point.seed, machine, free), _ranks_per_node(job, machine)
-            )
+            seats = Seats(machine, _allocate(job, index, point.seed, machine, free), _ranks_per_node(job, machine))
             free[seats.nodes] = False
             placed.append(_seat(job, index, point.seed, seats, half))
         except WorkloadError as error:
@@ -61,9 +59,7 @@ def place(point: Point, machine: Machine, half: Mask) -> list[PlacedJob]:
 def _allocate(job: Job, index: int, seed: int, machine: Machine, free: Mask) -> IntArray:
     wanted, left = job.node_count(machine.nodes), int(np.count_nonzero(free))
     if wanted < 1:
-        raise WorkloadError(
-            f"its share of {machine.nodes} nodes is less than one node; give it a larger share"
-        )
+        raise WorkloadError(f"its share of {machine.nodes} nodes is less than one node; give it a larger share")
     if wanted > left:
         raise WorkloadError(f"it needs {wanted} nodes and {left} are free; make the jobs smaller")
     rng = stream(seed, index, Purpose.ALLOCATION)
@@ -73,9 +69,7 @@ def _allocate(job: Job, index: int, seed: int, machine: Machine, free: Mask) -> 
 def _ranks_per_node(job: Job, machine: Machine) -> int:
     ranks_per_node = job.ranks_per_node or machine.cores_per_node
     if ranks_per_node > machine.cores_per_node:
-        raise WorkloadError(
-            f"{ranks_per_node} ranks per node on nodes of {machine.cores_per_node} cores; lower ranks_per_node"
-        )
+        raise WorkloadError(f"{ranks_per_node} ranks per node and {machine.cores_per_node} cores; lower ranks_per_node")
     return ranks_per_node
 
 
@@ -89,7 +83,7 @@ def _seat(job: Job, index: int, seed: int, seats: Seats, half: Mask) -> PlacedJo
         sends = PLACED_PATTERNS[kind](job.pattern, Site(seats.machine, node_of_rank, half))
         return PlacedJob(job.name, node_of_rank, in_send_order(sends, job.pattern, seats.ranks, order))
     sends = PATTERNS[kind](job.pattern, seats.ranks, stream(seed, index, Purpose.PATTERN))
-    messages: Messages = in_send_order(sends, job.pattern, seats.ranks, order)
+    messages = in_send_order(sends, job.pattern, seats.ranks, order)
     return PlacedJob(job.name, seats.node_of_core[mapping(job.mapping, seats, messages, seating)], messages)
 
 

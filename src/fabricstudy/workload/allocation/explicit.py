@@ -9,9 +9,7 @@ from fabricstudy.study import ExplicitNodes
 from fabricstudy.workload.placed import Indices, Mask, WorkloadError
 
 
-def allocate(
-    config: ExplicitNodes, machine: Machine, free: Mask, wanted: int, rng: np.random.Generator
-) -> Indices:
+def allocate(config: ExplicitNodes, machine: Machine, free: Mask, wanted: int, rng: np.random.Generator) -> Indices:
     """Take the nodes listed, in that order.
 
     Raises

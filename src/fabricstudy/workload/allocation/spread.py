@@ -13,9 +13,8 @@ from fabricstudy.workload.placed import Indices, Mask
 def allocate(config: Spread, machine: Machine, free: Mask, wanted: int, rng: np.random.Generator) -> Indices:
     """Take the free nodes of the first router of each group, then those of the second of each, and so on.
 
-    A router's nodes stay together, as in the simple spread allocator of SST's scheduler, with which the
-    dragonfly arrangements were studied (Kaplan et al., CCGrid 2017). On a machine without groups the routers
-    stand for the groups and the nodes for the routers: first the first node of each router.
+    A router's nodes stay together, as in the simple spread allocator of SST's scheduler. On a machine without
+    groups the routers stand for the groups and the nodes for the routers: first one node of each router.
     """
     router = machine.node_router
     if machine.group is None:

@@ -64,9 +64,7 @@ class Graph:
         number = np.cumsum(chosen) - 1
         degrees = np.bincount(number[row[kept]], minlength=int(np.count_nonzero(chosen)))
         start = np.concatenate([[0], np.cumsum(degrees)])
-        return Graph(
-            self.label[chosen], self.weight[chosen], start, number[self.neighbour[kept]], self.edge[kept]
-        )
+        return Graph(self.label[chosen], self.weight[chosen], start, number[self.neighbour[kept]], self.edge[kept])
 
 
 def bisect(graph: Graph, size: int, seed: int) -> Mask:
@@ -115,7 +113,7 @@ def _metis(graph: Graph, size: int, seed: int) -> Mask:
 
 
 def _correct(graph: Graph, chosen: Mask, size: int) -> None:
-    """Move vertices of weight 1, in place, from the side with too many, each time the one that costs least."""
+    """Move vertices of weight 1, in place, from the side with too many, always the one that costs least."""
     surplus = int(graph.weight[chosen].sum()) - size
     if surplus == 0:
         return

@@ -11,9 +11,7 @@ from .bisect import Graph, bisect
 from .seats import Seats
 
 
-def seat(
-    config: RecursiveBisection, seats: Seats, messages: Messages | None, rng: np.random.Generator
-) -> Indices:
+def seat(config: RecursiveBisection, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
     """Halve the ranks and the nodes again and again, and seat each half of the ranks in a half of the nodes.
 
     The graph of ranks has the bytes exchanged as weights. The graph of nodes has the allocated nodes, all
@@ -28,8 +26,8 @@ def seat(
     """
     if messages is None:
         raise WorkloadError(
-            "the mapping recursive-bisection needs a pattern that does not depend on where the ranks sit; take "
-            "another mapping for bisection and furthest-pairing"
+            "the mapping recursive-bisection needs a pattern that does not depend on where the ranks sit; "
+            "take another mapping for the patterns bisection and furthest-pairing"
         )
     metis_seed = int(rng.integers(2**31))
     core_of_rank = np.empty(seats.ranks, dtype=np.int64)
@@ -49,9 +47,7 @@ def seat(
 
 def rank_graph(messages: Messages, ranks: int) -> Graph:
     """Graph of the ranks, each of weight 1, with the bytes exchanged as weights of the edges."""
-    return Graph.of_edges(
-        messages.source, messages.destination, messages.size_bytes, np.ones(ranks, dtype=np.int64)
-    )
+    return Graph.of_edges(messages.source, messages.destination, messages.size_bytes, np.ones(ranks, dtype=np.int64))
 
 
 def node_graph(seats: Seats) -> Graph:

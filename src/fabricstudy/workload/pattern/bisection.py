@@ -23,8 +23,8 @@ def sends(config: Bisection, site: Site) -> Sends:
     here, there = (np.flatnonzero(mask).astype(np.int32) for mask in (side, ~side))
     if not len(here) or not len(there):
         raise WorkloadError(
-            "the bisection pattern needs ranks on both sides of the machine's best cut, and all its nodes lie on "
-            "one side; give it more nodes or another allocation"
+            "the bisection pattern needs ranks on both sides of the machine's best cut, and all nodes of the "
+            "job lie on one side; give it more nodes or another allocation"
         )
     first, second = np.repeat(here, len(there)), np.tile(there, len(here))
     return one_phase(np.concatenate([first, second]), np.concatenate([second, first]), config.iterations)

@@ -27,9 +27,7 @@ def sends(config: Stencil, ranks: int, rng: np.random.Generator) -> Sends:
     shape = config.shape or balanced_shape(ranks, config.dimensions)
     if np.prod(shape, dtype=object) != ranks:
         text = " x ".join(map(str, shape))
-        raise WorkloadError(
-            f"the stencil's shape {text} does not hold its {ranks} ranks; change shape or leave it out"
-        )
+        raise WorkloadError(f"the stencil's shape {text} does not hold its {ranks} ranks; change shape or leave it out")
     grid = np.arange(ranks, dtype=np.int32).reshape(shape)
     pairs = [_upward(grid, axis, config.periodic) for axis in range(grid.ndim)]
     lower = np.concatenate([pair[0] for pair in pairs])

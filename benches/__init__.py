@@ -1,0 +1,1 @@
+"""Measurements of what the project promises; each module prints figures and judges nothing."""

@@ -1,0 +1,19 @@
+"""Run the benches named, or all: ``python -m benches [pipeline] [analyse] [phit]``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+BENCHES = ("pipeline", "analyse", "phit")
+
+
+def main() -> None:
+    """Run benches one after the other."""
+    for name in sys.argv[1:] or BENCHES:
+        print(f"== {name}", flush=True)
+        importlib.import_module(f"benches.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+//! Reading the text files that fabricstudy writes; every error names the file and the line.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+/// What is wrong with an input file, and where.
+#[derive(Debug)]
+pub struct BadFile(pub String);
+
+impl fmt::Display for BadFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The lines of a file, each a few whole numbers, some after a word.
+pub struct Lines {
+    name: String,
+    reader: BufReader<File>,
+    line: String,
+    number: usize,
+}
+
+impl Lines {
+    pub fn open(name: &str) -> Result<Lines, BadFile> {
+        let file = File::open(name).map_err(|error| BadFile(format!("{}: cannot be read: {}", name, error)))?;
+        Ok(Lines { name: name.to_string(), reader: BufReader::new(file), line: String::new(), number: 0 })
+    }
+
+    /// An error at the line read last.
+    pub fn bad(&self, problem: &str) -> BadFile {
+        BadFile(format!("{}:{}: {}", self.name, self.number, problem))
+    }
+
+    fn next(&mut self) -> Result<bool, BadFile> {
+        self.line.clear();
+        self.number += 1;
+        match self.reader.read_line(&mut self.line) {
+            Ok(length) => Ok(length > 0),
+            Err(error) => Err(self.bad(&format!("cannot be read: {}", error))),
+        }
+    }
+
+    /// Read a line of `N` whole numbers; `what` says what they are.
+    pub fn numbers<const N: usize>(&mut self, what: &str) -> Result<[usize; N], BadFile> {
+        if !self.next()? {
+            return Err(self.bad(&format!("the file ends where '{}' should stand", what)));
+        }
+        let mut values = [0; N];
+        let mut words = self.line.split_ascii_whitespace();
+        for value in values.iter_mut() {
+            *value = words
+                .next()
+                .and_then(|word| word.parse().ok())
+                .ok_or_else(|| self.bad(&format!("should be '{}'", what)))?;
+        }
+        match words.next() {
+            None => Ok(values),
+            Some(_) => Err(self.bad(&format!("should be '{}' and nothing more", what))),
+        }
+    }
+
+    /// Read a line of `word` and one whole number.
+    pub fn header(&mut self, word: &str) -> Result<usize, BadFile> {
+        let present = self.next()?;
+        let mut words = self.line.split_ascii_whitespace();
+        match (present, words.next(), words.next().map(str::parse), words.next()) {
+            (true, Some(first), Some(Ok(value)), None) if first == word => Ok(value),
+            _ => Err(self.bad(&format!("should be '{} NUMBER'", word))),
+        }
+    }
+
+    /// Read a first line of `format` and the only version known, 1.
+    pub fn format(&mut self, format: &str) -> Result<(), BadFile> {
+        match self.header(format)? {
+            1 => Ok(()),
+            _ => Err(self.bad("has a version other than 1")),
+        }
+    }
+
+    /// Make sure that nothing follows.
+    pub fn end(&mut self) -> Result<(), BadFile> {
+        match self.next()? {
+            false => Ok(()),
+            true => Err(self.bad("the file should have ended")),
+        }
+    }
+}

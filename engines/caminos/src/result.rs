@@ -1,0 +1,57 @@
+//! The result of a simulation as JSON: whole numbers, lists of them, and the version of caminos-lib.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use caminos_lib::{get_version_number, Simulation};
+
+use crate::{graph, messages};
+
+/// Write the result of a finished simulation under a temporary name, then give it its own.
+pub fn write(simulation: &Simulation, path: &Path) -> io::Result<()> {
+    let partial = path.with_extension("partial");
+    fs::write(&partial, to_json(simulation))?;
+    fs::rename(&partial, path)
+}
+
+fn to_json(simulation: &Simulation) -> String {
+    let measured = &simulation.statistics.current_measurement;
+    let finish_cycles: Vec<u64> =
+        messages::finish_cycles().borrow().iter().map(|cycle| cycle.expect("all jobs have finished")).collect();
+    let mut text = format!("{{\"caminos_lib\": \"{}\"", get_version_number());
+    add_number(&mut text, "cycles", simulation.shared.cycle);
+    add_list(&mut text, "job_finish_cycles", &finish_cycles);
+    add_list(&mut text, "link_phits", &link_phits(simulation));
+    add_number(&mut text, "injected_phits", measured.created_phits as u64);
+    add_number(&mut text, "ejected_phits", measured.consumed_phits as u64);
+    let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
+    add_list(&mut text, "packets_by_hops", &packets);
+    text.push_str("}\n");
+    text
+}
+
+/// Phits that crossed each directed link between routers, all its parallel cables together.
+fn link_phits(simulation: &Simulation) -> Vec<u64> {
+    let entering = graph::entering_links();
+    let links = entering.iter().flatten().flatten().max().map_or(0, |last| last + 1);
+    let mut phits = vec![0; links];
+    for (router_links, router_statistics) in entering.iter().zip(&simulation.statistics.link_statistics) {
+        for (link, statistics) in router_links.iter().zip(router_statistics) {
+            if let Some(link) = link {
+                phits[*link] += statistics.phit_arrivals as u64;
+            }
+        }
+    }
+    phits
+}
+
+fn add_number(text: &mut String, name: &str, value: u64) {
+    write!(text, ", \"{}\": {}", name, value).expect("text takes everything");
+}
+
+fn add_list(text: &mut String, name: &str, values: &[u64]) {
+    let values: Vec<String> = values.iter().map(u64::to_string).collect();
+    write!(text, ", \"{}\": [{}]", name, values.join(", ")).expect("text takes everything");
+}

@@ -1,0 +1,386 @@
+"""One declared figure and the tables -> a picture, its alt text and what it rests on."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+from fabricstudy.study.figures import Figure, unit_factor
+from fabricstudy.table import Observations, Tables, join, label_text, mask, medians, observe
+
+_STYLE = {
+    **sns.axes_style("whitegrid"),
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "axes.labelsize": 9.0,
+    "axes.titlesize": 9.0,
+    "legend.fontsize": 8.5,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "grid.color": "#dddddd",
+    "axes.edgecolor": "#666666",
+    "axes.linewidth": 0.8,
+    # Labels of a study are text, never formulas.
+    "text.parse_math": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "fabricstudy",
+    "pdf.fonttype": 42,
+}
+_MARKERS = "osD^vPX*<>"
+_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as drawn.
+
+    Parameters
+    ----------
+    figure : Figure
+        As declared.
+    svg, pdf : bytes
+        The picture in both formats; empty where there is nothing to draw.
+    alt : str
+        What the picture shows, in words.
+    basis : str
+        Points, seeds, meaning of the bars and what is missing; it also stands in the picture.
+    panels : int
+        Panels side by side.
+    """
+
+    figure: Figure
+    svg: bytes
+    pdf: bytes
+    alt: str
+    basis: str
+    panels: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """What is drawn: columns x, y, hue, style, column, row, seed and, where asked for, low, high and bound."""
+
+    frame: pd.DataFrame
+    basis: str
+    hues: list[str]
+    styles: list[str]
+    columns: list[str]
+    rows: list[str]
+    numeric_x: bool
+    xs: list[Any]
+
+
+def draw(figure: Figure, tables: Tables) -> Drawn:
+    """Draw a figure of a study; where nothing can be drawn, say why in `basis`."""
+    seen = observe(tables, figure, figure.y)
+    data = _data(figure, tables, seen)
+    if data.frame.empty:
+        gap = seen.gap()
+        reason = f"Nothing to draw: table {figure.table} has no such rows{'; ' * bool(gap)}{gap}."
+        return Drawn(figure, b"", b"", "", reason, 1)
+    with mpl.rc_context(_STYLE):
+        canvas = _canvas(figure, data)
+        svg, pdf = io.BytesIO(), io.BytesIO()
+        canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": figure.title})
+        canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
+    return Drawn(figure, svg.getvalue(), pdf.getvalue(), _alt(figure, data), data.basis, len(data.columns))
+
+
+def _data(figure: Figure, tables: Tables, seen: Observations) -> _Data:
+    frame = seen.frame.copy()
+    scale = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
+    for name, column in _beside(figure).items():
+        other = observe(tables, figure, column)
+        values = other.frame.set_index([*other.keys, "seed"])["value"]
+        frame[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*other.keys, "seed"]])).to_numpy() * scale
+    known = len(frame)
+    if figure.normalise_to:
+        frame = _normalised(figure, frame, seen.keys)
+    drawn = frame[[*_beside(figure), "seed"]].assign(
+        y=frame["value"] * scale,
+        hue=_joined(frame, figure.hue),
+        style=_joined(frame, (figure.style,) if figure.style else ()),
+        column=_joined(frame, (figure.columns,) if figure.columns else ()),
+        row=_joined(frame, (figure.rows,) if figure.rows else ()),
+    )
+    x = frame[figure.x]
+    numeric = pd.api.types.is_numeric_dtype(x) and not (pd.api.types.is_bool_dtype(x) or x.hasnans)
+    drawn["x"] = x.astype(float) if numeric else x.map(label_text)
+    xs = sorted(drawn["x"].unique()) if numeric else list(dict.fromkeys(drawn["x"]))
+    basis = _basis(figure, seen, frame, drawn, known - len(frame))
+    hues, styles, columns, rows = (list(dict.fromkeys(drawn[name])) for name in ("hue", "style", "column", "row"))
+    return _Data(drawn, basis, hues, styles, columns, rows, numeric, xs)
+
+
+def _beside(figure: Figure) -> dict[str, str]:
+    """Columns of the table that are drawn beside y."""
+    found = dict(zip(("low", "high"), figure.interval, strict=True)) if figure.interval else {}
+    return {**found, "bound": "bound_ns"} if figure.show_bound else found
+
+
+def _joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
+    """Labels of one axis or several, as one text."""
+    texts = [frame[name].map(label_text) for name in names]
+    if not texts:
+        return pd.Series("", index=frame.index)
+    return pd.Series([", ".join(row) for row in zip(*texts, strict=True)], index=frame.index)
+
+
+def _normalised(figure: Figure, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Divide by the median over seeds of the base points; values without one are left out."""
+    others = [name for name in keys if name not in figure.normalise_to]
+    base = medians(frame[mask(frame, figure.normalise_to)], others)
+    both = join(frame, base, others)
+    return both.assign(value=both["value"] / both["value_against"])
+
+
+def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame, baseless: int) -> str:
+    """Say how many points and seeds a figure shows, what its bars mean and what is missing."""
+    seeds = drawn["seed"].nunique()
+    parts = [f"n = {seen.needed - sum(seen.missing.values())} {seen.noun}"]
+    over = [name for name in seen.keys if name not in figure.axes() and frame[name].nunique(dropna=False) > 1]
+    if seen.noun == "points":
+        parts[0] += f", {seeds} seed{'s' * (seeds != 1)}"
+        over = ["seeds"] * (seeds > 1) + over
+    if figure.interval:
+        wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
+        parts.append(f"whiskers: interval of {wide} values" if wide else "all values exact")
+    elif figure.kind == "box":
+        parts.append("box: quartiles and median, whiskers: least and largest")
+    elif over:
+        parts.append(f"median over {' and '.join(over)}, whiskers: least to largest")
+    if figure.show_bound:
+        parts.append("dotted: bound, the least time that the links allow")
+    parts.append(seen.gap() or "none missing")
+    if baseless:
+        parts.append(f"{baseless} left out that have nothing to be normalised to")
+    return "; ".join(parts) + "."
+
+
+def _canvas(figure: Figure, data: _Data) -> Canvas:
+    wide, high = len(data.columns), len(data.rows)
+    width = {1: 5.6, 2: 7.6}.get(wide, 3.1 * wide)
+    if figure.kind != "line":
+        width = max(width, wide * (0.13 * len(data.xs) * len(data.hues) + 1))
+    canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
+    grid = canvas.subplots(high, wide, sharex=True, sharey=figure.same_y, squeeze=False)
+    for i, row in enumerate(data.rows):
+        for j, column in enumerate(data.columns):
+            part = data.frame[(data.frame["row"] == row) & (data.frame["column"] == column)]
+            _panel(grid[i][j], figure, data, part)
+            titles = [f"{axis}: {label}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis]
+            grid[i][j].set_title(", ".join(titles))
+            grid[i][j].set_xlabel(_x_label(figure) if i == high - 1 else "")
+            grid[i][j].set_ylabel(_wrapped(_y_label(figure), 32) if j == 0 else "")
+    _scales(figure, data, [axes for line in grid for axes in line], width / wide - 0.6)
+    handles = _handles(figure, data)
+    if handles:
+        canvas.legend(
+            handles=handles, loc="outside upper center", ncols=_legend_columns(data, handles, width), frameon=False
+        )
+    canvas.supxlabel(_wrapped(data.basis, int(width * 17)), fontsize=7, color="#444444")
+    return canvas
+
+
+def _legend_columns(data: _Data, handles: list[Any], width: float) -> int:
+    """Give each colour family a column of its own, else spread the entries evenly over as few lines as fit."""
+    families = _families(data)
+    if len(families) < len(data.hues) == len(handles):
+        return len(families)
+    longest = max(len(handle.get_label()) for handle in handles)
+    fitting = max(1, int(width / (0.65 + 0.075 * longest)))
+    return -(-len(handles) // -(-len(handles) // fitting))
+
+
+def _families(data: _Data) -> list[str]:
+    """Labels of the first axis of hues that come from two."""
+    return list(dict.fromkeys(text.split(", ")[0] for text in data.hues))
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(text, width))
+
+
+def _x_label(figure: Figure) -> str:
+    return figure.x_label or figure.x
+
+
+def _y_label(figure: Figure) -> str:
+    return (figure.y_label or figure.y) + (f" ({figure.unit})" if figure.unit else "")
+
+
+def _colour(data: _Data, hue: str) -> Any:
+    """Colour of a hue; of two axes the first one chooses the colour and the second one how light it is."""
+    families = _families(data)
+    if len(families) == len(data.hues) or len(families) > 10:
+        name = "colorblind" if len(data.hues) <= 10 else "viridis"
+        return sns.color_palette(name, len(data.hues))[data.hues.index(hue)]
+    family = hue.split(", ")[0]
+    members = [text for text in data.hues if text.split(", ")[0] == family]
+    base = np.array(sns.color_palette("colorblind", len(families))[families.index(family)])
+    white = 0.7 * members.index(hue) / max(len(members) - 1, 1)
+    return tuple(base * (1 - white) + white)
+
+
+def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> None:
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    for axes in panels:
+        if figure.y_log:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(plain)
+            axes.yaxis.set_minor_formatter(plain)
+        elif figure.kind == "bar" or (figure.kind == "line" and not figure.normalise_to):
+            axes.set_ylim(bottom=0)
+        if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
+            axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
+        if figure.kind == "line" and data.numeric_x:
+            _numeric_ticks(axes, figure, data)
+        else:
+            _label_ticks(axes, [label_text(x) for x in data.xs], width)
+
+
+def _numeric_ticks(axes: Axes, figure: Figure, data: _Data) -> None:
+    """Put a tick at each value, unless they would stand too close."""
+    if figure.x_log:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    at = np.log(data.xs) if figure.x_log else np.array(data.xs)
+    if len(at) <= 12 and (len(at) == 1 or np.diff(at).min() > 0.05 * (at[-1] - at[0])):
+        axes.set_xticks(data.xs, [label_text(x) for x in data.xs])
+        axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _label_ticks(axes: Axes, labels: list[str], width: float) -> None:
+    """Put labels side by side if they fit into `width` inches, else slanted."""
+    slanted = 0.09 * sum(len(label) + 1 for label in labels) > width
+    axes.set_xticks(range(len(labels)), labels)
+    if slanted:
+        axes.tick_params(axis="x", rotation=30)
+        for label in axes.get_xticklabels():
+            label.set_horizontalalignment("right")
+
+
+def _panel(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
+    axes.grid(axis="x", visible=False)
+    if figure.kind == "line":
+        for hue, style, line in _series(data, part):
+            _line(axes, figure, data, hue, style, line)
+    elif figure.kind == "bar":
+        _bars(axes, data, part)
+    else:
+        _boxes(axes, data, part)
+
+
+def _series(data: _Data, part: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    for hue in data.hues:
+        for style in data.styles:
+            line = part[(part["hue"] == hue) & (part["style"] == style)]
+            if not line.empty:
+                yield hue, style, line
+
+
+def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: pd.DataFrame) -> None:
+    by_x = line.groupby("x", sort=False)
+    middle = by_x["y"].median()
+    order = [x for x in data.xs if x in middle.index]
+    middle = middle[order]
+    at = order if data.numeric_x else [data.xs.index(x) for x in order]
+    low = by_x["low" if figure.interval else "y"].min()[order]
+    high = by_x["high" if figure.interval else "y"].max()[order]
+    place = data.hues.index(hue)
+    look: dict[str, Any] = {"color": _colour(data, hue), "zorder": 2 + place * 0.01}
+    # Larger markers lie below smaller ones, so that equal values of several series can be told.
+    axes.errorbar(
+        at, middle, yerr=np.maximum([middle - low, high - middle], 0), marker=_MARKERS[place % len(_MARKERS)],
+        markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else look["color"],
+        linestyle=_DASHES[data.styles.index(style) % len(_DASHES)], linewidth=1.4, capsize=2.5, elinewidth=1.0, **look,
+    )  # fmt: skip
+    if figure.show_bound:
+        bound = by_x["bound"].median()[order]
+        axes.plot(at, bound, linestyle=(0, (1, 1.6)), linewidth=1.3, **look)
+
+
+def _bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
+    ticks = [label_text(x) for x in data.xs]
+    sns.barplot(
+        part.assign(x=part["x"].map(label_text)), x="x", y="y", hue="hue", order=ticks, hue_order=data.hues,
+        palette=[_colour(data, hue) for hue in data.hues], saturation=1, estimator="median",
+        errorbar=lambda values: (values.min(), values.max()), err_kws={"linewidth": 0.9, "color": "#222222"},
+        capsize=0.25, legend=False, ax=axes, width=0.84,
+    )  # fmt: skip
+    for bars in axes.containers:
+        for bar in bars:
+            bar.set_edgecolor("#444444")
+            bar.set_linewidth(0.5)
+
+
+def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
+    ticks = [label_text(x) for x in data.xs]
+    shared: dict[str, Any] = {
+        "data": part.assign(x=part["x"].map(label_text)), "x": "x", "y": "y", "hue": "hue", "order": ticks,
+        "hue_order": data.hues, "palette": [_colour(data, hue) for hue in data.hues], "legend": False, "ax": axes,
+    }  # fmt: skip
+    sns.boxplot(**shared, saturation=1, whis=(0, 100), linewidth=0.9, width=0.7, gap=0.15, boxprops={"alpha": 0.45})
+    sns.stripplot(**shared, dodge=len(data.hues) > 1, size=2.8, jitter=0.12, rasterized=len(part) > 500)
+
+
+def _handles(figure: Figure, data: _Data) -> list[Any]:
+    handles: list[Any] = []
+    if data.hues != [""]:
+        for place, hue in enumerate(data.hues):
+            colour = _colour(data, hue)
+            if figure.kind == "line":
+                handles.append(
+                    Line2D(
+                        [], [], color=colour, marker=_MARKERS[place % len(_MARKERS)], linewidth=1.4,
+                        markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else colour,
+                        label=_legend(hue),
+                    )
+                )  # fmt: skip
+            else:
+                handles.append(Patch(facecolor=colour, edgecolor="#444444", linewidth=0.5, label=_legend(hue)))
+    if data.styles != [""]:
+        handles += [
+            Line2D([], [], color="#444444", linestyle=_DASHES[place % len(_DASHES)], label=_legend(style))
+            for place, style in enumerate(data.styles)
+        ]
+    if figure.show_bound:
+        handles.append(Line2D([], [], color="#444444", linestyle=(0, (1, 1.6)), linewidth=1.3, label="bound"))
+    return handles
+
+
+def _legend(label: str) -> str:
+    # matplotlib leaves out labels that begin with an underscore.
+    return f" {label}" if label.startswith("_") else label
+
+
+def _alt(figure: Figure, data: _Data) -> str:
+    kind = {"line": "Line chart", "bar": "Bar chart", "box": "Box plot"}[figure.kind]
+    split = [f"coloured by {' and '.join(figure.hue)}"] if figure.hue else []
+    split += [f"line style by {figure.style}"] if figure.style else []
+    split += [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
+    head = f"{kind}: {_y_label(figure)} against {_x_label(figure)}" + "".join(f", {text}" for text in split)
+    groups = data.frame.groupby(["row", "column", "hue", "style"], sort=False)
+    lines = []
+    for key, part in groups:
+        middle = part.groupby("x", sort=False)["y"].median()
+        middle = middle[[x for x in data.xs if x in middle.index]]
+        name = ", ".join(str(label) for label in key if label) or "all"
+        first, last = (f"{middle.iloc[i]:.3g} at {label_text(middle.index[i])}" for i in (0, -1))
+        lines.append(f"{name}: {first}" + (f", {last}" if len(middle) > 1 else ""))
+    shown = "; ".join(lines[:12]) + (f"; and {len(lines) - 12} more series" if len(lines) > 12 else "")
+    return f"{head}. Medians: {shown}."

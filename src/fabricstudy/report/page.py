@@ -1,0 +1,326 @@
+"""The page of a study: everything that its tables say, in one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import platform
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+import fabricstudy
+from fabricstudy.files import atomic_text
+from fabricstudy.study import Study
+from fabricstudy.table import Tables, axes_of, label_text
+
+from .figures import Drawn, draw
+
+EMBEDDED_BYTES = 3_000_000
+"""Pictures up to this total stand in the page itself; the others stay beside it."""
+
+_LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic", "seaborn", "matplotlib", "snakemake")
+_MOST_REASONS = 50
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text for the page; `numeric` columns stand to the right."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: frozenset[int] = frozenset()
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Write a number with a few significant digits; a missing one as a dash.
+
+    Examples
+    --------
+    >>> number(1234.567), number(0.00012345), number(float("nan")), number(20592)
+    ('1235', '0.0001234', '–', '20592')
+    """
+    if value is None or pd.isna(value):
+        return "–"
+    if float(value).is_integer() and abs(value) < 1e9:
+        return f"{int(value)}"
+    return f"{float(value):.{digits}g}"
+
+
+def shown(value: Any, how: str | None) -> str:
+    """Write a claim's number as it asks for.
+
+    Examples
+    --------
+    >>> shown(1.4391, "number"), shown(-2, "number")
+    ('1.439', '−2')
+    >>> shown(0.1234, "percent") == "12.3\N{NO-BREAK SPACE}%"
+    True
+    """
+    if value is None or pd.isna(value):
+        return "–"
+    text = f"{round(100 * value, 1):g}\N{NO-BREAK SPACE}%" if how == "percent" else number(value)
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def expectation(low: Any, high: Any, how: str | None) -> str:
+    """Write the interval in which a claim holds.
+
+    Examples
+    --------
+    >>> expectation(1.2, 1.7, "number"), expectation(1, None, "number"), expectation(0, 0, "number")
+    ('1.2 to 1.7', 'at least 1', 'exactly 0')
+    """
+    no_low, no_high = pd.isna(low), pd.isna(high)
+    if no_low and no_high:
+        return "–"
+    if no_low or no_high:
+        return f"at most {shown(high, how)}" if no_low else f"at least {shown(low, how)}"
+    return f"exactly {shown(low, how)}" if low == high else f"{shown(low, how)} to {shown(high, how)}"
+
+
+def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, name: str) -> str:
+    """Give the page's HTML.
+
+    Parameters
+    ----------
+    study : Study
+        What was asked.
+    tables : Tables
+        What came out.
+    drawn : sequence of Drawn
+        The figures, as `draw` gave them.
+    source : str
+        Text of the study file.
+    name : str
+        What stands after ``study=`` on the command line.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fabricstudy.report"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template("page.html.j2").render(
+        study=study,
+        source=source,
+        experiments=_experiments(tables),
+        verdicts=_verdicts(tables.claims),
+        claims=_claims(tables.claims),
+        totals=_totals(tables),
+        machines=_machines(tables),
+        figures=_pictures(drawn),
+        bounds=_bounds(tables.jobs),
+        agreement=_agreement(tables),
+        statuses=_statuses(tables.points),
+        reasons=_reasons(tables.points),
+        missing_engines=_missing_engines(tables.points),
+        provenance=_provenance(study, tables, source),
+        command=f"snakemake --cores all --config {shlex.quote(f'study={name}')}",
+    )
+
+
+def _experiments(tables: Tables) -> Grid:
+    """What varies in each experiment."""
+    rows = []
+    points = tables.points[tables.points["experiment"] != "(alone)"]
+    for name, part in points.groupby("experiment", sort=False):
+        axes = [axis for axis in axes_of(part) if part[axis].nunique(dropna=False) > 1]
+        values = "; ".join(f"{axis}: {', '.join(map(label_text, part[axis].unique()))}" for axis in axes)
+        rows.append((str(name), str(len(part)), str(part["seed"].nunique()), values or "nothing"))
+    return Grid(("experiment", "points", "seeds", "what varies"), rows, frozenset((1, 2)))
+
+
+def _verdicts(claims: pd.DataFrame) -> dict[str, int]:
+    """Number of claims of each verdict."""
+    found = claims.drop_duplicates("claim")["claim_verdict"].value_counts()
+    return {verdict: int(found.get(verdict, 0)) for verdict in ("reproduced", "differs", "not run")}
+
+
+def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
+    """Claims with their parts, ready to print."""
+    found = []
+    for claim, parts in claims.groupby("claim", sort=False):
+        first = parts.iloc[0]
+        found.append(
+            {
+                "id": claim, "says": first["says"], "source": first["source"], "verdict": first["claim_verdict"],
+                "note": "" if pd.isna(first["note"]) else first["note"],
+                "parts": [_part(row) for row in parts.to_dict("records")],
+            }
+        )  # fmt: skip
+    return found
+
+
+def _part(row: Mapping[Any, Any]) -> dict[str, str]:
+    how = row["show"]
+    measured = not pd.isna(row["measured"])
+    seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
+    what = "machines" if row["interval"] == "no seeds involved" else "points"
+    spread = f"{shown(row['low'], how)} to {shown(row['high'], how)} ({row['interval']})"
+    return {
+        "says": "" if pd.isna(row["part_says"]) else row["part_says"],
+        "expected": expectation(row["expect_low"], row["expect_high"], how),
+        "measured": shown(row["measured"], how),
+        "at": "" if pd.isna(row["at"]) else f"at {row['at']}",
+        "interval": spread if measured and row["seeds"] > 1 else "–",
+        "n": f"{row['points']} {what}{seeds}" if measured else "–",
+        "verdict": row["verdict"],
+        "reason": "" if pd.isna(row["reason"]) else row["reason"],
+    }
+
+
+def _totals(tables: Tables) -> dict[str, str]:
+    distinct = tables.points.drop_duplicates("point_id")
+    done = int((distinct["status"] == "done").sum())
+    return {
+        "points": str(len(distinct)),
+        "done": str(done),
+        "not_done": str(len(distinct) - done),
+        "machines": str(distinct["machine_id"].nunique()),
+        "cpu_hours": number(distinct["cpu_s"].sum() / 3600, 3),
+    }
+
+
+def _machines(tables: Tables) -> Grid:
+    frame = tables.machines
+    axes = list(frame.columns[1 : list(frame.columns).index("kind")])
+    head = [
+        *axes,
+        "kind",
+        "nodes",
+        "routers",
+        "cables",
+        "radix",
+        "diameter",
+        "mean hops",
+        "bisection (GB/s)",
+        "found by",
+    ]
+    rows = []
+    for row in frame.to_dict("records"):
+        low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
+        bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
+        facts = [number(row[name]) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")]
+        rows.append(
+            [*(label_text(row[axis]) for axis in axes), row["kind"], *facts, bisection, row["bisection_method"]]
+        )
+    return Grid(head, rows, frozenset(range(len(axes) + 1, len(head) - 1)))
+
+
+def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
+    """Pictures with where they come from: the page itself as long as it stays small enough to mail."""
+    pictures, embedded = [], 0
+    for one in drawn:
+        place = f"figures/{one.figure.id}"
+        embedded += len(one.svg)
+        inside = "data:image/svg+xml;base64," + base64.b64encode(one.svg).decode()
+        pictures.append(
+            {
+                "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption, "basis": one.basis,
+                "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(420, 330 * one.panels),
+                "src": inside if embedded <= EMBEDDED_BYTES else f"{place}.svg",
+                "svg": f"{place}.svg", "pdf": f"{place}.pdf",
+            }
+        )  # fmt: skip
+    return pictures
+
+
+def _bounds(jobs: pd.DataFrame) -> Grid:
+    """How far above its bound the time of a job lies."""
+    rows = []
+    known = jobs[jobs["over_bound"].notna()]
+    for (experiment, method), part in known.groupby(["experiment", "bound_method"], sort=False):
+        over = part["over_bound"]
+        below = int((over < 1).sum())
+        facts = [number(value) for value in (over.min(), over.median(), over.max())]
+        rows.append([str(experiment), str(method), str(len(part)), *facts, str(below)])
+    head = ("experiment", "bound from", "jobs", "least", "median", "largest", "below the bound")
+    return Grid(head, rows, frozenset(range(2, 7)))
+
+
+def _agreement(tables: Tables) -> Grid:
+    rows = []
+    for (experiment, pair), part in tables.agreement.groupby(["experiment", "pair"], sort=False):
+        ratio = part["ratio"]
+        rank = part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank())
+        facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
+        rows.append([str(experiment), str(pair), str(len(part)), *facts])
+    head = ("experiment", "engines", "jobs", "least", "median", "largest", "rank correlation")
+    return Grid(head, rows, frozenset(range(2, 7)))
+
+
+def _statuses(points: pd.DataFrame) -> Grid:
+    counts = pd.crosstab(points["experiment"], points["status"])
+    names = [
+        name for name in ("done", "failed", "timeout", "memory", "refused", "skipped", "missing") if name in counts
+    ]
+    order = points["experiment"].unique()
+    rows = [[str(experiment), *(str(counts.loc[experiment, name]) for name in names)] for experiment in order]
+    return Grid(("experiment", *names), rows, frozenset(range(1, len(names) + 1)))
+
+
+def _reasons(points: pd.DataFrame) -> Grid:
+    """Why points are not done, the most frequent reasons first, with one point as an example."""
+    lost = points[points["status"] != "done"].drop_duplicates("point_id").fillna({"reason": "no reason given"})
+    groups = lost.groupby(["status", "reason"], sort=False)["point_id"].agg(["size", "first"]).reset_index()
+    groups = groups.sort_values(["size", "status", "reason"], ascending=[False, True, True]).head(_MOST_REASONS)
+    rows = [[row["status"], row["reason"], str(row["size"]), row["first"]] for row in groups.to_dict("records")]
+    return Grid(("status", "reason", "points", "for example"), rows, frozenset((2,)))
+
+
+def _missing_engines(points: pd.DataFrame) -> list[str]:
+    skipped = points[points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
+    return [f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")]
+
+
+def _provenance(study: Study, tables: Tables, source: str) -> list[tuple[str, str]]:
+    points = tables.points.drop_duplicates("point_id")
+    plan = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
+    started = points["started"].dropna()
+    seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} around them"
+    memory = points["memory_bytes"].max()
+    facts = [
+        ("fabricstudy", fabricstudy.__version__),
+        ("engines", _distinct(points["version"])),
+        ("fingerprints of engines and adapters", _distinct(points["fingerprint"])),
+        ("hosts of the simulations", _distinct(points["host"])),
+        ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
+        ("CPU seconds", seconds),
+        ("largest memory of a simulation", "–" if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
+        ("SHA-256 of the study file", hashlib.sha256(source.encode()).hexdigest()),
+        ("SHA-256 of the sorted point ids", plan),
+        ("Python", platform.python_version()),
+        ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES if _present(name))),
+    ]
+    return facts
+
+
+def _present(name: str) -> bool:
+    try:
+        return bool(version(name))
+    except ImportError:
+        return False
+
+
+def _distinct(column: pd.Series[Any]) -> str:
+    return ", ".join(sorted(column.dropna().unique())) or "none"
+
+
+def write_report(study: Study, tables: Tables, source: str, name: str, folder: Path) -> None:
+    """Draw all figures of a study and write them and the page into `folder`; the page comes last."""
+    pictures = folder / "figures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    for old in pictures.glob("*.*"):
+        old.unlink()
+    drawn = [draw(figure, tables) for figure in study.figures]
+    for one in drawn:
+        for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
+            if content:
+                (pictures / f"{one.figure.id}.{suffix}").write_bytes(content)
+    with atomic_text(folder / "index.html") as page:
+        page.write(render(study, tables, drawn, source, name))

@@ -1,0 +1,122 @@
+"""What a point's parts must agree on, checked before anything is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .base import ConfigError
+from .machines import MachineConfig
+from .workloads import Cluster, ExplicitNodes, Idle, Job, MappingFile, RecursiveBisection, Stencil
+
+
+def check_point(machine: MachineConfig, jobs: Sequence[Job]) -> None:
+    """Refuse jobs that cannot run together on a machine.
+
+    Raises
+    ------
+    ConfigError
+        With the path below the point.
+    """
+    _check_sizes(machine, jobs)
+    _check_nodes(machine, jobs)
+    for number, job in enumerate(jobs):
+        _check_ranks(machine, job, ("jobs", str(number)))
+
+
+def _check_sizes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
+    share = sum(job.share or 0 for job in jobs)
+    if share > 1 + 1e-9:
+        raise ConfigError(f"the shares of the jobs sum to {share:g}", "let them sum to at most 1", ("jobs",))
+    needed = 0
+    for number, job in enumerate(jobs):
+        own = job.node_count(machine.nodes)
+        needed += own
+        path = ("jobs", str(number), _size_key(job))
+        if own == 0:
+            problem = f"the job gets no node of a machine of {machine.nodes}"
+            raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share)
+        if needed > machine.nodes:
+            before = f" after {needed - own} for the jobs before it" if number else ""
+            problem = f"the job needs {own} nodes{before}, and the machine has {machine.nodes}"
+            raise ConfigError(problem, "make the jobs smaller or the machine larger", path, job.nodes or job.share)
+
+
+def _size_key(job: Job) -> str:
+    return "nodes" if job.nodes is not None else "share" if job.share is not None else "allocation"
+
+
+def _check_nodes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
+    if not any(isinstance(job.allocation, ExplicitNodes) for job in jobs):
+        return
+    free = set(range(machine.nodes))
+    holder: dict[int, int] = {}
+    drawn = False  # whether an earlier job's nodes are known only once they are drawn
+    for number, job in enumerate(jobs):
+        path = ("jobs", str(number), "allocation")
+        if isinstance(job.allocation, ExplicitNodes):
+            outside = [node for node in job.allocation.nodes if node >= machine.nodes]
+            if outside:
+                raise ConfigError(
+                    f"there is no such node on a machine of {machine.nodes}",
+                    f"take 0 to {machine.nodes - 1}",
+                    (*path, "nodes"),
+                    outside[0],
+                )
+            if drawn:
+                raise ConfigError("an earlier job may take these nodes", "put jobs with explicit nodes first", path)
+            taken = [node for node in job.allocation.nodes if node not in free]
+            if taken:
+                raise ConfigError(
+                    f"job {holder[taken[0]]} holds the node already",
+                    "give each node to one job",
+                    (*path, "nodes"),
+                    taken[0],
+                )
+            nodes = list(job.allocation.nodes)
+        elif isinstance(job.allocation, Cluster) and not drawn:
+            nodes = sorted(free)[: job.node_count(machine.nodes)]
+        else:
+            drawn, nodes = True, []
+        free.difference_update(nodes)
+        holder.update(dict.fromkeys(nodes, number))
+
+
+def _check_ranks(machine: MachineConfig, job: Job, path: tuple[str, ...]) -> None:
+    ranks = job.rank_count(machine.nodes, machine.cores_per_node)
+    if job.ranks_per_node is not None and job.ranks_per_node > machine.cores_per_node:
+        raise ConfigError(
+            f"more ranks than the {machine.cores_per_node} cores of a node",
+            "lower it, or raise machine.cores_per_node",
+            (*path, "ranks_per_node"),
+            job.ranks_per_node,
+        )
+    if isinstance(job.pattern, Idle):
+        return
+    if ranks < 2:
+        problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"
+        raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)))
+    if isinstance(job.pattern, Stencil) and job.pattern.shape is not None:
+        cells = 1
+        for length in job.pattern.shape:
+            cells *= length
+        if cells != ranks:
+            raise ConfigError(
+                f"the shape has {cells} places for {ranks} ranks",
+                "let its product be the ranks, or leave it out",
+                (*path, "pattern", "shape"),
+                list(job.pattern.shape),
+            )
+    if isinstance(job.mapping, RecursiveBisection) and job.pattern.follows_placement:
+        raise ConfigError(
+            f"recursive-bisection places ranks by their traffic, and {job.pattern.kind} gets its traffic by placement",
+            "take another mapping, such as linear or random",
+            (*path, "mapping"),
+            job.mapping.kind,
+        )
+    if isinstance(job.mapping, MappingFile) and len(job.mapping.cores) != ranks:
+        raise ConfigError(
+            f"the mapping file has {len(job.mapping.cores)} lines for {ranks} ranks",
+            "write one core a rank",
+            (*path, "mapping", "file"),
+            job.mapping.file,
+        )

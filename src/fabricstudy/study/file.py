@@ -1,0 +1,175 @@
+"""Reading a study file: size, encoding, YAML, and then the models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+
+from ..errors import StudyError
+from .base import Model
+from .machines import MachineConfig
+from .messages import first_mistake
+from .model import Study
+
+LARGEST_BYTES = 10_000_000
+LARGEST_NODES = 1_000_000
+DEEPEST = 50
+
+M = TypeVar("M", bound=Model)
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_study(path: str | Path) -> Study:
+    """Read and check a study file.
+
+    Other files that the study names are sought relative to the study's folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, UTF-8 YAML.
+
+    Raises
+    ------
+    StudyError
+        With file, path in it, value and remedy, at the first thing that is wrong.
+    """
+    path = Path(path)
+    try:
+        return read_study(parse_yaml(_text(path)), path)
+    except StudyError as error:
+        raise StudyError(error.problem, error.remedy, str(path), error.path, error.value) from None
+
+
+def read_study(data: Any, path: Path | None = None) -> Study:
+    """Check a study that has been read from YAML; `path` is its file.
+
+    Raises
+    ------
+    StudyError
+        Without the name of the file.
+    """
+    if not isinstance(data, dict):
+        what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
+        raise StudyError(f"the file is {what}", "write keys and values, as configs/README.md shows")
+    return _validated(Study, data, {"file": path, "folder": path.parent if path else Path()})
+
+
+def _validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
+    try:
+        return model.model_validate(data, context=context, by_alias=True, by_name=False)
+    except ValidationError as error:
+        found = first_mistake(error, data, model)
+        raise StudyError(found.problem, found.remedy, None, ".".join(found.path) or None, found.value) from None
+
+
+def load_machine(path: str | Path) -> MachineConfig:
+    """Read the machine of a study, or of a YAML file that holds only one (bare, or below the key `machine`).
+
+    Raises
+    ------
+    StudyError
+        With file, path in it, value and remedy, at the first thing that is wrong.
+    """
+    path = Path(path)
+    try:
+        data = parse_yaml(_text(path))
+        if isinstance(data, dict) and "kind" in data:
+            data = {"machine": data}
+        if isinstance(data, dict) and set(data) == {"machine"}:
+            return _validated(_OnlyMachine, data, {}).machine
+        return read_study(data, path).machine
+    except StudyError as error:
+        raise StudyError(error.problem, error.remedy, str(path), error.path, error.value) from None
+
+
+class _OnlyMachine(Model):
+    machine: MachineConfig
+
+
+def _text(path: Path) -> str:
+    if path.is_dir():
+        raise StudyError("this is a folder", "give a study file, such as configs/quick.yaml")
+    if not path.exists():
+        raise StudyError("there is no such file", "check the name; studies stand in configs/")
+    if not path.is_file():
+        raise StudyError("this is not a regular file", "give a study file, such as configs/quick.yaml")
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_BYTES:
+            raise StudyError(f"the file has {size:,} bytes", f"stay below {LARGEST_BYTES:,}; is it a study?")
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise StudyError(f"the file cannot be read ({error.strerror})", "check its permissions") from None
+    except UnicodeDecodeError as error:
+        raise StudyError(f"the file is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
+
+
+def parse_yaml(text: str) -> Any:
+    """Read one YAML document into plain values.
+
+    Raises
+    ------
+    StudyError
+        If it is no plain YAML, repeats a key, or holds more than a study can.
+    """
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None
+        _Walk(loader).visit(root, ())
+        return loader.construct_document(root)
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+        raise StudyError(f"not plain YAML: {_reason(error)}", "mend it there; quote text that holds : # or {") from None
+    finally:
+        loader.dispose()
+
+
+def _reason(error: Exception) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
+        return str(error).partition(";")[0].split("\n")[0] or type(error).__name__
+    mark = error.problem_mark or error.context_mark
+    place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+    return f"{error.context or ''} {error.problem}".strip() + place
+
+
+class _Walk:
+    """Looks at the tree of a document, aliases expanded, before anything is made of it."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+        self._left = LARGEST_NODES
+
+    def visit(self, node: yaml.Node, path: tuple[str, ...]) -> None:
+        self._left -= 1
+        if self._left < 0 or len(path) > DEEPEST:
+            what = (
+                "too deeply nested" if len(path) > DEEPEST else f"more than {LARGEST_NODES:,} values, aliases counted"
+            )
+            raise StudyError(f"the file is {what}", "make it smaller", None, ".".join(path[:8]) or None)
+        if isinstance(node, yaml.SequenceNode):
+            for number, item in enumerate(node.value):
+                self.visit(item, (*path, str(number)))
+        elif isinstance(node, yaml.MappingNode):
+            self._visit_mapping(node, path)
+
+    def _visit_mapping(self, node: yaml.MappingNode, path: tuple[str, ...]) -> None:
+        seen: set[Any] = set()
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise StudyError("a key is a list or a mapping", "take text or a number as key", None, ".".join(path))
+            place = (*path, key_node.value)
+            if key_node.tag != "tag:yaml.org,2002:merge":
+                key = self._loader.construct_object(key_node)
+                if key in seen:
+                    line = key_node.start_mark.line + 1
+                    raise StudyError(
+                        f"the key stands twice (again in line {line})", "keep one of them", None, ".".join(place), key
+                    )
+                seen.add(key)
+            self.visit(value_node, place)

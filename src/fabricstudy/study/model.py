@@ -1,0 +1,115 @@
+"""The study as a whole."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Self
+
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
+
+from .base import ConfigError, Name
+from .checks import check_point
+from .claims import Claim, check_names
+from .engines import EngineConfig, Limits, Network
+from .figures import Figure
+from .machines import MachineConfig
+from .paths import ROOTS
+from .routings import RoutingConfig
+from .sweep import Experiment, Sweep
+from .workloads import Job
+
+MOST_POINTS = 1_000_000
+WHOLE_SWEEP = "main"
+"""Name of the experiment of a study that has only one."""
+
+StudyName = Annotated[
+    str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
+]
+
+
+class Study(Sweep):
+    """One complete point, what varies around it, and what to show of it."""
+
+    study: StudyName = Field(description="name of the study, and of its folders in results/ and reports/")
+    title: str = Field("", max_length=200, description="one line, for the report")
+    description: str = Field("", max_length=10_000, description="what is asked and why, for the report")
+    machine: MachineConfig = Field(description="routers, links and nodes")
+    routing: RoutingConfig = Field(description="how packets find their way")
+    jobs: tuple[Job, ...] = Field(min_length=1, max_length=1000, description="jobs; nodes are given out in this order")
+    network: Network = Field(default_factory=Network, description="routers and network interfaces")
+    engine: EngineConfig = Field(description="the simulator")
+    limits: Limits = Field(default_factory=Limits, description="what one simulation may use; no part of the point")
+    experiments: dict[StudyName, Experiment] = Field(
+        default_factory=dict, description="named parts that share the base, each with a sweep of its own"
+    )
+    figures: tuple[Figure, ...] = Field((), description="figures of the report")
+    claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
+
+    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _file: FilePath | None = PrivateAttr(None)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        study = handler(data)
+        if isinstance(data, dict):
+            study._base = {key: data[key] for key in ROOTS if key in data}
+        study._file = (info.context or {}).get("file")
+        return study
+
+    @model_validator(mode="after")
+    def _one_way_to_vary(self) -> Self:
+        both = self.model_fields_set & set(Sweep.model_fields)
+        if "experiments" in self.model_fields_set and both:
+            key = "zip" if "zip_" in both else sorted(both)[0]
+            raise ConfigError(
+                "a study has either experiments or a sweep of its own", "move it into an experiment", (key,)
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _base_fits(self) -> Self:
+        check_point(self.machine, self.jobs)
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_expanded(self) -> Self:
+        points = sum(part.size for part in self.parts.values())
+        if points > MOST_POINTS:
+            key = "experiments" if self.experiments else "sweep"
+            raise ConfigError(f"{points:,} points are too many", f"stay at or below {MOST_POINTS:,}", (key,))
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_there(self) -> Self:
+        check_names(self.figures, self.claims, dict.fromkeys(self.parts, self.axes))
+        return self
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of all axes; the rows of every experiment have all of them."""
+        return tuple(dict.fromkeys(name for part in self.parts.values() for name in part.sweep))
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """The point as it stands in the file, before anything varies."""
+        return self._base
+
+    @property
+    def file(self) -> FilePath | None:
+        """The study file, if there is one."""
+        return self._file
+
+    @property
+    def folder(self) -> FilePath:
+        """The folder against which the study's other files are sought."""
+        return self._file.parent if self._file is not None else FilePath()
+
+    @cached_property
+    def parts(self) -> dict[str, Experiment]:
+        """The experiments by name; a study with only a sweep has one, called "main"."""
+        if self.experiments:
+            return self.experiments
+        own = {name: getattr(self, name) for name in Sweep.model_fields}
+        return {WHOLE_SWEEP: Experiment.model_construct(**own, settings={})}

@@ -1,0 +1,358 @@
+"""From a study to the table of its points: a pure function."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..errors import StudyError
+from .base import ConfigError
+from .checks import check_point
+from .engines import EngineConfig, Network
+from .machines import MachineConfig
+from .messages import first_mistake
+from .model import WHOLE_SWEEP, Study
+from .paths import Path, get, put
+from .point import Point, canonical_json, digest, job_physics, silent
+from .routings import RoutingConfig
+from .sweep import Axis, Experiment, Label
+from .workloads import Idle, Job
+
+
+@dataclass(frozen=True)
+class PlannedPoint:
+    """A distinct point and its ids."""
+
+    point_id: str
+    machine_id: str
+    point: Point
+
+
+@dataclass(frozen=True)
+class Row:
+    """One point of one experiment: a row of the tables.
+
+    Parameters
+    ----------
+    labels : dict
+        Label of every axis of the study. An axis that the experiment does not have gets the label that fits, else the
+        value at its path, or None.
+    alone_ids : tuple of str or None
+        For each job the point in which it runs alone (the row's own point if it does so anyway); None for an idle
+        job, and for all where the study does not ask for slowdown.
+    """
+
+    experiment: str
+    labels: dict[str, Label | None]
+    seed: int
+    point_id: str
+    alone_ids: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All rows in the order of the study, and the distinct points and machines behind them (alone points, too)."""
+
+    study: Study
+    rows: list[Row]
+    points: dict[str, PlannedPoint]
+    machines: dict[str, MachineConfig]
+    axes: tuple[str, ...]
+
+
+def plan(study: Study) -> Plan:
+    """Expand a study into its points, and check each of them.
+
+    Rows stand in the order of the experiments, then of the axes (the last axis goes fastest), then of the seeds.
+
+    Raises
+    ------
+    StudyError
+        At the first point that cannot be; the path is that of the axis value it stems from.
+    """
+    planner = _Planner(study)
+    for name, part in study.parts.items():
+        planner.add(name, part)
+    _unify(planner.rows, study.axes)
+    return Plan(study, planner.rows, planner.points, planner.machines, study.axes)
+
+
+def _unify(rows: list[Row], axes: tuple[str, ...]) -> None:
+    """Make an axis' labels text where experiments use different kinds, since they become one column."""
+    for axis in axes:
+        kinds = {_kind(row.labels[axis]) for row in rows} - {None}
+        if len(kinds) > 1:
+            for row in rows:
+                label = row.labels[axis]
+                row.labels[axis] = None if label is None else str(label)
+
+
+def _kind(label: Label | None) -> type | None:
+    return None if label is None else bool if isinstance(label, bool) else str if isinstance(label, str) else float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Section:
+    """A checked part of a point (machine, routing, one job, network or engine) and its physics as text."""
+
+    model: Any
+    text: str
+
+
+_KINDS: dict[str, TypeAdapter[Any]] = {
+    "machine": TypeAdapter(MachineConfig),
+    "routing": TypeAdapter(RoutingConfig),
+    "network": TypeAdapter(Network),
+    "engine": TypeAdapter(EngineConfig),
+    "job": TypeAdapter(Job),
+}
+_TYPES = {"machine": MachineConfig, "routing": RoutingConfig, "network": Network, "engine": EngineConfig, "job": Job}
+
+
+class _Sections:
+    """Checks parts of points, each distinct one only once: points share most of their parts."""
+
+    def __init__(self, study: Study) -> None:
+        self._context = {"folder": study.folder}
+        self._known: dict[tuple[str, str], _Section] = {}
+        self._latest: dict[tuple[str, ...], tuple[Any, _Section]] = {}
+        self._silent: dict[_Section, _Section] = {}
+        self._fitting: set[tuple[_Section, ...]] = set()
+
+    def of(self, tree: dict[str, Any]) -> dict[str, tuple[_Section, ...]]:
+        """Check all parts of a point, and that they agree."""
+        parts = {root: self.part(tree, root) for root in ("machine", "routing", "jobs", "network", "engine")}
+        key = parts["machine"] + parts["jobs"]
+        if key not in self._fitting:
+            check_point(parts["machine"][0].model, [job.model for job in parts["jobs"]])
+            self._fitting.add(key)
+        return parts
+
+    def part(self, tree: dict[str, Any], root: str) -> tuple[_Section, ...]:
+        """Check one part; jobs are several."""
+        raw = tree.get(root)
+        if root != "jobs":
+            return (self._section(root, {} if raw is None and root == "network" else raw, (root,)),)
+        if not isinstance(raw, list) or not raw:
+            raise ConfigError("not a list of jobs", "write [{pattern: ..., share: 1.0}]", ("jobs",), raw)
+        return tuple(self._section("job", job, ("jobs", str(number))) for number, job in enumerate(raw))
+
+    def _section(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
+        latest = self._latest.get(path)
+        if latest is not None and latest[0] is raw:
+            return latest[1]
+        key = (kind, repr(raw))
+        section = self._known.get(key)
+        if section is None:
+            section = self._known[key] = self._check(kind, raw, path)
+        self._latest[path] = (raw, section)
+        return section
+
+    def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
+        try:
+            model = _KINDS[kind].validate_python(raw, context=self._context, by_alias=True, by_name=False)
+        except ValidationError as error:
+            found = first_mistake(error, raw, _TYPES[kind])
+            raise ConfigError(found.problem, found.remedy, (*path, *found.path), found.value) from None
+        physics = job_physics(model) if kind == "job" else model.model_dump(mode="json")
+        return _Section(model, canonical_json(physics))
+
+    def silent(self, job: _Section) -> _Section:
+        """Give the job that holds the same nodes and sends nothing."""
+        if job not in self._silent:
+            model = silent(job.model)
+            self._silent[job] = _Section(model, canonical_json(job_physics(model)))
+        return self._silent[job]
+
+
+Parts = dict[str, tuple[_Section, ...]]
+
+
+class _Planner:
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.rows: list[Row] = []
+        self.points: dict[str, PlannedPoint] = {}
+        self.machines: dict[str, MachineConfig] = {}
+        self._sections = _Sections(study)
+        self._machine_ids: dict[_Section, str] = {}
+        self._foreign: dict[tuple[Any, ...], Label | None] = {}
+
+    def add(self, name: str, part: Experiment) -> None:
+        """Plan the rows of one experiment."""
+        prefix = () if name == WHOLE_SWEEP and not self.study.experiments else ("experiments", name)
+        expansion = _Expansion(self.study, part, prefix)
+        before = len(self.rows)
+        for indices in part.combinations():
+            tree = expansion.tree(indices)
+            try:
+                parts = self._sections.of(tree)
+            except ConfigError as error:
+                raise expansion.error(error, indices) from None
+            self._add_rows(name, part, self._labels(part, indices, tree, parts), parts)
+        if len(self.rows) == before:
+            raise expansion.error_at("everything is excluded", "leave something over", ("exclude",))
+
+    def _add_rows(self, name: str, part: Experiment, labels: dict[str, Label | None], parts: Parts) -> None:
+        jobs = parts["jobs"]
+        ids = self._keep(parts, part.seeds)
+        alone: list[list[str] | None] = [None] * len(jobs)
+        if part.slowdown:
+            for number, job in enumerate(jobs):
+                if not isinstance(job.model, Idle) and not isinstance(job.model.pattern, Idle):
+                    before = tuple(self._sections.silent(other) for other in jobs[:number])
+                    alone[number] = self._keep({**parts, "jobs": (*before, job)}, part.seeds)
+        for position, seed in enumerate(part.seeds):
+            alone_ids = tuple(None if own is None else own[position] for own in alone)
+            self.rows.append(Row(name, dict(labels), seed, ids[position], alone_ids))
+
+    def _keep(self, parts: Parts, seeds: Sequence[int]) -> list[str]:
+        """Note the point that has these parts, with each seed, and give its ids."""
+        head = (
+            f'{{"engine":{parts["engine"][0].text},"jobs":[{",".join(job.text for job in parts["jobs"])}],'
+            f'"machine":{parts["machine"][0].text},"network":{parts["network"][0].text},'
+            f'"routing":{parts["routing"][0].text},"seed":'
+        )
+        start = hashlib.sha256(head.encode())
+        ids = []
+        for seed in seeds:
+            state = start.copy()
+            state.update(f"{seed}}}".encode())
+            point_id = "p" + state.hexdigest()[:12]
+            if point_id not in self.points:
+                self.points[point_id] = PlannedPoint(
+                    point_id, self._machine_id(parts["machine"][0]), _point(parts, seed)
+                )
+            ids.append(point_id)
+        return ids
+
+    def _machine_id(self, machine: _Section) -> str:
+        if machine not in self._machine_ids:
+            self._machine_ids[machine] = digest("m", machine.text)
+            self.machines[self._machine_ids[machine]] = machine.model
+        return self._machine_ids[machine]
+
+    def _labels(
+        self, part: Experiment, indices: tuple[int, ...], tree: dict[str, Any], parts: Parts
+    ) -> dict[str, Label | None]:
+        own = {name: axis.labels[index] for (name, axis), index in zip(part.sweep.items(), indices, strict=True)}
+        return {name: own[name] if name in own else self._fitting(name, tree, parts) for name in self.study.axes}
+
+    def _fitting(self, name: str, tree: dict[str, Any], parts: Parts) -> Label | None:
+        """Find the label of an axis that the experiment does not have: the one that would change nothing."""
+        owner = next(part for part in self.study.parts.values() if name in part.sweep)
+        roots = sorted({path.root for change in owner.changes[name] for path, _ in change})
+        key = (name, *(section for root in roots for section in parts[root]))
+        if key not in self._foreign:
+            self._foreign[key] = self._fit(owner.sweep[name], owner.changes[name], roots, tree, parts)
+        return self._foreign[key]
+
+    def _fit(
+        self, axis: Axis, changes: list[list[tuple[Path, Any]]], roots: list[str], tree: dict[str, Any], parts: Parts
+    ) -> Label | None:
+        for label, change in zip(axis.labels, changes, strict=True):
+            try:
+                changed = _applied(tree, change)
+                same = all(
+                    [s.text for s in self._sections.part(changed, root)] == [s.text for s in parts[root]]
+                    for root in roots
+                )
+            except ConfigError:
+                continue
+            if same:
+                return label
+        value = get(tree, changes[0][0][0]) if axis.of is not None else None
+        value = value.get("kind") if isinstance(value, dict) else value
+        return value if isinstance(value, str | int | float | bool) else None
+
+
+def _point(parts: Parts, seed: int) -> Point:
+    return Point.model_construct(
+        machine=parts["machine"][0].model,
+        routing=parts["routing"][0].model,
+        jobs=tuple(job.model for job in parts["jobs"]),
+        network=parts["network"][0].model,
+        engine=parts["engine"][0].model,
+        seed=seed,
+    )
+
+
+def _applied(tree: dict[str, Any], change: list[tuple[Path, Any]]) -> dict[str, Any]:
+    for path, value in change:
+        tree = put(tree, path, value)
+    return tree
+
+
+class _Expansion:
+    """Makes the raw points of one experiment; neighbours share the trees up to the first axis that differs."""
+
+    def __init__(self, study: Study, part: Experiment, prefix: tuple[str, ...]) -> None:
+        self._study, self._part, self._prefix = study, part, prefix
+        self._axes = list(part.changes.values())
+        self._indices: tuple[int, ...] = ()
+        base = study.base
+        for path, value in part.fixed:
+            try:
+                base = put(base, path, value)
+            except ConfigError as error:
+                raise self.error_at(error.problem, error.remedy, ("set", path.text), path.text) from None
+        self._trees = [base]
+
+    def tree(self, indices: tuple[int, ...]) -> dict[str, Any]:
+        """Give the raw point at these positions of the axes."""
+        common = 0
+        while common < len(self._indices) and self._indices[common] == indices[common]:
+            common += 1
+        del self._trees[common + 1 :]
+        for number in range(common, len(indices)):
+            change = self._axes[number][indices[number]]
+            try:
+                self._trees.append(_applied(self._trees[-1], change))
+            except ConfigError as error:
+                name = list(self._part.sweep)[number]
+                place = self._part.sweep[name].path_place(indices[number], str(error.value))
+                raise self.error_at(error.problem, error.remedy, ("sweep", name, *place), error.value) from None
+        self._indices = indices
+        return self._trees[-1]
+
+    def error(self, error: ConfigError, indices: tuple[int, ...]) -> StudyError:
+        """Trace what is wrong with a point to the value that it stems from."""
+        own = self._touching(error.path, indices)
+        # What does not fit the machine may stem from an axis over the machine.
+        touching = own or self._touching(("machine",), indices)
+        if not touching:
+            return self._error_in_base(error)
+        name, index, path, value = touching[-1]
+        place = ("sweep", name, *self._part.sweep[name].place(index, path.text))
+        told = {other: str(self._part.sweep[other].labels[number]) for other, number, _, _ in touching}
+        at = f" (at {', '.join(f'{k}={v}' for k, v in told.items())})" if len(told) > 1 else ""
+        if own:
+            place, value = (*place, *error.path[len(path.steps) :]), error.value
+        return self.error_at(error.problem + at, error.remedy, place, value)
+
+    def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, Path, Any]]:
+        return [
+            (name, index, path, value)
+            for name, axis, index in zip(self._part.sweep, self._axes, indices, strict=True)
+            for path, value in axis[index]
+            if path.touches(keys)
+        ]
+
+    def _error_in_base(self, error: ConfigError) -> StudyError:
+        for path, _ in self._part.fixed:
+            if path.touches(error.path):
+                place = ("set", path.text, *error.path[len(path.steps) :])
+                return self.error_at(error.problem, error.remedy, place, error.value)
+        return StudyError(error.problem, error.remedy, self._file, ".".join(error.path), error.value)
+
+    def error_at(self, problem: str, remedy: str, place: tuple[str, ...], value: object = None) -> StudyError:
+        """Make the error for a place in this experiment."""
+        return StudyError(problem, remedy, self._file, ".".join((*self._prefix, *place)), value)
+
+    @property
+    def _file(self) -> str | None:
+        return None if self._study.file is None else str(self._study.file)

@@ -1,0 +1,321 @@
+"""The grammar of what varies: axes, their cross product, what moves together, what is left out, seeds."""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import math
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
+
+from .base import ConfigError, Flag, Model, Name, Written
+from .figures import KEYS, METRICS
+from .paths import Path, find_path, suggestion
+from .point import Point
+
+Label = str | int | float | bool
+
+_IDENTITY = ("study", "experiment", "point_id", "machine_id", "alone_id", "seed", "label", "engine_a", "engine_b")
+_PROVENANCE = ("version", "fingerprint", "status", "reason", "exit_code", "host", "started", "kind", "bound_method")
+_STRUCTURE = ("bisection", "bisection_exact", "bisection_method", "exact", "method", "ranks")
+RESERVED = frozenset(itertools.chain(_IDENTITY, _PROVENANCE, _STRUCTURE, *METRICS.values(), *KEYS.values()))
+"""Columns of the tables, which no axis may be called; only an axis over the engine, labelled by kind, is `engine`."""
+
+MOST_SEEDS = 10_000
+
+AxisName = Annotated[
+    str, Strict(), Name("[a-z][a-z0-9_]{0,31}", "take small letters, digits and '_', with a letter first")
+]
+
+
+def label_key(label: Label) -> float | str:
+    """Give what two labels share that mean the same, so 1 and 1.0 but not 1 and true."""
+    return float(label) if isinstance(label, int | float) and not isinstance(label, bool) else str(label)
+
+
+def _check_label(label: object, path: tuple[str, ...]) -> None:
+    if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
+        raise ConfigError("not a label", "write values as {label: value}, with text or a number as label", path, label)
+    if isinstance(label, str) and not 0 < len(label) <= 100:
+        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label)
+
+
+def _same_kind(labels: list[Label]) -> tuple[Label, ...]:
+    """Make all labels text where they are of different kinds, since each becomes one column."""
+    kinds = {bool if isinstance(label, bool) else str if isinstance(label, str) else float for label in labels}
+    return tuple(labels) if len(kinds) == 1 else tuple(map(str, labels))
+
+
+def _check_values(values: Any) -> Any:
+    if not isinstance(values, list | dict):
+        raise ConfigError("not a list of values", "write [a, b] or {label: value}")
+    if not values:
+        raise ConfigError("there are no values", "give at least one, or leave the axis out")
+    seen: set[float | str] = set()
+    for number, label in enumerate(values):
+        path = () if isinstance(values, dict) else (str(number),)
+        _check_label(label, path)
+        if label_key(label) in seen:
+            raise ConfigError("two values have the same label", "give each its own: {label: value}", path, label)
+        seen.add(label_key(label))
+    return values
+
+
+def _check_settings(settings: Any) -> Any:
+    if not isinstance(settings, dict):
+        raise ConfigError("not a mapping", "write {label: {path: value, ...}, ...}")
+    _check_values(settings)
+    for label, paths in settings.items():
+        if not isinstance(paths, dict) or not paths or not all(isinstance(path, str) for path in paths):
+            raise ConfigError("not a mapping of paths to values", "write {path: value, ...}", (str(label),), paths)
+    return settings
+
+
+class Axis(Model):
+    """One thing that varies: either a path (`of`) and its `values`, or several paths at once (`set`)."""
+
+    of: str | None = Field(None, description="dotted path that varies; lists by position from 0, or * for all")
+    values: Annotated[
+        Any,
+        BeforeValidator(_check_values),
+        WithJsonSchema({"type": ["array", "object"], "minItems": 1}),
+        Written("list, or {label: value}"),
+    ] = Field(None, description="what stands there in turn; in a list each value is its own label")
+    settings: Annotated[
+        Any,
+        BeforeValidator(_check_settings),
+        WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}, "minProperties": 1}),
+        Written("{label: {path: value}}"),
+    ] = Field(None, alias="set", description="instead of `of` and `values`: several paths at once")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Axis:
+        if (self.settings is None) == (self.of is None) or (self.of is None) != (self.values is None):
+            raise ConfigError("an axis has either `of` and `values`, or `set`", "write {of: path, values: [...]}")
+        return self
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """Labels in the order of the file; they become the axis' column in every table."""
+        return _same_kind(list(self.settings if self.settings is not None else self.values))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def changes(self) -> tuple[dict[str, Any], ...]:
+        """For each label the paths it sets and their values."""
+        if self.settings is not None:
+            return tuple(self.settings.values())
+        assert self.of is not None
+        values = self.values.values() if isinstance(self.values, dict) else self.values
+        return tuple({self.of: value} for value in values)
+
+    def place(self, index: int, path: str) -> tuple[str, ...]:
+        """Give where in the axis the value of `path` for the label at `index` stands."""
+        if self.settings is not None:
+            return "set", str(list(self.settings)[index]), path
+        return "values", str(self.labels[index])
+
+    def path_place(self, index: int, path: str) -> tuple[str, ...]:
+        """Give where in the axis `path` itself stands."""
+        return ("of",) if self.settings is None else self.place(index, path)
+
+    def index(self, label: Label) -> int | None:
+        """Give the position of a label, or None."""
+        keys = [label_key(known) for known in self.labels]
+        for key in (label_key(label), str(label)):
+            if key in keys:
+                return keys.index(key)
+        return None
+
+
+def point_path(text: str, place: tuple[str, ...]) -> Path:
+    """Read a dotted path into a point that stands at `place` in the file."""
+    try:
+        return find_path(text, Point)
+    except ConfigError as error:
+        raise ConfigError(error.problem, error.remedy, place, text) from None
+
+
+def _seed_list(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= MOST_SEEDS:
+            raise ConfigError("not a number of seeds", f"take 1 to {MOST_SEEDS}, or a list of seeds")
+        return tuple(range(1, value + 1))
+    if not isinstance(value, list | tuple) or not value:
+        raise ConfigError("not a number of seeds", "write a number like 3, or a list like [1, 2, 3]")
+    for number, seed in enumerate(value):
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
+            raise ConfigError("not a seed", "take whole numbers from 0 to 2147483647", (str(number),), seed)
+        if seed in value[:number]:
+            raise ConfigError("a seed is listed twice", "list each seed once", (str(number),), seed)
+    return tuple(value)
+
+
+class Sweep(Model):
+    """What varies around a base."""
+
+    sweep: dict[AxisName, Axis] = Field(
+        default_factory=dict, description="the axes by name; every combination of their values is a point"
+    )
+    zip_: tuple[tuple[str, ...], ...] = Field(
+        (), alias="zip", description="groups of axes that move together instead of crossing, such as [[a, b]]"
+    )
+    exclude: tuple[dict[str, Any], ...] = Field(
+        (), description="combinations left out, {axis: label or [labels], ...}; all conditions of an entry hold"
+    )
+    seeds: Annotated[
+        tuple[int, ...],
+        BeforeValidator(_seed_list),
+        WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}),
+        Written("whole number, or list of whole numbers"),
+    ] = Field((1,), description="number of repetitions (seeds 1, 2, ...), or the list of seeds")
+    slowdown: Flag = Field(False, description="also run each job alone, which slowdown needs")
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Sweep:
+        for name, axis in self.sweep.items():
+            taken = name in RESERVED and not (name == "engine" and axis.of in ("engine", "engine.kind"))
+            if taken or keyword.iskeyword(name):
+                problem = "the name is taken by a column of the tables or by Python"
+                raise ConfigError(problem, f"call it {name}_axis, say", ("sweep", name), name)
+            if name == "engine":
+                self._engines_are_labelled_by_kind(axis)
+        return self
+
+    def _engines_are_labelled_by_kind(self, axis: Axis) -> None:
+        for label, change in zip(axis.labels, axis.changes, strict=True):
+            (value,) = change.values()
+            if (value.get("kind") if isinstance(value, dict) else value) != label:
+                problem = "the label of an axis called engine is not the engine's kind"
+                remedy = "label each engine by its kind, or call the axis otherwise"
+                raise ConfigError(problem, remedy, ("sweep", "engine", "values", str(label)), label)
+
+    @model_validator(mode="after")
+    def _paths_fit(self) -> Sweep:
+        names, paths = list(self.sweep), [self._paths_of(name) for name in self.sweep]
+        for later, earlier in ((j, i) for j in range(len(names)) for i in range(j)):
+            for path, other in itertools.product(paths[later], paths[earlier]):
+                if path.covers(other):
+                    raise ConfigError(
+                        f"this axis sets {path.text} and so overwrites {other.text} of axis '{names[earlier]}'",
+                        f"put '{names[later]}' before '{names[earlier]}', or let them set different paths",
+                        ("sweep", names[later]),
+                    )
+        return self
+
+    def _paths_of(self, name: str) -> list[Path]:
+        return list({path.text: path for change in self.changes[name] for path, _ in change}.values())
+
+    @cached_property
+    def changes(self) -> dict[str, list[list[tuple[Path, Any]]]]:
+        """For each axis and each of its labels the paths that it sets, with their values."""
+        return {
+            name: [
+                [
+                    (point_path(path, ("sweep", name, *axis.path_place(index, path))), value)
+                    for path, value in change.items()
+                ]
+                for index, change in enumerate(axis.changes)
+            ]
+            for name, axis in self.sweep.items()
+        }
+
+    @model_validator(mode="after")
+    def _zips_fit(self) -> Sweep:
+        used: set[str] = set()
+        for number, group in enumerate(self.zip_):
+            path = ("zip", str(number))
+            if len(group) < 2:
+                raise ConfigError("a group of fewer than two axes", "name at least two: [[a, b]]", path, list(group))
+            for name in group:
+                if name not in self.sweep:
+                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name)
+                if name in used:
+                    raise ConfigError("an axis is named twice", "name each axis in one group, once", path, name)
+                used.add(name)
+            sizes = {name: len(self.sweep[name]) for name in group}
+            if len(set(sizes.values())) > 1:
+                told = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+                raise ConfigError(
+                    f"axes of unequal lengths move together: {told}", "give them equally many values", path, list(group)
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _excludes_fit(self) -> Sweep:
+        for number, entry in enumerate(self.exclude):
+            if not entry:
+                raise ConfigError("an empty entry would leave out everything", "name an axis", ("exclude", str(number)))
+            for name, labels in entry.items():
+                path = ("exclude", str(number), name)
+                if name not in self.sweep:
+                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name)
+                for label in labels if isinstance(labels, list) else [labels]:
+                    _check_label(label, path)
+                    if self.sweep[name].index(label) is None:
+                        raise ConfigError(
+                            "no such label", suggestion(label, map(str, self.sweep[name].labels)), path, label
+                        )
+        return self
+
+    @cached_property
+    def dimensions(self) -> tuple[tuple[str, ...], ...]:
+        """Axes that move together, in the order of the file."""
+        group_of = {name: group for group in self.zip_ for name in group}
+        found = dict.fromkeys(tuple(sorted(group_of.get(n, (n,)), key=list(self.sweep).index)) for n in self.sweep)
+        return tuple(found)
+
+    @property
+    def size(self) -> int:
+        """Number of points before anything is excluded."""
+        return math.prod(len(self.sweep[group[0]]) for group in self.dimensions) * len(self.seeds)
+
+    def combinations(self) -> Iterator[tuple[int, ...]]:
+        """Give each combination that is not excluded, as positions of labels; the last axis goes fastest."""
+        names = list(self.sweep)
+        ranges = [range(len(self.sweep[group[0]])) for group in self.dimensions]
+        dimension_of = {name: number for number, group in enumerate(self.dimensions) for name in group}
+        columns = [dimension_of[name] for name in names]
+        dropped = [self._dropped(entry) for entry in self.exclude]
+        for position in itertools.product(*ranges):
+            indices = tuple(position[column] for column in columns)
+            if not any(all(indices[axis] in drop for axis, drop in entry) for entry in dropped):
+                yield indices
+
+    def _dropped(self, entry: dict[str, Any]) -> list[tuple[int, set[int]]]:
+        names = list(self.sweep)
+        return [
+            (
+                names.index(name),
+                {self._index(name, label) for label in (labels if isinstance(labels, list) else [labels])},
+            )
+            for name, labels in entry.items()
+        ]
+
+    def _index(self, name: str, label: Label) -> int:
+        index = self.sweep[name].index(label)
+        assert index is not None  # checked by the validator
+        return index
+
+
+class Experiment(Sweep):
+    """A named part of a study: changes to the base, and its own sweep."""
+
+    settings: dict[str, Any] = Field(
+        default_factory=dict, alias="set", description="changes to the base, made first: {path: value, ...}"
+    )
+
+    @model_validator(mode="after")
+    def _settings_fit(self) -> Experiment:
+        assert self.fixed is not None
+        return self
+
+    @cached_property
+    def fixed(self) -> list[tuple[Path, Any]]:
+        """The paths of `set`, with their values."""
+        return [(point_path(text, ("set", text)), value) for text, value in self.settings.items()]

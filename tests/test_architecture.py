@@ -1,0 +1,45 @@
+"""The rooms: imports go forward only, and packages say what goes in and out."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src/fabricstudy"
+STAGES = ["study", "machine", "analyse", "workload", "engine", "table", "report"]
+
+
+def imported_stages(file: Path) -> set[str]:
+    """Stages that a module imports from, absolutely or relatively."""
+    found = set()
+    package = file.relative_to(PACKAGE.parent).parts[:-1]
+    for node in ast.walk(ast.parse(file.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            names = [".".join([*base, *(node.module or "").split(".")])]
+            names += [f"{names[0]}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {parts[1] for name in names if (parts := name.split("."))[0] == "fabricstudy" and len(parts) > 1}
+    return found & set(STAGES)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_imports_go_forward_only(stage: str) -> None:
+    later = set(STAGES[STAGES.index(stage) + 1 :])
+    for file in (PACKAGE / stage).rglob("*.py"):
+        assert not imported_stages(file) & later, file
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_package_says_what_goes_in_and_out(stage: str) -> None:
+    text = ast.get_docstring(ast.parse((PACKAGE / stage / "__init__.py").read_text())) or ""
+    assert "In:" in text and "Out:" in text
+
+
+def test_the_check_itself_sees_relative_and_absolute_imports(tmp_path: Path) -> None:
+    assert "study" in imported_stages(PACKAGE / "machine/registry.py")
+    assert "engine" in imported_stages(PACKAGE / "engine/batch.py")

@@ -1,0 +1,157 @@
+"""Bisections, with the enumeration of all halves as the oracle."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.analyse import bisect
+from fabricstudy.analyse.bisection import all_to_all_bound_Bps, spectral_bound_Bps
+from fabricstudy.analyse.cut import best_cut, capacity_step_Bps, cut_capacity_Bps
+from fabricstudy.analyse.exact_cut import better_cut
+from fabricstudy.machine import LinkClass
+
+
+def enumerated_bisection_Bps(machine) -> float:
+    """Least cut over every way to halve the routers with nodes and to place the others."""
+    carriers = np.flatnonzero(machine.nodes_of_router).tolist()
+    free = np.flatnonzero(machine.nodes_of_router == 0).tolist()
+    least = np.inf
+    for chosen in itertools.combinations(carriers, len(carriers) // 2):
+        for size in range(len(free) + 1):
+            for others in itertools.combinations(free, size):
+                inside = {*chosen, *others}
+                cut_Bps = sum(
+                    int(count) * machine.classes[kind].bandwidth_Bps
+                    for tail, head, kind, count in zip(
+                        machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count, strict=True
+                    )
+                    if (int(tail) in inside) != (int(head) in inside)
+                )
+                least = min(least, cut_Bps)
+    return least
+
+
+def check_cut(machine, found) -> None:
+    """The half is balanced and its capacity is the upper end."""
+    nodes = np.bincount(found.half.astype(int), machine.nodes_of_router, 2)
+    assert 0 <= nodes[0] - nodes[1] <= machine.nodes_of_router.max()
+    assert cut_capacity_Bps(machine, found.half) == found.upper_Bps
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(2, 9))
+@settings(deadline=None, max_examples=40)
+def test_small_machines_are_exact(random_machine, seed, routers):
+    machine = random_machine(seed, routers)
+    found = bisect(machine)
+    check_cut(machine, found)
+    assert found.exact and found.lower_Bps == found.upper_Bps == enumerated_bisection_Bps(machine)
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(5, 8), data=st.data())
+@settings(deadline=None, max_examples=20)
+def test_routers_without_nodes_stand_where_they_cut_least(random_machine, seed, routers, data):
+    carriers = data.draw(st.sets(st.integers(0, routers - 1), min_size=2, max_size=routers - 1))
+    machine = random_machine(seed, routers, node_router=np.repeat(sorted(carriers), 3).astype(np.int32))
+    found = bisect(machine)
+    check_cut(machine, found)
+    assert found.exact and found.upper_Bps == enumerated_bisection_Bps(machine)
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(2, 9))
+@settings(deadline=None, max_examples=40)
+def test_no_lower_bound_passes_the_bisection(random_machine, seed, routers):
+    machine = random_machine(seed, routers)
+    bisection_Bps = enumerated_bisection_Bps(machine)
+    assert spectral_bound_Bps(machine) <= bisection_Bps * (1 + 1e-9)
+    assert all_to_all_bound_Bps(machine) <= bisection_Bps * (1 + 1e-9)
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(3, 9))
+@settings(deadline=None, max_examples=20)
+def test_the_search_finds_a_better_cut_or_proves_that_there_is_none(random_machine, seed, routers):
+    machine = random_machine(seed, routers)
+    bisection_Bps = enumerated_bisection_Bps(machine)
+    search = better_cut(machine, bisection_Bps)
+    assert search.half is None and search.lower_Bps == bisection_Bps
+    search = better_cut(machine, bisection_Bps + capacity_step_Bps(machine))
+    assert search.half is not None and cut_capacity_Bps(machine, search.half) == bisection_Bps
+    assert search.lower_Bps == bisection_Bps
+
+
+@pytest.mark.parametrize(("slow_Bps", "fast_Bps", "step_Bps"), [(1e9 / 3, np.pi * 1e9, 0), (2**30, 1e9, 512)])
+@pytest.mark.parametrize("seed", range(8))
+def test_bandwidths_without_a_useful_common_step_are_searched_too(random_machine, seed, slow_Bps, fast_Bps, step_Bps):
+    classes = (LinkClass("slow", slow_Bps, 40.0), LinkClass("fast", fast_Bps, 40.0))
+    machine = random_machine(seed, 8, classes=classes)
+    found = bisect(machine)
+    assert capacity_step_Bps(machine) == step_Bps
+    assert found.exact and found.upper_Bps == pytest.approx(enumerated_bisection_Bps(machine), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("graph", "cables"),
+    [
+        (nx.complete_graph(7), 12),
+        (nx.cycle_graph(11), 2),
+        (nx.hypercube_graph(5), 16),
+        (nx.grid_graph([6, 6], periodic=True), 12),
+        (nx.grid_graph([8, 8, 4], periodic=True), 64),
+        (nx.grid_graph([5, 6]), 5),
+    ],
+    ids=["complete", "ring", "hypercube", "torus", "torus of 256", "mesh"],
+)
+def test_textbook_bisections_are_proven(from_graph, graph, cables):
+    found = bisect(from_graph(graph))
+    assert found.exact and found.upper_Bps == cables * 1e9
+
+
+# Global at 1.25 times local bandwidth the arrangements are equal; at 3 they differ by a third.
+SMALL_DRAGONFLY = [
+    ("absolute", 1, 20),
+    ("relative", 1, 20),
+    ("circulant", 1, 20),
+    ("absolute", 1.25, 24),
+    ("relative", 1.25, 24),
+    ("circulant", 1.25, 24),
+    ("absolute", 3, 24),
+    ("relative", 3, 32),
+    ("circulant", 3, 36),
+]
+
+
+@pytest.mark.parametrize(("arrangement", "ratio", "expected"), SMALL_DRAGONFLY)
+def test_the_small_dragonfly_of_the_study(dragonfly, arrangement, ratio, expected):
+    machine = dragonfly(9, 4, arrangement, ratio)
+    found = bisect(machine)
+    check_cut(machine, found)
+    assert found.exact and found.upper_Bps == expected * 1e9
+
+
+@pytest.mark.parametrize("arrangement", ["absolute", "relative", "circulant"])
+def test_the_medium_dragonfly_is_bracketed(dragonfly, arrangement):
+    machine = dragonfly(17, 8, arrangement, ratio=2)
+    found, again = bisect(machine), bisect(machine)
+    check_cut(machine, found)
+    assert not found.exact and 141e9 <= found.lower_Bps <= found.upper_Bps <= 144e9
+    assert np.array_equal(found.half, again.half) and found.to_json() == again.to_json()
+
+
+def test_large_machines_have_a_spectral_bound_that_is_right(from_graph):
+    # 40 x 32 torus: second eigenvalue 2 - 2 cos(2 pi / 40), bisection 2 x 32 cables.
+    machine = from_graph(nx.grid_graph([40, 32], periodic=True))
+    closed_form_Bps = 1e9 * (2 - 2 * np.cos(2 * np.pi / 40)) * 1280 / 4
+    assert spectral_bound_Bps(machine) == pytest.approx(closed_form_Bps, rel=1e-3)
+    assert spectral_bound_Bps(machine) <= closed_form_Bps * (1 + 1e-9)
+    assert cut_capacity_Bps(machine, best_cut(machine)) == 64e9
+
+
+@pytest.mark.parametrize("node_router", [[0, 0, 1], [0]])
+def test_halves_that_cannot_be_are_refused(from_graph, node_router):
+    with pytest.raises(ValueError, match="equally many"):
+        bisect(from_graph(nx.path_graph(3), node_router=node_router))

@@ -1,0 +1,70 @@
+"""The bound on the runtime."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.analyse import bound_ns, bound_of_any_routing_ns, link_loads
+
+
+def bounds(machine, source, destination, size, half) -> dict[str, float]:
+    messages = np.array(source), np.array(destination), np.array(size)
+    routed = {r: bound_ns(machine, link_loads(machine, *messages, r)) for r in ("minimal", "valiant")}
+    return routed | {"any": bound_of_any_routing_ns(machine, *messages, np.array(half, dtype=bool))}
+
+
+def test_the_fullest_cable_bounds(from_graph):
+    # 0 -- 1 == 2: 3 GB over the single slow cable of 1 GB/s, 4 GB over two fast ones of 2.5 GB/s together.
+    graph = nx.path_graph(3)
+    graph.edges[1, 2].update(kind=1, count=2)
+    machine = from_graph(graph, node_router=[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
+    source, destination = [0, 1, 2, 4, 5, 6, 7], [4, 5, 6, 8, 9, 10, 11]
+    found = bounds(machine, source, destination, [1e9] * 7, [1, 0, 0])
+    assert found["minimal"] == found["any"] == pytest.approx(3e9)
+    found = bounds(machine, [4, 5, 6, 7], [8, 9, 10, 11], [2e9] * 4, [1, 0, 0])
+    assert found["minimal"] == pytest.approx(2e9)  # the host links: 2 GB at 1 GB/s, not 8 GB at 5 GB/s
+
+
+@pytest.mark.parametrize(("source", "destination"), [([0, 0], [1, 2]), ([1, 2], [0, 0])])
+def test_the_fullest_host_link_bounds_in_either_direction(from_graph, source, destination):
+    machine = from_graph(nx.complete_graph(3))
+    found = bounds(machine, source, destination, [1e9, 2e9], [1, 0, 0])
+    assert found["minimal"] == found["any"] == pytest.approx(3e9)
+
+
+def test_a_cut_bounds_any_routing(from_graph):
+    # Two squares joined by one cable: 4 GB must cross 1 GB/s, whatever the routes.
+    graph = nx.disjoint_union(nx.complete_graph(4), nx.complete_graph(4))
+    graph.add_edge(3, 4)
+    machine = from_graph(graph)
+    messages = np.arange(4), np.arange(4, 8), np.full(4, 1e9)
+    assert bound_of_any_routing_ns(machine, *messages, np.arange(8) < 4) == pytest.approx(4e9)
+
+
+def test_a_group_bounds_any_routing(dragonfly):
+    # 8 GB from the nodes of group 0 to as many others leave by its 8 global cables of 0.5 GB/s.
+    machine = dragonfly(9, 4, ratio=0.5)
+    half = np.arange(36) % 2 == 0
+    found = bound_of_any_routing_ns(machine, np.arange(8), np.arange(8, 16), np.full(8, 1e9), half)
+    assert found == pytest.approx(2e9)
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(2, 10))
+@settings(deadline=None, max_examples=40)
+def test_no_routing_beats_the_bound_of_any_routing(random_machine, seed, routers):
+    machine = random_machine(seed, routers)
+    random = np.random.default_rng(seed)
+    source, destination = random.integers(0, routers, (2, 30))
+    found = bounds(machine, source, destination, random.integers(1, 10**9, 30), random.random(routers) < 0.5)
+    assert found["any"] <= min(found["minimal"], found["valiant"]) * (1 + 1e-12)
+
+
+def test_nothing_to_send_takes_no_time(dragonfly):
+    machine = dragonfly(3, 2)
+    none = np.array([], dtype=np.int32)
+    found = bounds(machine, none, none, none, np.arange(6) < 3)
+    assert set(found.values()) == {0.0}

@@ -1,0 +1,210 @@
+"""Link loads against hand counts, and against the enumeration of every path a packet may take."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.analyse import distances, link_loads, router_link_loads
+
+ARRANGEMENTS = ["absolute", "relative", "circulant"]
+
+
+def weighted_distances(machine) -> dict[int, dict[int, int]]:
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(machine.routers))
+    for tail, head, kind in zip(machine.link_tail, machine.link_head, machine.link_class, strict=True):
+        known = graph.get_edge_data(int(tail), int(head), {"weight": np.inf})["weight"]
+        graph.add_edge(int(tail), int(head), weight=min(known, machine.hop_weight[kind]))
+    return dict(nx.all_pairs_dijkstra_path_length(graph))
+
+
+def minimal_paths(machine, far, source: int, destination: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """Every path with its probability, as the links it takes."""
+    if source == destination:
+        yield Fraction(1), ()
+        return
+    onward = {
+        link: int(machine.cable_count[link // 2])
+        for link in np.flatnonzero(machine.link_tail == source).tolist()
+        if machine.hop_weight[machine.link_class[link]] + far[int(machine.link_head[link])][destination]
+        == far[source][destination]
+    }
+    for link, cables in onward.items():
+        share = Fraction(cables, sum(onward.values()))
+        for probability, rest in minimal_paths(machine, far, int(machine.link_head[link]), destination):
+            yield share * probability, (link, *rest)
+
+
+def valiant_paths(machine, far, source: int, destination: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """As a packet goes: draw a router, go there, then to the destination; stop wherever that is met."""
+    middles = np.flatnonzero(machine.nodes_of_router).tolist()
+    for middle in middles:
+        if middle in (source, destination):
+            legs = minimal_paths(machine, far, source, destination)
+        else:
+            legs = (
+                (first * second, (*there, *onward))
+                for first, there in minimal_paths(machine, far, source, middle)
+                for second, onward in minimal_paths(machine, far, middle, destination)
+            )
+        for probability, links in legs:
+            met = [step for step, link in enumerate(links) if machine.link_head[link] == destination]
+            yield probability / len(middles), links[: met[0] + 1]
+
+
+def enumerated_loads(machine, traffic: np.ndarray, paths) -> np.ndarray:
+    far, load = weighted_distances(machine), Counter()
+    for source, destination in itertools.permutations(range(machine.routers), 2):
+        for probability, links in paths(machine, far, source, destination):
+            for link in links:
+                load[link] += probability * int(traffic[source, destination])
+    return np.array([float(load[link]) for link in range(machine.links)])
+
+
+def random_traffic(seed: int, routers: int) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    return random.integers(0, 100, (routers, routers)) * random.integers(0, 2, (routers, routers))
+
+
+PATHS = {"minimal": minimal_paths, "valiant": valiant_paths}
+
+
+@pytest.mark.parametrize("routing", sorted(PATHS))
+@given(seed=st.integers(0, 10_000), routers=st.integers(2, 7))
+@settings(deadline=None, max_examples=25)
+def test_loads_on_random_machines_equal_the_enumeration_of_paths(random_machine, routing, seed, routers):
+    machine = random_machine(seed, routers, hop_weight=(1, 2))
+    traffic = random_traffic(seed, routers).astype(float)
+    expected = enumerated_loads(machine, traffic, PATHS[routing])
+    assert router_link_loads(machine, traffic, routing) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.parametrize("links", [1, 3])
+@pytest.mark.parametrize("routing", sorted(PATHS))
+def test_loads_on_a_dragonfly_equal_the_enumeration_of_paths(dragonfly, routing, links):
+    machine = dragonfly(5, 3, "relative", links_per_group_pair=links)
+    traffic = random_traffic(1, machine.routers).astype(float)
+    expected = enumerated_loads(machine, traffic, PATHS[routing])
+    assert router_link_loads(machine, traffic, routing) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+def test_valiant_draws_only_routers_with_nodes(from_graph):
+    # A star whose centre carries no node, and a detour over a router without nodes that is never drawn.
+    machine = from_graph(nx.star_graph(3), node_router=[1, 2, 3])
+    traffic = np.zeros((4, 4))
+    traffic[1, 2] = 300.0
+    expected = enumerated_loads(machine, traffic, valiant_paths)
+    loads = router_link_loads(machine, traffic, "valiant")
+    assert loads == pytest.approx(expected)
+    # Drawn 1 or 2: direct; drawn 3: up to 3 and back.
+    assert loads[(machine.link_tail == 0) & (machine.link_head == 3)] == pytest.approx(100.0)
+
+
+def test_valiant_packets_stop_where_they_meet_their_destination(from_graph):
+    # On the path 0 - 1 - 2, packets from 0 to 1 that were to go by 2 get off at 1.
+    machine = from_graph(nx.path_graph(3))
+    loads = router_link_loads(machine, np.array([[0, 90.0, 0], [0, 0, 0], [0, 0, 0]]), "valiant")
+    used = {(0, 1): 90.0}
+    for tail, head, load in zip(machine.link_tail, machine.link_head, loads, strict=True):
+        assert load == pytest.approx(used.get((int(tail), int(head)), 0.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+def test_all_to_all_on_the_small_dragonfly_by_hand(dragonfly, arrangement):
+    """a=4, h=2, p=2: a global link joins two groups of 8 nodes; a local one serves its routers' 2 + 2 groups."""
+    machine = dragonfly(9, 4, arrangement)
+    source, destination = (pair.ravel() for pair in np.indices((72, 72)))
+    loads = link_loads(machine, source, destination, np.full(72 * 72, 10), "minimal")
+    by_hand = np.where(machine.link_class == 1, 10 * 8 * 8, 10 * (2 * 2 + 2 * 2 * (2 * 8)))
+    assert np.array_equal(loads.link_bytes, by_hand)
+    assert np.array_equal(loads.injection_bytes, np.full(72, 710.0))
+    assert np.array_equal(loads.ejection_bytes, np.full(72, 710.0))
+
+
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS)
+def test_one_message_between_groups_takes_one_global_hop(dragonfly, arrangement):
+    machine = dragonfly(9, 4, arrangement)
+    for destination in range(8, 72):
+        loads = link_loads(machine, np.array([0]), np.array([destination]), np.array([7]), "minimal")
+        used = loads.link_bytes > 0
+        assert np.array_equal(loads.link_bytes[used], np.full(used.sum(), 7.0))
+        assert np.count_nonzero(machine.link_class[used] == 1) == 1 and used.sum() <= 3
+
+
+def test_ties_on_a_ring_split_and_parallel_cables_count(from_graph):
+    ring = nx.cycle_graph(4)
+    even = from_graph(ring)
+    ring.edges[0, 1]["count"] = 3
+    uneven = from_graph(ring)
+    traffic = np.zeros((4, 4))
+    traffic[0, 2] = 8.0
+    for machine, share in ((even, 4.0), (uneven, 6.0)):
+        loads = router_link_loads(machine, traffic, "minimal")
+        by_ends = dict(zip(zip(machine.link_tail, machine.link_head, strict=True), loads, strict=True))
+        assert by_ends[0, 1] == by_ends[1, 2] == share
+        assert by_ends[0, 3] == by_ends[3, 2] == 8 - share
+        assert loads.sum() == 16.0
+
+
+def test_messages_within_a_node_use_nothing_and_within_a_router_only_host_links(dragonfly):
+    machine = dragonfly(3, 2)
+    source, destination = np.array([0, 0]), np.array([0, 1])
+    for routing in ("minimal", "valiant"):
+        loads = link_loads(machine, source, destination, np.array([5, 9]), routing)
+        assert not loads.link_bytes.any()
+        assert loads.injection_bytes.nonzero()[0].tolist() == [0] and loads.injection_bytes[0] == 9
+        assert loads.ejection_bytes.nonzero()[0].tolist() == [1] and loads.ejection_bytes[1] == 9
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(2, 12), data=st.data())
+@settings(deadline=None, max_examples=40)
+def test_every_byte_makes_its_hops_and_none_gets_lost(random_machine, seed, routers, data):
+    machine = random_machine(seed, routers)
+    random = np.random.default_rng(seed)
+    messages = data.draw(st.integers(0, 50))
+    source, destination = random.integers(0, routers, (2, messages))
+    size = random.integers(1, 10**9, messages)
+    loads = link_loads(machine, source, destination, size, "minimal")
+    hops = distances(machine)[source, destination]
+    assert loads.link_bytes.sum() == pytest.approx((hops * size).sum())
+    for routing in ("minimal", "valiant"):
+        loads = link_loads(machine, source, destination, size, routing)
+        enters = np.bincount(machine.link_head, loads.link_bytes, routers) + loads.injection_bytes
+        leaves = np.bincount(machine.link_tail, loads.link_bytes, routers) + loads.ejection_bytes
+        assert enters == pytest.approx(leaves, abs=1e-3)
+
+
+def test_messages_and_their_matrix_give_the_same_loads(dragonfly):
+    machine = dragonfly(5, 4, "circulant", links_per_group_pair=2)
+    random = np.random.default_rng(3)
+    source, destination, size = random.integers(0, machine.nodes, (3, 500))
+    traffic = np.zeros((machine.routers, machine.routers))
+    np.add.at(traffic, (machine.node_router[source], machine.node_router[destination]), size)
+    for routing in ("minimal", "valiant"):
+        loads = link_loads(machine, source, destination, size, routing)
+        assert router_link_loads(machine, traffic, routing) == pytest.approx(loads.link_bytes)
+
+
+def test_given_traffic_is_left_as_it_was(dragonfly):
+    machine = dragonfly(3, 2)
+    traffic = np.ones((6, 6))
+    router_link_loads(machine, traffic, "valiant")
+    assert np.array_equal(traffic, np.ones((6, 6)))
+
+
+def test_what_has_no_loads_is_refused(dragonfly, from_graph):
+    with pytest.raises(ValueError, match="not for 'ugal'"):
+        router_link_loads(dragonfly(3, 2), np.ones((6, 6)), "ugal")
+    apart = from_graph(nx.Graph([(0, 1), (2, 3)]))
+    for routing in ("minimal", "valiant"):
+        with pytest.raises(ValueError, match="not connected"):
+            router_link_loads(apart, np.ones((4, 4)), routing)

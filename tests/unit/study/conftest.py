@@ -1,0 +1,77 @@
+"""A small valid study, and how tests change it and write it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fabricstudy.study import Study
+from fabricstudy.study.file import read_study
+
+VALID: dict[str, Any] = {
+    "study": "small",
+    "machine": {
+        "kind": "dragonfly",
+        "groups": 9,
+        "routers_per_group": 4,
+        "nodes_per_router": 2,
+        "cores_per_node": 2,
+        "bandwidth": {"local": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"},
+        "latency": "40 ns",
+    },
+    "routing": {"kind": "minimal"},
+    "jobs": [{"name": "app", "share": 1.0, "pattern": {"kind": "all-to-all", "message": "100 kB"}}],
+    "engine": "caminos",
+    "sweep": {
+        "arrangement": {"of": "machine.arrangement", "values": ["absolute", "relative"]},
+        "alpha": {"of": "machine.bandwidth.global", "values": {0.5: "0.5 GB/s", 1: "1 GB/s", 2: "2 GB/s"}},
+    },
+}
+
+Changes = dict[str, Any]
+
+
+def changed(changes: Changes) -> dict[str, Any]:
+    """Give the valid study with the values at dotted paths replaced; `...` removes the key."""
+    data = copy.deepcopy(VALID)
+    for path, value in changes.items():
+        *above, last = path.split("/")
+        node: Any = data
+        for key in above:
+            node = node[int(key)] if isinstance(node, list) else node[key]
+        if value is ...:
+            del node[last]
+        elif isinstance(node, list):
+            node[int(last)] = value
+        else:
+            node[last] = value
+    return data
+
+
+@pytest.fixture
+def study_of() -> Callable[..., Study]:
+    """Give a function that reads the valid study with changes."""
+    return lambda **changes: read_study(changed({key.replace("__", "/"): value for key, value in changes.items()}))
+
+
+@pytest.fixture
+def study_data() -> Callable[[Changes], dict[str, Any]]:
+    """Give a function that changes the valid study."""
+    return changed
+
+
+@pytest.fixture
+def write_study(tmp_path: Path) -> Callable[[Changes], Path]:
+    """Give a function that writes the valid study with changes into a file."""
+
+    def write(changes: Changes) -> Path:
+        path = tmp_path / "a study.yaml"
+        path.write_text(yaml.safe_dump(changed(changes), sort_keys=False), encoding="utf-8")
+        return path
+
+    return write

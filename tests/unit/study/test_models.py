@@ -1,0 +1,112 @@
+"""What the models take and refuse, apart from whole files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from fabricstudy.study import DragonflyConfig, EngineConfig, Job, MachineConfig, Valiant
+from fabricstudy.study.base import ByKind, Model
+from fabricstudy.study.paths import find_path, get, put
+from fabricstudy.study.point import Point
+
+
+class Torus(Model):
+    """A second machine."""
+
+    kind: Literal["torus"] = "torus"
+    shape: tuple[int, ...]
+
+
+def test_union_grows_by_one_entry() -> None:
+    """A second member needs no other change, and the single one behaves as one of several."""
+    more: TypeAdapter[Any] = TypeAdapter(Annotated[DragonflyConfig | Torus, ByKind()])
+    assert more.validate_python({"kind": "torus", "shape": [4, 4]}) == Torus(shape=(4, 4))
+    for adapter, known in ((more, "'dragonfly', 'torus'"), (TypeAdapter[Any](MachineConfig), "'dragonfly'")):
+        with pytest.raises(ValidationError) as caught:
+            adapter.validate_python({"kind": "mesh"})
+        (error,) = caught.value.errors()
+        assert error["type"] == "union_tag_invalid" and error["ctx"]["expected_tags"] == known
+
+
+def test_name_stands_for_defaults() -> None:
+    adapter: TypeAdapter[Any] = TypeAdapter(EngineConfig)
+    assert adapter.validate_python("caminos") == adapter.validate_python({"kind": "caminos"})
+    job = Job.model_validate({"nodes": 1, "pattern": "idle", "allocation": "spread", "mapping": "random"})
+    assert (job.pattern.kind, job.allocation.kind, job.mapping.kind) == ("idle", "spread", "random")
+
+
+def test_members_pass_as_they_are() -> None:
+    machine = DragonflyConfig.model_validate(
+        {"groups": 3, "routers_per_group": 2, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
+    )
+    job = Job.model_validate({"nodes": 1, "pattern": "idle"})
+    engine = TypeAdapter[Any](EngineConfig).validate_python("caminos")
+    point = Point(machine=machine, routing=Valiant(), jobs=(job,), engine=engine, seed=1)
+    assert point.machine == machine
+
+
+@pytest.mark.parametrize(
+    ("groups", "routers", "nodes_per_router", "links", "ports", "cables"),
+    [
+        (9, 4, 2, 1, 2, 9 * 6 + 36),
+        (17, 8, 2, 1, 2, 17 * 28 + 136),
+        (9, 4, 2, 3, 6, 9 * 6 + 108),
+        (4, 2, 1, 1, 2, 4 + 6),
+        (2, 1, 1, 1, 1, 1),
+    ],
+)
+def test_dragonfly_counts(
+    groups: int, routers: int, nodes_per_router: int, links: int, ports: int, cables: int
+) -> None:
+    machine = DragonflyConfig.model_validate(
+        {
+            "groups": groups,
+            "routers_per_group": routers,
+            "nodes_per_router": nodes_per_router,
+            "links_per_group_pair": links,
+            "bandwidth": "1 GB/s",
+        }
+    )
+    assert machine.nodes == groups * routers * nodes_per_router
+    assert machine.global_ports_per_router == ports
+    assert machine.cables == cables
+
+
+@pytest.mark.parametrize(
+    ("job", "nodes", "ranks"),
+    [
+        ({"share": 1.0}, 72, 144),
+        ({"share": 0.5}, 36, 72),
+        ({"share": 1 / 3}, 24, 48),
+        ({"share": 0.1}, 7, 14),
+        ({"nodes": 5, "ranks_per_node": 1}, 5, 5),
+        ({"allocation": {"kind": "explicit", "nodes": [4, 2, 9]}}, 3, 6),
+    ],
+)
+def test_size_of_a_job(job: dict[str, Any], nodes: int, ranks: int) -> None:
+    config = Job.model_validate({"pattern": "idle", **job})
+    assert config.node_count(72) == nodes
+    assert config.rank_count(72, 2) == ranks
+
+
+def test_put_leaves_the_original_and_shares_the_rest() -> None:
+    tree: dict[str, Any] = {"machine": {"bandwidth": "1 GB/s"}, "jobs": [{"share": 1}, {"share": 2}]}
+    path = find_path("jobs.*.share", Point)
+    after = put(tree, path, 3)
+    assert after["jobs"] == [{"share": 3}, {"share": 3}] and tree["jobs"] == [{"share": 1}, {"share": 2}]
+    assert after["machine"] is tree["machine"]
+    assert get(after, path) == 3 and get(tree, path) is None
+
+
+def test_put_expands_what_is_written_shorter() -> None:
+    tree = {"machine": {"bandwidth": "1 GB/s"}, "engine": "caminos"}
+    after = put(
+        put(tree, find_path("machine.bandwidth.global", Point), "2 GB/s"), find_path("engine.phit", Point), "1 kB"
+    )
+    assert after == {
+        "machine": {"bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}},
+        "engine": {"kind": "caminos", "phit": "1 kB"},
+    }

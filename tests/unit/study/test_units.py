@@ -1,0 +1,52 @@
+"""Quantities."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricstudy.study.units import to_unit
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("1 GB/s", "byte/second", 1e9),
+        ("8Gb/s", "byte/second", 1e9),
+        ("1 GiB/s", "byte/second", 2**30),
+        ("60 GB/min", "byte/second", 1e9),
+        ("1.5 gigabyte / second", "byte/second", 1.5e9),
+        ("100 kB", "byte", 1e5),
+        ("64 KiB", "byte", 65536),
+        ("1e3 B", "byte", 1000),
+        ("16 bit", "byte", 2),
+        ("40 ns", "nanosecond", 40),
+        ("0.04 us", "nanosecond", 40),
+        ("0.04 µs", "nanosecond", 40),
+        ("1 ms", "nanosecond", 1e6),
+        ("10 min", "second", 600),
+        ("2 h", "second", 7200),
+    ],
+)
+def test_reads(text: str, unit: str, expected: float) -> None:
+    assert to_unit(text, unit, "") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1G", "1", "GB/s", "1 GB", "1 KB/s", "1 gb/s", "1 GB/s/s", "1 /s", "1 s/B", "1 GB/s + 1 GB/s", "2*3 GB/s",
+     "9**9 GB/s",
+     "1 GB/parsec", "nan GB/s", "inf GB/s", "1..2 GB/s", "1 GB\n/s x", "", "__import__('os')"],
+)  # fmt: skip
+def test_refuses(text: str) -> None:
+    with pytest.raises(ValueError, match="not a quantity with the right unit; write it like '1 GB/s'"):
+        to_unit(text, "byte/second", "1 GB/s")
+
+
+@given(st.decimals(min_value="0.001", max_value=100_000, places=3))
+def test_equal_quantities_are_equal_numbers(number: object) -> None:
+    """However it is written, a quantity gives the same float, or ids would depend on the way of writing."""
+    giga = to_unit(f"{number} GB/s", "byte/second", "")
+    for text in (f"{number}e3 MB/s", f"{number}e9 B/s", f"{number}e-3 TB/s"):
+        assert to_unit(text, "byte/second", "") == giga

@@ -1,0 +1,134 @@
+"""Which nodes a job gets."""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.machine import build
+from fabricstudy.study import Spread
+from fabricstudy.workload import WorkloadError
+from fabricstudy.workload.allocation import ALLOCATIONS
+
+
+def nodes_of(job):
+    """Nodes in the order in which ranks fill them (the mapping is linear)."""
+    assert np.array_equal(job.node_of_rank[0::2], job.node_of_rank[1::2])
+    return job.node_of_rank[0::2].tolist()
+
+
+@given(
+    policies=st.lists(st.sampled_from(["cluster", "spread", "random"]), min_size=1, max_size=6),
+    data=st.data(),
+)
+@settings(deadline=None)
+def test_jobs_are_disjoint_and_of_the_size_asked(point, placed, policies, data):
+    sizes = [data.draw(st.integers(1, 72 // len(policies))) for _ in policies]
+    jobs = [{"nodes": n, "allocation": {"kind": kind}} for n, kind in zip(sizes, policies, strict=True)]
+    seed = data.draw(st.integers(0, 2**31 - 1))
+    nodes = [nodes_of(job) for job in placed(point(*jobs, seed=seed))]
+    assert [len(mine) for mine in nodes] == sizes
+    taken = list(chain.from_iterable(nodes))
+    assert len(set(taken)) == len(taken)
+    assert set(taken) <= set(range(72))
+
+
+@given(holes=st.sets(st.integers(0, 71), max_size=60), data=st.data())
+@settings(deadline=None)
+def test_cluster_takes_the_first_free_nodes(point, placed, holes, data):
+    wanted = data.draw(st.integers(1, 72 - len(holes)))
+    jobs = [{"nodes": wanted, "allocation": {"kind": "cluster"}}]
+    if holes:
+        jobs.insert(0, {"allocation": {"kind": "explicit", "nodes": sorted(holes)}})
+    free = sorted(set(range(72)) - holes)
+    assert nodes_of(placed(point(*jobs))[-1]) == free[:wanted]
+
+
+def walk_round_robin(groups, routers, nodes, free):
+    """Go from router to the same router of the next group, from the last group to the next router of the first."""
+    router = group = 0
+    for _ in range(groups * routers):
+        for node in range(nodes):
+            number = (group * routers + router) * nodes + node
+            if number in free:
+                yield number
+        group = (group + 1) % groups
+        router += group == 0
+
+
+@given(
+    groups=st.integers(2, 6),
+    routers=st.integers(1, 4),
+    nodes=st.integers(1, 3),
+    data=st.data(),
+)
+@settings(deadline=None)
+def test_spread_goes_round_the_groups(point, groups, routers, nodes, data):
+    shape = {"groups": groups, "routers_per_group": routers, "nodes_per_router": nodes}
+    machine = build(point({"share": 1.0}, **shape).machine)
+    free = np.array(data.draw(st.lists(st.booleans(), min_size=machine.nodes, max_size=machine.nodes)))
+    wanted = data.draw(st.integers(0, int(free.sum())))
+    got = ALLOCATIONS["spread"](Spread(), machine, free, wanted, np.random.default_rng(0))
+    walk = walk_round_robin(groups, routers, nodes, set(np.flatnonzero(free).tolist()))
+    assert got.tolist() == list(islice(walk, wanted))
+
+
+def test_spread_by_hand(point, placed):
+    job = {"nodes": 20, "allocation": {"kind": "spread"}}
+    first_routers = [8 * group + node for group in range(9) for node in (0, 1)]
+    assert nodes_of(placed(point(job))[0]) == [*first_routers, 2, 3]
+
+
+def test_spread_without_groups_goes_round_the_routers(torus):
+    machine = torus((3, 2), nodes_per_router=2)
+    free = np.ones(12, dtype=bool)
+    free[4] = False
+    got = ALLOCATIONS["spread"](Spread(), machine, free, 7, np.random.default_rng(0))
+    assert got.tolist() == [0, 2, 6, 8, 10, 1, 3]
+
+
+def test_random_gives_every_node_the_same_chance(point, placed):
+    draws = 300
+    hits = np.zeros(72, dtype=int)
+    orders = set()
+    for seed in range(draws):
+        nodes = nodes_of(placed(point({"nodes": 36, "allocation": {"kind": "random"}}, seed=seed))[0])
+        hits[nodes] += 1
+        orders.add(tuple(nodes))
+    assert len(orders) == draws
+    # Binomial(300, 1/2): 5 standard deviations are 43.
+    assert np.all(abs(hits - draws / 2) < 5 * np.sqrt(draws) / 2)
+
+
+def test_explicit_keeps_the_order_given(point, placed):
+    nodes = [70, 3, 11]
+    assert nodes_of(placed(point({"allocation": {"kind": "explicit", "nodes": nodes}}))[0]) == nodes
+
+
+@pytest.mark.parametrize(
+    ("jobs", "text"),
+    [
+        (
+            [{"nodes": 2}, {"allocation": {"kind": "explicit", "nodes": [5, 1]}}],
+            "job 1: node 1 belongs to an earlier job",
+        ),
+        ([{"allocation": {"kind": "explicit", "nodes": [72]}}], "job 0: there is no node 72; .* last node is 71"),
+        ([{"share": 0.5}, {"nodes": 37}], "job 1: it needs 37 nodes and 36 are free"),
+        ([{"share": 0.01}], "job 0: its share of 72 nodes is less than one node"),
+        ([{"nodes": 1, "ranks_per_node": 3}], "job 0: 3 ranks per node and 2 cores"),
+    ],
+)
+def test_what_does_not_fit_is_refused(point, placed, jobs, text):
+    with pytest.raises(WorkloadError, match=text):
+        placed(point(*jobs))
+
+
+def test_two_jobs_of_half_share_all_nodes(point, placed):
+    for kind in ("cluster", "spread", "random"):
+        job = {"share": 0.5, "allocation": {"kind": kind}}
+        first, second = placed(point(job, job))
+        assert sorted(nodes_of(first) + nodes_of(second)) == list(range(72))

@@ -1,0 +1,104 @@
+"""Pairs against distances and matchings of networkx."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.analyse import distances
+from fabricstudy.machine import build
+from fabricstudy.study import FurthestPairing
+from fabricstudy.workload import WorkloadError
+from fabricstudy.workload.pattern import Site
+from fabricstudy.workload.pattern.furthest_pairing import furthest_pairs, sends
+
+CONFIG = FurthestPairing.model_validate({"message": "1 kB"})
+
+
+def hops_of(graph):
+    hops = np.zeros((len(graph), len(graph)), dtype=np.int16)
+    for tail, row in nx.all_pairs_shortest_path_length(graph):
+        for head, length in row.items():
+            hops[tail, head] = length
+    return hops
+
+
+@pytest.mark.parametrize(
+    ("shape", "nodes_per_router"),
+    [((8, 4, 4), 1), ((4, 6), 1), ((16, 4, 2), 1), ((5, 5), 2), ((7, 3), 2), ((3, 3, 4), 1), ((9, 5), 4)],
+)
+def test_on_a_torus_every_pair_is_at_the_diameter(torus, shape, nodes_per_router):
+    machine = torus(shape, nodes_per_router)
+    site = Site(machine, np.arange(machine.nodes, dtype=np.int32), np.zeros(machine.routers, dtype=bool))
+    pairs = sends(CONFIG, site)
+    hops = hops_of(nx.convert_node_labels_to_integers(nx.grid_graph(shape[::-1], periodic=True), ordering="sorted"))
+    router = machine.node_router
+    assert np.all(hops[router[pairs.source], router[pairs.destination]] == sum(n // 2 for n in shape))
+
+
+@pytest.mark.parametrize("allocation", ["cluster", "spread", "random"])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_on_a_dragonfly_every_pair_is_at_the_diameter(point, placed, allocation, share):
+    job = {
+        "share": share,
+        "pattern": {"kind": "furthest-pairing", "message": "1 kB"},
+        "allocation": {"kind": allocation},
+        "mapping": {"kind": "random"},
+    }
+    start = point(job)
+    (placed_job,) = placed(start)
+    machine = build(start.machine)
+    router = machine.node_router[placed_job.node_of_rank]
+    messages = placed_job.messages
+    assert np.all(distances(machine)[router[messages.source], router[messages.destination]] == 3)
+
+
+def test_of_equally_far_nodes_the_one_half_the_job_later_is_taken():
+    everywhere = 1 - np.eye(6, dtype=np.int16)
+    assert furthest_pairs(np.arange(6, dtype=np.int32), everywhere).tolist() == [3, 4, 5, 0, 1, 2]
+
+
+def test_ranks_of_a_node_share_its_partner(torus):
+    """Four routers in a ring, a node each, ranks seated at random: rank order decides who of a node meets whom."""
+    machine = torus((4,), cores_per_node=2)
+    site = Site(machine, np.array([0, 2, 3, 1, 0, 1, 2, 3], dtype=np.int32), np.zeros(4, dtype=bool))
+    pairs = sends(CONFIG, site)
+    partner = dict(zip(pairs.source.tolist(), pairs.destination.tolist(), strict=True))
+    assert partner == {0: 1, 1: 0, 4: 6, 6: 4, 3: 2, 2: 3, 5: 7, 7: 5}
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(3, 12), pairs=st.integers(1, 7))
+@settings(deadline=None)
+def test_partners_are_mutual_and_no_swap_of_two_pairs_gains(seed, routers, pairs):
+    hops = hops_of(nx.connected_watts_strogatz_graph(routers, 2, 0.5, seed=seed))
+    router = np.sort(np.random.default_rng(seed).integers(0, routers, 2 * pairs)).astype(np.int32)
+    partner = furthest_pairs(router, hops)
+    assert np.all(partner[partner] == np.arange(2 * pairs)) and np.all(partner != np.arange(2 * pairs))
+    apart = hops[router, router[partner]]
+    for a in range(2 * pairs):
+        for c in range(2 * pairs):
+            if c in (a, partner[a]):
+                continue
+            swapped = hops[router[a], router[c]] + hops[router[partner[a]], router[partner[c]]]
+            assert swapped <= apart[a] + apart[c]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_total_distance_is_that_of_the_best_matching(seed):
+    """Not promised, but so on these; a change for the worse should be seen."""
+    rng = np.random.default_rng(seed)
+    hops = hops_of(nx.connected_watts_strogatz_graph(10, 3, 0.5, seed=seed))
+    router = np.sort(rng.integers(0, 10, 12)).astype(np.int32)
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((a, b, int(hops[router[a], router[b]])) for a in range(12) for b in range(a))
+    best = sum(graph.edges[pair]["weight"] for pair in nx.max_weight_matching(graph, maxcardinality=True))
+    assert hops[router, router[furthest_pairs(router, hops)]].sum() == 2 * best
+
+
+def test_odd_number_of_nodes_is_refused(point, placed):
+    job = {"nodes": 3, "pattern": {"kind": "furthest-pairing", "message": "1 kB"}}
+    with pytest.raises(WorkloadError, match="job 0: furthest pairing needs an even number of nodes and the job has 3"):
+        placed(point(job))

@@ -1,0 +1,223 @@
+"""Who sends to whom, how often and in what order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.machine import build
+from fabricstudy.workload import WorkloadError
+from fabricstudy.workload.pattern import PATTERNS, PLACED_PATTERNS
+
+KINDS = sorted(PATTERNS | PLACED_PATTERNS)
+# What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
+PER_RANK = {
+    "all-to-all": lambda ranks, pattern: 1 if pattern.get("algorithm") == "pairwise" else ranks - 1,
+    "ring": lambda ranks, pattern: 2,
+    "permutation": lambda ranks, pattern: 1,
+    "furthest-pairing": lambda ranks, pattern: 1,
+}
+# Where `traffic_messages` is an upper estimate, or takes the halves as equal.
+ESTIMATES = {"stencil", "bisection"}
+
+
+@st.composite
+def patterns(draw):
+    kind = draw(st.sampled_from(KINDS))
+    if kind == "idle":
+        return {"kind": kind}
+    pattern = {
+        "kind": kind,
+        "message": "3 kB",
+        "iterations": draw(st.integers(1, 3)),
+        "order": draw(st.sampled_from(["shift", "ascending", "random"])),
+    }
+    if kind == "all-to-all":
+        pattern["algorithm"] = draw(st.sampled_from(["linear", "pairwise"]))
+    if kind == "uniform-random":
+        pattern["messages_per_rank"] = draw(st.integers(1, 5))
+    if kind == "stencil":
+        pattern |= {"dimensions": draw(st.integers(1, 4)), "periodic": draw(st.booleans())}
+    return pattern
+
+
+def rows(messages):
+    return list(zip(messages.phase.tolist(), messages.source.tolist(), messages.destination.tolist(), strict=True))
+
+
+@given(
+    pattern=patterns(),
+    nodes=st.integers(1, 18).map(lambda half: 2 * half),
+    allocation=st.sampled_from(["spread", "random"]),
+    mapping=st.sampled_from(["linear", "random"]),
+    seed=st.integers(0, 2**31 - 1),
+)
+@settings(deadline=None, max_examples=300)
+def test_every_pattern(point, placed, pattern, nodes, allocation, mapping, seed):
+    job = {"nodes": nodes, "pattern": pattern, "allocation": {"kind": allocation}, "mapping": {"kind": mapping}}
+    start = point(job, seed=seed)
+    try:
+        (placed_job,) = placed(start)
+    except WorkloadError as error:
+        assert pattern["kind"] == "bisection" and "lie on one side" in str(error)
+        return
+    messages, ranks, config = placed_job.messages, 2 * nodes, start.jobs[0].pattern
+    assert placed_job.ranks == ranks
+    assert np.all(messages.source != messages.destination)
+    for number in (messages.source, messages.destination):
+        assert number.dtype == np.int32 and np.all((number >= 0) & (number < ranks))
+    assert np.all(messages.size_bytes == 3000)
+    phases = int(messages.phase.max(initial=-1)) + 1
+    assert sorted(set(messages.phase.tolist())) == list(range(phases))
+    assert phases % pattern.get("iterations", 1) == 0
+    turns = messages.phase.astype(np.int64) * ranks + messages.source
+    assert np.all(np.diff(turns) >= 0)
+    if pattern["kind"] in PER_RANK:
+        expected = PER_RANK[pattern["kind"]](ranks, pattern)
+        sent = np.bincount(turns, minlength=phases * ranks)
+        received = np.bincount(messages.phase * np.int64(ranks) + messages.destination, minlength=phases * ranks)
+        assert np.all(sent == expected) and np.all(received == expected)
+    if pattern["kind"] not in ESTIMATES:
+        assert len(messages) == config.traffic_messages(ranks)
+    if pattern["kind"] == "stencil":
+        assert len(messages) <= config.traffic_messages(ranks)
+    assert placed_job.bytes_sent == 3000 * len(messages)
+
+
+@given(pattern=patterns(), nodes=st.integers(1, 12).map(lambda half: 2 * half), seed=st.integers(0, 99))
+@settings(deadline=None)
+def test_order_within_a_turn(point, placed, pattern, nodes, seed):
+    """The same messages in every order; shift and ascending as sorted by hand."""
+    job = {"nodes": nodes, "pattern": pattern, "allocation": {"kind": "spread"}}
+    if pattern["kind"] == "bisection":
+        job["nodes"] = 72
+    messages = placed(point(job, seed=seed))[0].messages
+    ranks = 2 * job["nodes"]
+    keys = {"shift": lambda row: (row[2] - row[1]) % ranks, "ascending": lambda row: row[2]}
+    order = pattern.get("order")
+    if order in keys:
+        assert rows(messages) == sorted(rows(messages), key=lambda row: (row[0], row[1], keys[order](row)))
+    if pattern["kind"] != "idle":
+        other = "ascending" if order == "random" else "random"
+        again = placed(point(job | {"pattern": pattern | {"order": other}}, seed=seed))[0].messages
+        assert Counter(rows(again)) == Counter(rows(messages))
+
+
+def test_random_order_gives_each_partner_each_place(point, placed):
+    """Place of partner 1 among the 5 sends of rank 0, over 600 seeds: 120 each, and 5 deviations are 49."""
+    places = np.zeros(5, dtype=int)
+    for seed in range(600):
+        job = {"nodes": 3, "pattern": {"kind": "all-to-all", "message": "1 kB"}}
+        sent = rows(placed(point(job, seed=seed))[0].messages)[:5]
+        places[[destination for _, _, destination in sent].index(1)] += 1
+    assert np.all(abs(places - 120) < 49)
+
+
+def test_random_order_differs_between_ranks_and_iterations(point, placed):
+    pattern = {"kind": "all-to-all", "message": "1 kB", "iterations": 4}
+    messages = placed(point({"nodes": 16, "pattern": pattern}))[0].messages
+    turns = groupby(rows(messages), key=lambda row: row[:2])
+    orders = [tuple((row[2] - row[1]) % 32 for row in turn) for _, turn in turns]
+    assert len(orders) == len(set(orders)) == 4 * 32
+
+
+def test_all_to_all_in_shift_order_by_hand(point, placed):
+    pattern = {"kind": "all-to-all", "message": "1 kB", "order": "shift"}
+    messages = placed(point({"nodes": 2, "ranks_per_node": 2, "pattern": pattern}))[0].messages
+    assert messages.destination.reshape(4, 3).tolist() == [[1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]]
+
+
+@pytest.mark.parametrize(("nodes", "exchange"), [(4, True), (3, False)])
+def test_pairwise_exchanges_where_it_can(point, placed, nodes, exchange):
+    """With a power of two ranks both partners of a phase send to each other; together they meet everybody once."""
+    pattern = {"kind": "all-to-all", "algorithm": "pairwise", "message": "1 kB"}
+    sent = rows(placed(point({"nodes": nodes, "pattern": pattern}))[0].messages)
+    ranks = 2 * nodes
+    mutual = [(phase, destination, source) in sent for phase, source, destination in sent]
+    assert all(mutual) == exchange
+    pairs = {(source, destination) for _, source, destination in sent}
+    assert len(pairs) == len(sent) == ranks * (ranks - 1)
+
+
+@given(allocation=st.sampled_from(["cluster", "spread", "random"]), seed=st.integers(0, 99), nodes=st.integers(1, 72))
+@settings(deadline=None)
+def test_bisection_is_complete_bipartite(point, placed, allocation, seed, nodes):
+    job = {
+        "nodes": nodes,
+        "pattern": {"kind": "bisection", "message": "1 kB"},
+        "allocation": {"kind": allocation},
+        "mapping": {"kind": "random"},
+    }
+    start = point(job, seed=seed)
+    idle = placed(point(job | {"pattern": {"kind": "idle"}}, seed=seed))[0]
+    first = build(start.machine).node_router[idle.node_of_rank] < 18
+    here, there = np.flatnonzero(first).tolist(), np.flatnonzero(~first).tolist()
+    if not here or not there:
+        with pytest.raises(WorkloadError, match=r"job 0: .* lie on one side"):
+            placed(start)
+        return
+    (placed_job,) = placed(start)
+    expected = {(0, a, b) for a in here for b in there} | {(0, b, a) for a in here for b in there}
+    assert len(placed_job.messages) == len(expected) == 2 * len(here) * len(there)
+    assert set(rows(placed_job.messages)) == expected
+
+
+def test_bisection_counts_by_hand(point, placed):
+    """72 nodes of 2 ranks cut in the middle: 72 ranks a side; 40 nodes in order: 36 nodes against 4."""
+    pattern = {"kind": "bisection", "message": "1 kB", "iterations": 2}
+    assert len(placed(point({"share": 1.0, "pattern": pattern}))[0].messages) == 2 * 2 * 72 * 72
+    assert len(placed(point({"nodes": 40, "pattern": pattern}))[0].messages) == 2 * 2 * 72 * 8
+
+
+def test_permutation_is_one_for_all_iterations_and_uniform(point, placed):
+    pattern = {"kind": "permutation", "message": "1 kB", "iterations": 3, "order": "shift"}
+    images = Counter()
+    for seed in range(900):
+        messages = placed(point({"nodes": 2, "pattern": pattern}, seed=seed))[0].messages
+        first, *others = messages.destination.reshape(3, 4).tolist()
+        assert others == [first, first]
+        images[tuple(first)] += 1
+    # Nine derangements of four; Binomial(900, 1/9): 5 standard deviations are 47.
+    assert len(images) == 9
+    assert all(abs(hits - 100) < 47 for hits in images.values())
+
+
+def test_uniform_random_draws_anew_and_uniformly(point, placed):
+    pattern = {"kind": "uniform-random", "message": "1 kB", "iterations": 500, "messages_per_rank": 4}
+    messages = placed(point({"nodes": 2, "pattern": pattern}))[0].messages
+    hits = np.zeros((4, 4), dtype=int)
+    np.add.at(hits, (messages.source, messages.destination), 1)
+    turns = np.bincount(messages.phase * 4 + messages.source)
+    assert len(turns) == 500 * 4 and np.all(turns == 4)
+    assert np.all(hits.diagonal() == 0) and np.all(hits.sum(axis=1) == 2000)
+    # Binomial(2000, 1/3): 5 standard deviations are 105.
+    assert np.all(abs(hits[~np.eye(4, dtype=bool)] - 2000 / 3) < 105)
+
+
+def test_ring_by_hand(point, placed):
+    pattern = {"kind": "ring", "message": "1 kB", "order": "shift"}
+    messages = placed(point({"nodes": 2, "pattern": pattern}))[0].messages
+    assert messages.destination.reshape(4, 2).tolist() == [[1, 3], [2, 0], [3, 1], [0, 2]]
+
+
+def test_ring_of_two_sends_two_messages_each_way(point, placed):
+    messages = placed(point({"nodes": 1, "pattern": {"kind": "ring", "message": "1 kB"}}))[0].messages
+    assert rows(messages) == [(0, 0, 1), (0, 0, 1), (0, 1, 0), (0, 1, 0)]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "idle"])
+def test_one_rank_has_nobody_to_talk_to(point, placed, kind):
+    job = {"nodes": 1, "ranks_per_node": 1, "pattern": {"kind": kind, "message": "1 kB"}}
+    with pytest.raises(WorkloadError, match=r"job 0: the pattern .* needs at least 2 ranks"):
+        placed(point(job))
+
+
+def test_more_messages_than_memory_holds_are_refused(point, placed):
+    job = {"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB", "iterations": 1_000_000}}
+    with pytest.raises(WorkloadError, match=r"job 0: 2.06e\+10 messages"):
+        placed(point(job))

@@ -1,0 +1,131 @@
+"""Real Snakemake runs of tiny studies, each in a folder of its own, with the real simulator."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from fabricstudy.engine import engine_named
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+
+# 3 groups of 2 routers of 2 nodes; a simulation takes some ten milliseconds.
+TINY = """\
+study: tiny
+machine: {kind: dragonfly, groups: 3, routers_per_group: 2, nodes_per_router: 2, cores_per_node: 1,
+          arrangement: absolute, bandwidth: 1 GB/s}
+routing: {kind: minimal}
+jobs: [{name: app, share: 1.0, pattern: {kind: all-to-all, message: 16 kB}}]
+engine: caminos
+sweep:
+  alpha: {of: machine.bandwidth.global, values: {1: 1 GB/s, 2: 2 GB/s}}
+  routing: {of: routing.kind, values: [minimal, valiant]}
+seeds: 2
+limits: {time: 20 s, memory: 500 MB}
+figures:
+  - {id: time, kind: line, title: Time against ratio, x: alpha, y: runtime_ns, unit: us, hue: routing}
+claims:
+  - id: c1
+    says: More global bandwidth never slows all-to-all down.
+    source: test
+    parts:
+      - says: time at ratio 2 over time at ratio 1
+        measure: {kind: contrast, metric: runtime_ns, of: {alpha: 2}, against: {alpha: 1}, reduce: max}
+        expect: [null, 1.0]
+"""
+
+
+@pytest.fixture(scope="session")
+def caminos() -> str:
+    """Command of the real front end, or a skip that says why."""
+    probe = engine_named("caminos").probe()
+    if not probe.found:
+        pytest.skip(f"caminos: {probe.reason}")
+    return engine_named("caminos").program()  # type: ignore[attr-defined,no-any-return]
+
+
+@dataclass
+class Workplace:
+    """A folder with a study, in which Snakemake runs; each start of the simulator is counted."""
+
+    folder: Path
+    caminos: str
+
+    def write_study(self, text: str = TINY, name: str = "tiny.yaml") -> Path:
+        """Write a study file."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def stand_in(self, script: str = "") -> None:
+        """Put a shell script in the simulator's place that counts, runs `script` and becomes the simulator.
+
+        In the script, `$input` is everything that the simulator is given, as one text.
+        """
+        path = self.folder / "simulator"
+        path.write_text(
+            f"#!/bin/bash\nif [ \"$1\" = --version ]; then exec '{self.caminos}' --version; fi\n"
+            f"echo started >> '{self.folder}/started'\n"
+            f"input=$(cat ./* 2>/dev/null | tr -d '\\0')\n{script}\nexec '{self.caminos}' \"$@\"\n"
+        )
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    @property
+    def started(self) -> int:
+        """How often the stand-in was started."""
+        log = self.folder / "started"
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Environment of the commands."""
+        found = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
+        if (self.folder / "simulator").exists():
+            found["FABRICSTUDY_CAMINOS"] = str(self.folder / "simulator")
+        return found
+
+    def command(self, *arguments: str, study: str = "tiny.yaml") -> list[str]:
+        """Command line of Snakemake for a study in this folder."""
+        return [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")),
+            *("--directory", str(self.folder), "--cores", "2", *arguments, "--config", f"study={study}"),
+        ]
+
+    def start(self, *arguments: str, study: str = "tiny.yaml") -> subprocess.Popen[str]:
+        """Start Snakemake and come back at once."""
+        command = self.command(*arguments, study=study)
+        return subprocess.Popen(command, env=self.environment, cwd=self.folder, text=True)
+
+    def run(self, *arguments: str, study: str = "tiny.yaml", code: int = 0) -> str:
+        """Run Snakemake to its end and give what it printed; its exit code must be `code`."""
+        done = subprocess.run(
+            self.command(*arguments, study=study),
+            env=self.environment, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout
+        return done.stdout
+
+    def table(self, name: str, study: str = "tiny") -> str:
+        """A table as CSV text."""
+        return (self.folder / "results" / study / "tables" / f"{name}.csv").read_text()
+
+    def point_records(self) -> list[Path]:
+        """Records in the store."""
+        return sorted((self.folder / "results" / "points").glob("*/*/record.json"))
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, caminos: str) -> Workplace:
+    """A fresh folder with the tiny study."""
+    place = Workplace(tmp_path, caminos)
+    place.write_study()
+    place.stand_in()
+    return place

@@ -1,0 +1,126 @@
+"""The whole line with real Snakemake: what is run, what is kept, what comes out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, TINY, Workplace
+
+pytestmark = pytest.mark.slow
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_study_of_ones_own_runs_twice_and_then_grows(workplace: Workplace) -> None:
+    workplace.run()
+    assert workplace.started == 8
+    points = rows(workplace.table("points"))
+    assert len(points) == 8 and {row["status"] for row in points} == {"done"}
+    assert all(float(row["runtime_ns"]) >= float(row["bound_ns"]) > 0 for row in rows(workplace.table("jobs")))
+    assert "<html" in (workplace.folder / "reports/tiny/index.html").read_text()
+    assert (workplace.folder / "reports/tiny/figures/time.pdf").read_bytes().startswith(b"%PDF")
+
+    assert "Nothing to be done" in workplace.run()
+    assert workplace.started == 8
+
+    workplace.write_study(TINY.replace("2: 2 GB/s}", "2: 2 GB/s, 4: 4 GB/s}"))
+    workplace.run()
+    assert workplace.started == 12
+    assert len(rows(workplace.table("points"))) == 12
+
+    # Claims and figures are no physics.
+    workplace.write_study(TINY.replace("2: 2 GB/s}", "2: 2 GB/s, 4: 4 GB/s}").replace("says: More", "says: Much more"))
+    workplace.run()
+    assert workplace.started == 12
+    assert "Much more" in (workplace.folder / "reports/tiny/index.html").read_text()
+
+
+def test_a_second_folder_gives_equal_tables(workplace: Workplace, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = Workplace(tmp_path_factory.mktemp("other"), workplace.caminos)
+    other.write_study()
+    workplace.run("--cores", "1")
+    other.run()
+    for name in ("jobs", "links", "machines", "claims", "interference"):
+        assert workplace.table(name) == other.table(name)
+
+
+def test_two_studies_in_one_call_and_at_the_same_time_share_the_store(workplace: Workplace) -> None:
+    workplace.write_study(TINY.replace("study: tiny", "study: tiny-two").replace("seeds: 2", "seeds: 3"), "two.yaml")
+    first, second = workplace.start(), workplace.start(study="two.yaml")
+    assert (first.wait(), second.wait()) == (0, 0)
+    assert workplace.started == 12
+    assert rows(workplace.table("points"))[0]["point_id"] in workplace.table("points", "tiny-two")
+    assert "Nothing to be done" in workplace.run(study="tiny.yaml,two.yaml")
+
+
+@pytest.mark.parametrize("name", ["with space.yaml", "it's.yaml", "$(touch pwned).yaml", 'a"b;touch pwned.yaml'])
+def test_strange_file_names_are_harmless(workplace: Workplace, name: str) -> None:
+    workplace.write_study(TINY.replace("seeds: 2", "seeds: 1"), f"deep folder/{name}")
+    workplace.run(study=f"deep folder/{name}")
+    assert len(rows(workplace.table("points"))) == 4
+    assert not list(workplace.folder.rglob("pwned"))
+
+
+@pytest.mark.parametrize("name", ["a b", "$(touch pwned)", "../up", "a'b", ""])
+def test_strange_study_names_are_refused(workplace: Workplace, name: str) -> None:
+    workplace.write_study(TINY.replace("study: tiny", f"study: {json.dumps(name)}"))
+    assert "tiny.yaml: study:" in workplace.run(code=1)
+    assert {path.name for path in workplace.folder.iterdir()} <= {"tiny.yaml", "simulator", ".snakemake"}
+
+
+def test_a_broken_study_says_so_and_runs_nothing(workplace: Workplace) -> None:
+    workplace.write_study(TINY.replace("1: 1 GB/s", "1: 1G"))
+    said = workplace.run(code=1)
+    assert "tiny.yaml" in said and "1G" in said and "Traceback" not in said
+    assert not (workplace.folder / "results").exists()
+
+
+def test_an_unknown_study_names_the_known_ones(workplace: Workplace) -> None:
+    said = workplace.run(study="qick", code=1)
+    assert "did you mean 'quick'" in said and "Traceback" not in said
+
+
+def test_a_missing_engine_skips_its_points_and_comes_back(workplace: Workplace) -> None:
+    (workplace.folder / "simulator").write_text("#!/bin/sh\nexit 1\n")
+    workplace.run()
+    points = rows(workplace.table("points"))
+    assert {row["status"] for row in points} == {"skipped"} and all(row["reason"] for row in points)
+    assert "skipped" in (workplace.folder / "reports/tiny/index.html").read_text()
+    assert rows(workplace.table("claims"))[0]["verdict"] == "not run"
+    workplace.stand_in()
+    workplace.run()
+    assert {row["status"] for row in rows(workplace.table("points"))} == {"done"}
+
+
+def test_ten_thousand_points_are_at_most_300_jobs(workplace: Workplace) -> None:
+    workplace.write_study(
+        TINY.replace("1: 1 GB/s, 2: 2 GB/s", ", ".join(f"{i / 10}: {i / 10} GB/s" for i in range(1, 51))).replace(
+            "seeds: 2", "seeds: 100"
+        )
+    )
+    said = workplace.run("--dry-run")
+    (total,) = [int(line.split()[1]) for line in said.splitlines() if line.startswith("total ")][:1]
+    assert 10 < total <= 300
+
+
+def test_snakemake_makes_its_own_report(workplace: Workplace) -> None:
+    workplace.run()
+    workplace.run("--report", "report.zip")
+    assert (workplace.folder / "report.zip").stat().st_size > 10_000
+
+
+def test_an_include_runs_nothing(tmp_path: Path) -> None:
+    snakefile = tmp_path / "Snakefile"
+    snakefile.write_text(f'include: "{ROOT / "workflow/rules/machine.smk"}"\n')
+    options = ["--cores", "1", "--snakefile", str(snakefile), "--directory", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-m", "snakemake", *options], capture_output=True, text=True)
+    assert not (tmp_path / "results").exists(), done.stdout
