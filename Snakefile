@@ -11,11 +11,12 @@ from fabricstudy.pipeline import BATCH_CPU_S, pipelines
 
 min_version("9.0")
 
+# Predicted processor seconds of a batch: a minute suits a workstation, ten a cluster.
+BATCH_S = float(config.get("batch_cpu_s", BATCH_CPU_S))
+
 try:
     STUDIES = pipelines(
-        config.get("study", "quick"),
-        Path(workflow.basedir, "configs"),
-        float(config.get("batch_cpu_s", BATCH_CPU_S)),
+        config.get("study", "quick"), Path(workflow.basedir, "configs"), BATCH_S
     )
 except StudyError as error:
     raise WorkflowError(str(error)) from None
@@ -33,7 +34,6 @@ rule all:
         expand("reports/{study}/index.html", study=STUDIES),
 
 
-include: "workflow/rules/plan.smk"
 include: "workflow/rules/machine.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/simulate.smk"

@@ -1,22 +1,18 @@
-"""From studies to the files and jobs of the workflow; what Snakefile and command line share."""
+"""From studies to the jobs of the workflow; what Snakefile, jobs and command line share."""
 
 from __future__ import annotations
 
-import argparse
 import difflib
 import hashlib
-import json
-import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from fabricstudy.chunks import Chunk, divide_in_at_most
 from fabricstudy.engine import Batch, batches, engine_named, fingerprint
-from fabricstudy.errors import StudyError, exit_code_of
-from fabricstudy.files import atomic_text
-from fabricstudy.study import Plan, canonical_json, load_study, plan
+from fabricstudy.errors import StudyError
+from fabricstudy.study import Plan, load_study, plan
 
 BATCH_CPU_S = 60.0
 # Analysing a machine takes seconds; a study has at most so many jobs of each of the two machine stages.
@@ -62,31 +58,12 @@ class Pipeline:
         engine = engine_named(self.batches[batch].engine)
         return f"{fingerprint(engine)} {engine.probe().version or 'missing'}"
 
-    def machine_text(self, chunk: str) -> str:
-        """The file that lists the machines of a chunk."""
-        ids = [f"m{key}" for key in self.machine_chunks[chunk].keys]
-        return canonical_json({machine: self.plan.machines[machine].model_dump(mode="json") for machine in ids})
-
     def machine_digest(self, chunk: str) -> str:
         """Digest of the ids of a chunk."""
         return _digest(self.machine_chunks[chunk].keys)
 
-    @cached_property
-    def digest(self) -> str:
-        """Digest of everything that the plan's files say."""
-        return _digest([f"{batch.name}{batch.digest}" for batch in self.batches.values()])
 
-    def write(self, folder: Path) -> None:
-        """Write one file a batch and one a machine chunk."""
-        for name, batch in self.batches.items():
-            with atomic_text(folder / "simulate" / f"{name}.json") as out:
-                out.write(batch.text)
-        for name in self.machine_chunks:
-            with atomic_text(folder / "machine" / f"{name}.json") as out:
-                out.write(self.machine_text(name))
-
-
-def _digest(parts: Any) -> str:
+def _digest(parts: Iterable[str]) -> str:
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
 
 
@@ -134,19 +111,3 @@ def pipelines(names: str, configs: Path, batch_cpu_s: float = BATCH_CPU_S) -> di
             )
         found[study.name] = study
     return found
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Write the plan's files of one study."""
-    parser = argparse.ArgumentParser(prog="python -m fabricstudy.pipeline", description=main.__doc__)
-    parser.add_argument("--study", type=Path, required=True)
-    parser.add_argument("--batch-cpu-s", type=float, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args(arguments)
-    pipeline = Pipeline(given.study, plan(load_study(given.study)), given.batch_cpu_s)
-    pipeline.write(given.out)
-    print(json.dumps({"study": pipeline.name, "points": len(pipeline.plan.points), "batches": len(pipeline.batches)}))
-
-
-if __name__ == "__main__":
-    sys.exit(exit_code_of(main))

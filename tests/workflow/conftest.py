@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabricstudy.engine import engine_named
+from fabricstudy.engine.caminos import _program
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -48,7 +49,7 @@ def caminos() -> str:
     probe = engine_named("caminos").probe()
     if not probe.found:
         pytest.skip(f"caminos: {probe.reason}")
-    return engine_named("caminos").program()  # type: ignore[attr-defined,no-any-return]
+    return str(_program())
 
 
 @dataclass

@@ -17,4 +17,4 @@ rule analyse:
     params:
         code=source_digest("machine", "analyse"),
     shell:
-        "python -m fabricstudy.analyse --machines {input:q} --results results --out {output:q} > {log:q} 2>&1"
+        "python -m fabricstudy.jobs analyse --machines {input:q} --results results --out {output:q} > {log:q} 2>&1"

@@ -1,11 +1,12 @@
-# In:  results/{study}/plan/machine/{chunk}.json, descriptions of machines by id.
+# In:  the study file.
 # Out: results/machines, one folder a machine, shared by all studies; results/{study}/machine/{chunk}.txt, their ids.
 
 
 rule machine:
     """Build the machines of one chunk."""
     input:
-        plan=ancient("results/{study}/plan"),
+        # What counts of the study is in the digest; its figures and claims change no machine.
+        study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
     output:
         "results/{study}/machine/{chunk}.txt",
     log:
@@ -18,7 +19,8 @@ rule machine:
         digest=lambda wildcards: STUDIES[wildcards.study].machine_digest(
             wildcards.chunk
         ),
+        batch_cpu_s=BATCH_S,
         code=source_digest("machine"),
     shell:
-        "python -m fabricstudy.machine --machines {input.plan:q}/machine/{wildcards.chunk:q}.json"
-        " --results results --out {output:q} > {log:q} 2>&1"
+        "python -m fabricstudy.jobs machine --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
+        " --name {wildcards.chunk} --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

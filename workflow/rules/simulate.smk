@@ -1,11 +1,12 @@
-# In:  results/{study}/plan/simulate/{batch}.json; machines and structures of the batch.
+# In:  the study file; machines and structures of the batch.
 # Out: results/points, one folder a point, shared by all studies; results/{study}/simulate/{batch}.jsonl, its records.
 
 
 rule simulate:
     """Simulate the points of one batch that the store does not have yet."""
     input:
-        plan=ancient("results/{study}/plan"),
+        # What counts of the study is in the digest; its figures and claims change no point.
+        study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
         structures=lambda wildcards: expand(
             "results/{study}/analyse/{chunk}.jsonl",
             study=wildcards.study,
@@ -23,8 +24,9 @@ rule simulate:
         digest=lambda wildcards: STUDIES[wildcards.study]
         .batches[wildcards.batch]
         .digest,
+        batch_cpu_s=BATCH_S,
         # Points of an engine that was missing, or that other code simulated, are done again.
         engine=lambda wildcards: STUDIES[wildcards.study].engine_state(wildcards.batch),
     shell:
-        "python -m fabricstudy.engine --batch {input.plan:q}/simulate/{wildcards.batch:q}.json"
-        " --results results --out {output:q} > {log:q} 2>&1"
+        "python -m fabricstudy.jobs simulate --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
+        " --name {wildcards.batch} --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

@@ -31,7 +31,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--version"] => {
-            println!("fabricstudy-caminos {} (caminos-lib {})", env!("CARGO_PKG_VERSION"), get_version_number())
+            println!("caminos-lib {}, front end {}", get_version_number(), env!("SOURCES"))
         }
         [configuration, result] => exit(simulate(configuration, Path::new(result))),
         _ => {

@@ -245,9 +245,13 @@ impl MessageList {
         self.jobs_left -= 1;
     }
 
-    /// Let a rank begin the step it stands at, or finish if there is none; its messages within the node arrive next.
+    /// Let a rank begin its next step, or finish if there is none; its messages within the node arrive next.
     fn enter(&mut self, rank: usize, cycle: Time, arriving: &mut Vec<Post>) {
         let rank = &mut self.ranks[rank];
+        // All that a phase waits for may have arrived before the rank does.
+        while rank.step < rank.end && self.steps[rank.step].outstanding == 0 {
+            rank.step += 1;
+        }
         if rank.step < rank.end {
             let step = &self.steps[rank.step];
             rank.next = step.sends.start;

@@ -6,11 +6,10 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fabricstudy.chunks import divide_in_at_most
 from fabricstudy.files import atomic_text
-from fabricstudy.study import OUR_UNITS, Limits, Plan, PlannedPoint, canonical_json, point_from_json
+from fabricstudy.study import Limits, Plan, PlannedPoint, canonical_json
 
 from .registry import engine_named
 from .simulate import Stores, simulate
@@ -28,15 +27,6 @@ class Batch:
     points: tuple[PlannedPoint, ...]
     cpu_s: float
     limits: Limits
-
-    @property
-    def text(self) -> str:
-        """The batch as the file that the job reads."""
-        points = [
-            {"point_id": p.point_id, "machine_id": p.machine_id, "point": p.point.model_dump(mode="json")}
-            for p in self.points
-        ]
-        return canonical_json({"engine": self.engine, "limits": self.limits.model_dump(mode="json"), "points": points})
 
     @property
     def digest(self) -> str:
@@ -76,21 +66,12 @@ def _engine_batches(
     ]
 
 
-def read_points(data: dict[str, Any]) -> list[PlannedPoint]:
-    """Give the points of a batch file."""
-    return [
-        PlannedPoint(entry["point_id"], entry["machine_id"], point_from_json(entry["point"]))
-        for entry in data["points"]
-    ]
-
-
-def run_batch(data: dict[str, Any], stores: Stores, shard: Path) -> None:
+def run_batch(batch: Batch, stores: Stores, shard: Path) -> None:
     """Simulate the points of a batch and write their records to `shard`, one JSON object a line."""
-    engine = engine_named(data["engine"])
+    engine = engine_named(batch.engine)
     probe = engine.probe()
     missing = None if probe.found else probe.reason
-    limits = Limits.model_validate(data["limits"], context=OUR_UNITS)
     with atomic_text(shard) as out:
-        for planned in read_points(data):
-            record = simulate(planned, engine, probe.version, missing, stores, limits)
+        for planned in batch.points:
+            record = simulate(planned, engine, probe.version, missing, stores, batch.limits)
             out.write(json.dumps(record) + "\n")

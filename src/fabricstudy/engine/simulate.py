@@ -25,8 +25,6 @@ from .run import Outcome, run
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
 KEPT_OUTPUT_BYTES = 100_000
-# Routings whose link loads are known beforehand; under the others any routing may be taken.
-OBLIVIOUS = frozenset({"minimal", "valiant"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +208,10 @@ def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[flo
     """Least time (ns) that the job's own bytes need on the links, and what that rests on."""
     messages = job.messages
     source, destination = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
-    if point.routing.kind in OBLIVIOUS:
-        loads = link_loads(analysed.machine, source, destination, messages.size_bytes, point.routing.kind)
+    routing = point.routing.kind
+    # The link loads of oblivious routing are known beforehand; an adaptive one may take any path.
+    if routing == "minimal" or routing == "valiant":
+        loads = link_loads(analysed.machine, source, destination, messages.size_bytes, routing)
         return bound_ns(analysed.machine, loads), "routed"
     bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.half)
     return bound, "cut"

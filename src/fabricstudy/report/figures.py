@@ -19,7 +19,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from fabricstudy.study.figures import Figure, unit_factor
-from fabricstudy.table import Observations, Tables, join, label_text, mask, medians, observe
+from fabricstudy.table import AGAINST, VALUE, Observations, Tables, join, label_text, mask, medians, observe
 
 _STYLE = {
     **sns.axes_style("whitegrid"),
@@ -100,27 +100,29 @@ def draw(figure: Figure, tables: Tables) -> Drawn:
 
 
 def _data(figure: Figure, tables: Tables, seen: Observations) -> _Data:
-    frame = seen.frame.copy()
+    frame = seen.frame
     scale = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
-    for name, column in _beside(figure).items():
-        other = observe(tables, figure, column)
-        values = other.frame.set_index([*other.keys, "seed"])["value"]
-        frame[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*other.keys, "seed"]])).to_numpy() * scale
-    known = len(frame)
     if figure.normalise_to:
         frame = _normalised(figure, frame, seen.keys)
-    drawn = frame[[*_beside(figure), "seed"]].assign(
-        y=frame["value"] * scale,
-        hue=_joined(frame, figure.hue),
-        style=_joined(frame, (figure.style,) if figure.style else ()),
-        column=_joined(frame, (figure.columns,) if figure.columns else ()),
-        row=_joined(frame, (figure.rows,) if figure.rows else ()),
+    drawn = pd.DataFrame(
+        {
+            "y": frame[VALUE] * scale,
+            "seed": frame["seed"],
+            "hue": _joined(frame, figure.hue),
+            "style": _joined(frame, (figure.style,) if figure.style else ()),
+            "column": _joined(frame, (figure.columns,) if figure.columns else ()),
+            "row": _joined(frame, (figure.rows,) if figure.rows else ()),
+        }
     )
+    for name, column in _beside(figure).items():
+        other = observe(tables, figure, column)
+        values = other.frame.set_index([*other.keys, "seed"])[VALUE]
+        drawn[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*other.keys, "seed"]])).to_numpy() * scale
     x = frame[figure.x]
     numeric = pd.api.types.is_numeric_dtype(x) and not (pd.api.types.is_bool_dtype(x) or x.hasnans)
     drawn["x"] = x.astype(float) if numeric else x.map(label_text)
     xs = sorted(drawn["x"].unique()) if numeric else list(dict.fromkeys(drawn["x"]))
-    basis = _basis(figure, seen, frame, drawn, known - len(frame))
+    basis = _basis(figure, seen, frame, drawn)
     hues, styles, columns, rows = (list(dict.fromkeys(drawn[name])) for name in ("hue", "style", "column", "row"))
     return _Data(drawn, basis, hues, styles, columns, rows, numeric, xs)
 
@@ -144,10 +146,10 @@ def _normalised(figure: Figure, frame: pd.DataFrame, keys: list[str]) -> pd.Data
     others = [name for name in keys if name not in figure.normalise_to]
     base = medians(frame[mask(frame, figure.normalise_to)], others)
     both = join(frame, base, others)
-    return both.assign(value=both["value"] / both["value_against"])
+    return both.assign(**{VALUE: both[VALUE] / both[AGAINST]})
 
 
-def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame, baseless: int) -> str:
+def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Say how many points and seeds a figure shows, what its bars mean and what is missing."""
     seeds = drawn["seed"].nunique()
     parts = [f"n = {seen.needed - sum(seen.missing.values())} {seen.noun}"]
@@ -165,6 +167,7 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
     if figure.show_bound:
         parts.append("dotted: bound, the least time that the links allow")
     parts.append(seen.gap() or "none missing")
+    baseless = len(seen.frame) - len(frame)
     if baseless:
         parts.append(f"{baseless} left out that have nothing to be normalised to")
     return "; ".join(parts) + "."

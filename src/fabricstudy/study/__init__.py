@@ -1,11 +1,11 @@
 """What to run.
 
 In: a study file (YAML), which is one complete point and what varies.
-Out: `load_study` gives the checked `Study`; `plan` expands it into a `Plan`, the table of its points in a stable
-order; each `Point` carries one simulation's machine, jobs, routing, engine and seed, and `point_id` names it by its
-physics alone. Quantities are text with a unit in the file and plain numbers inside (`bandwidth_Bps`).
-Whatever cannot be is refused here, before anything runs, with one `StudyError` that names file, path, value and
-remedy. This package reads files, and builds and simulates nothing.
+Out: `load_study` gives the checked `Study` (`load_machine` its machine alone); `plan` expands it into a `Plan`, the
+table of its points in a stable order; each `Point` carries one simulation's machine, jobs, routing, engine and seed,
+and `point_id` names it by its physics alone. Quantities are text with a unit in the file and plain numbers inside
+(`bandwidth_Bps`). Whatever cannot be is refused here, before anything runs, with one `StudyError` that names file,
+path, value and remedy. This package reads files, and builds and simulates nothing.
 """
 
 from ..errors import FabricstudyError, StudyError

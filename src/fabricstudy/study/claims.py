@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -33,6 +33,12 @@ class Value(Measure):
     kind: Literal["value"]
 
 
+def _refuse_twice(key: str, axes: Iterable[str], others: Collection[str]) -> None:
+    both = sorted(set(axes) & set(others))
+    if both:
+        raise ValueError(f"axis '{both[0]}' stands in `{key}` and in another key of the measure; leave it out of one")
+
+
 class Pairs(Measure):
     """Each point with the labels `of`, and the otherwise equal one with the labels `against`."""
 
@@ -45,6 +51,7 @@ class Pairs(Measure):
     def _same_axes(self) -> Pairs:
         if set(self.of) != set(self.against):
             raise ValueError("`of` and `against` name different axes; give both the same axes")
+        _refuse_twice("where", self.where, self.of)
         return self
 
     def axes(self) -> set[str]:
@@ -71,6 +78,11 @@ class Trend(Pairs):
     along: dict[str, tuple[Label, Label]] = Field(
         min_length=1, max_length=1, description="one axis and two of its labels: {axis: [from, to]}"
     )
+
+    @model_validator(mode="after")
+    def _another_axis(self) -> Trend:
+        _refuse_twice("along", self.along, {*self.of, *self.where})
+        return self
 
     def axes(self) -> set[str]:
         """Names of the axes that the measure mentions."""

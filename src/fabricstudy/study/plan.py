@@ -203,7 +203,7 @@ class _Planner:
         alone: list[list[str] | None] = [None] * len(jobs)
         if part.slowdown:
             for number, job in enumerate(jobs):
-                if not isinstance(job.model, Idle) and not isinstance(job.model.pattern, Idle):
+                if not isinstance(job.model.pattern, Idle):
                     before = tuple(self._sections.silent(other) for other in jobs[:number])
                     alone[number] = self._keep({**parts, "jobs": (*before, job)}, part.seeds)
         for position, seed in enumerate(part.seeds):

@@ -21,7 +21,8 @@ Label = str | int | float | bool
 _IDENTITY = ("study", "experiment", "point_id", "machine_id", "alone_id", "seed", "label", "engine_a", "engine_b")
 _PROVENANCE = ("version", "fingerprint", "status", "reason", "exit_code", "host", "started", "kind", "bound_method")
 _STRUCTURE = ("bisection", "bisection_exact", "bisection_method", "exact", "method", "ranks")
-RESERVED = frozenset(itertools.chain(_IDENTITY, _PROVENANCE, _STRUCTURE, *METRICS.values(), *KEYS.values()))
+_TIMES = ("runtime_a_ns", "runtime_b_ns")
+RESERVED = frozenset(itertools.chain(_IDENTITY, _PROVENANCE, _STRUCTURE, _TIMES, *METRICS.values(), *KEYS.values()))
 """Columns of the tables, which no axis may be called; only an axis over the engine, labelled by kind, is `engine`."""
 
 MOST_SEEDS = 10_000

@@ -12,10 +12,12 @@ table, between ``experiment`` and ``seed``.
 from .claims import judge
 from .collect import collect
 from .schemas import axes_of
-from .select import Observations, join, label_text, mask, medians, observe
+from .select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
 from .store import TableError, Tables, read_tables, write_tables
 
 __all__ = [
+    "AGAINST",
+    "VALUE",
     "Observations",
     "TableError",
     "Tables",

@@ -21,9 +21,9 @@ from fabricstudy.study.claims import (
     Trend,
     Value,
 )
-from fabricstudy.study.figures import Condition
+from fabricstudy.study.figures import KEYS, Condition
 
-from .select import by, join, label_text, mask, medians, observe
+from .select import AGAINST, VALUE, by, join, label_text, mask, medians, observe
 from .store import Tables
 
 SimpleMeasure = Value | Contrast | Trend | Spread
@@ -45,7 +45,7 @@ class Measured:
     value : float
         The number, from medians over seeds.
     low, high : float
-        Interval; equal to `value` where there is one seed only.
+        Interval; both equal to `value` where there are too few seeds for one.
     interval : str
         How the interval was found.
     at : str
@@ -123,20 +123,22 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measured:
 
 
 def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) -> Measured:
-    seeds = set.intersection(*(sample.seeds for sample in samples))
+    seeds = sorted(set.intersection(*(sample.seeds for sample in samples)))
     every = set.union(*(sample.seeds for sample in samples))
+    if any(sample.over_seeds for sample in samples):
+        # A spread over seeds needs two of them.
+        subsets = [set(seeds) - {seed} for seed in seeds] if len(seeds) > 2 else []
+        interval = "leaving out one seed at a time"
+    else:
+        subsets, interval = [{seed} for seed in seeds], "each seed by itself"
     with np.errstate(divide="ignore", invalid="ignore"):
         value = on(every)
-        if any(sample.over_seeds for sample in samples):
-            subsets, interval = [seeds - {seed} for seed in sorted(seeds)], "leaving out one seed at a time"
-        else:
-            subsets, interval = [{seed} for seed in sorted(seeds)], "each seed by itself"
-        parts = [on(subset) for subset in subsets] if len(seeds) > 1 else [value]
+        parts = [on(subset) for subset in subsets] if len(subsets) > 1 else [value]
     if not np.isfinite([value, *parts]).all():
         raise NotRun("the number is not finite (a division by zero)")
     seeded = any(sample.seeded for sample in samples)
-    if len(seeds) == 1:
-        interval = "one seed only" if seeded else "no seeds involved"
+    if len(subsets) <= 1:
+        interval = "too few seeds" if seeded else "no seeds involved"
     points = sum(sample.points for sample in samples)
     return Measured(value, min(parts), max(parts), interval, at, points, len(every) if seeded else 0)
 
@@ -150,15 +152,16 @@ class _Sample:
         self.seeds = {int(seed) for seed in self.frame["seed"]}
         self.seeded = asked.table != "machines"
         self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
-        self.points = len(self.frame[[k for k in self.keys if k not in ("class", "job")] + ["seed"]].drop_duplicates())
+        of_point = [name for name in self.keys if name not in KEYS[asked.table]]
+        self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
         if groups.empty:
             raise NotRun("no two otherwise equal points to compare")
-        self.labels = [name for name in groups if name != "value"]
+        self.labels = [name for name in groups if name != VALUE]
         self.deciding = groups
         self.at = ""
         if asked.reduce in ("max", "min"):
-            self.deciding = groups[groups["value"] == groups["value"].agg(asked.reduce)].head(1)
+            self.deciding = groups[groups[VALUE] == groups[VALUE].agg(asked.reduce)].head(1)
             varied = [name for name in self.labels if groups[name].nunique(dropna=False) > 1]
             self.at = ", ".join(f"{name} {label_text(self.deciding[name].iloc[0])}" for name in varied)
 
@@ -167,7 +170,7 @@ class _Sample:
         part = self.frame[self.frame["seed"].isin(seeds)]
         groups = _VALUES[type(self.asked)](self.asked, part, self.keys)
         groups = groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
-        return float(groups["value"].agg(self.asked.reduce))
+        return float(groups[VALUE].agg(self.asked.reduce))
 
 
 def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
@@ -191,36 +194,41 @@ def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     others = [name for name in keys if name not in asked.of]
     own = mask(middle, asked.against)
     # A point is no pair with itself.
-    left, right = middle[mask(middle, asked.of) & ~own], middle.loc[own, [*others, "value"]]
+    left, right = middle[mask(middle, asked.of) & ~own], middle.loc[own, [*others, VALUE]]
     pairs = join(left, right, others)
-    return pairs.assign(value=pairs["value"] / pairs["value_against"]).drop(columns="value_against")
+    return _divided(pairs)
+
+
+def _divided(pairs: pd.DataFrame) -> pd.DataFrame:
+    return pairs.assign(**{VALUE: pairs[VALUE] / pairs[AGAINST]}).drop(columns=AGAINST)
 
 
 def _contrasts(asked: Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ratios = _ratios(asked, frame, keys)
-    ratio = ratios["value"]
+    ratio = ratios[VALUE]
     forms = {"ratio": ratio, "change": ratio - 1, "reduction": 1 - ratio, "distance": (ratio - 1).abs()}
-    return ratios.assign(value=forms[asked.form])
+    return ratios.assign(**{VALUE: forms[asked.form]})
 
 
 def _trends(asked: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ((axis, (start, end)),) = asked.along.items()
     ratios = _ratios(asked, frame, keys)
-    others = [str(name) for name in ratios if name not in (axis, "value")]
+    others = [str(name) for name in ratios if name not in (axis, VALUE)]
     at_end = ratios[mask(ratios, {axis: end})].drop(columns=axis)
     at_start = ratios[mask(ratios, {axis: start})].drop(columns=axis)
     both = join(at_end, at_start, others)
-    return both.assign(value=both["value"] / both["value_against"]).drop(columns="value_against")
+    return _divided(both)
 
 
 def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     points = frame if "seed" in asked.over else medians(frame, keys)
     rest = [name for name in keys if name not in asked.over]
-    groups = by(points, rest).agg(["max", "min", "median", "size"]).reset_index().drop(columns="")
-    groups = groups[groups["size"] > 1]
-    most, least, middle = groups["max"], groups["min"], groups["median"]
+    names = {"(max)": "max", "(min)": "min", "(median)": "median", "(size)": "size"}
+    groups = by(points, rest).agg(**names).reset_index().drop(columns="")
+    groups = groups[groups["(size)"] > 1]
+    most, least, middle = groups["(max)"], groups["(min)"], groups["(median)"]
     forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
-    found: pd.DataFrame = groups[rest].assign(value=forms[asked.form])
+    found: pd.DataFrame = groups[rest].assign(**{VALUE: forms[asked.form]})
     return found
 
 

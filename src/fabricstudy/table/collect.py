@@ -20,6 +20,8 @@ Record = Mapping[str, Any]
 ALONE = "(alone)"
 """Stands for the experiment of points that run only to give the time of a job by itself."""
 
+_TWIN = "(twin)"
+
 _RUN_FACTS = (
     "version", "reason", "cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "host", "started", "fingerprint",
 )  # fmt: skip
@@ -165,7 +167,7 @@ def _interference(jobs: pd.DataFrame) -> pd.DataFrame:
 
 def _machine_axes(keys: pd.DataFrame, axes: list[str]) -> list[str]:
     """Axes that have one label only for each machine, such as its bandwidth, but not the same for all machines."""
-    by_machine = keys[keys["experiment"] != ALONE].groupby("machine_id")
+    by_machine = keys[keys["experiment"] != ALONE].groupby(["experiment", "machine_id"])
     varies = [axis for axis in axes if keys[axis].nunique() > 1 or len(by_machine) == 1]
     return [axis for axis in varies if (by_machine[axis].nunique(dropna=False) == 1).all()]
 
@@ -187,13 +189,13 @@ def _agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     """Runtimes of the same physics on two engines, the first in the alphabet under the fraction."""
     columns = [name for name in jobs.columns if name not in ("engine", "runtime_ns")]
     twin = {point_id: _without_engine(plan, point_id) for point_id in jobs["point_id"].unique()}
-    busy = jobs[jobs["messages"] > 0].assign(twin=jobs["point_id"].map(twin))
+    busy = jobs[jobs["messages"] > 0].assign(**{_TWIN: jobs["point_id"].map(twin)})
     pairs = []
     for first, second in combinations(sorted(busy["engine"].unique()), 2):
-        left = busy.loc[busy["engine"] == first, [*columns, "twin", "runtime_ns"]]
-        right = busy.loc[busy["engine"] == second, ["experiment", "twin", "job", "runtime_ns"]]
-        right = right.drop_duplicates(["experiment", "twin", "job"])
-        both = left.merge(right, on=["experiment", "twin", "job"], suffixes=("_a", "_b"))
+        left = busy.loc[busy["engine"] == first, [*columns, _TWIN, "runtime_ns"]]
+        right = busy.loc[busy["engine"] == second, ["experiment", _TWIN, "job", "runtime_ns"]]
+        right = right.drop_duplicates(["experiment", _TWIN, "job"])
+        both = left.merge(right, on=["experiment", _TWIN, "job"], suffixes=("_a", "_b"))
         both = both.rename(columns={"runtime_ns_a": "runtime_a_ns", "runtime_ns_b": "runtime_b_ns"})
         pairs.append(both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}"))
     if not pairs:

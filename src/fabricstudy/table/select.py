@@ -15,6 +15,14 @@ from fabricstudy.study.figures import KEYS, Condition, Range, Selection
 from .schemas import axes_of
 from .store import Tables
 
+VALUE = "(value)"
+"""Column of the number of an observation; the parentheses keep it apart from every axis."""
+
+AGAINST = "(against)"
+"""Column of the number that it is compared with."""
+
+_COUNT, _SIZE = "(count)", "(size)"
+
 
 @dataclass(frozen=True, eq=False)
 class Observations:
@@ -23,7 +31,7 @@ class Observations:
     Parameters
     ----------
     frame : DataFrame
-        The key columns, ``seed`` and ``value``; one row an observation, in the plan's order.
+        The key columns, ``seed`` and `VALUE`; one row an observation, in the plan's order.
     keys : list of str
         Columns that tell observations apart, without the seed.
     noun : str
@@ -114,9 +122,9 @@ def observe(
     values = _per_point(rows, keys, selection, column)
     done = points["status"] == "done"
     missing = Counter(points.loc[~done, "status"])
-    known = values.loc[values["value"].notna(), "point_id"] if "point_id" in values else points["point_id"]
+    known = values.loc[values[VALUE].notna(), "point_id"] if "point_id" in values else points["point_id"]
     missing["without a number"] = int((~points.loc[done, "point_id"].isin(known)).sum())
-    values = values[values["value"].notna()].reset_index(drop=True)
+    values = values[values[VALUE].notna()].reset_index(drop=True)
     return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n})
 
 
@@ -140,13 +148,13 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
         rows = rows[rows["status"] == "done"]
     if selection.table == "jobs":
         rows = rows[rows["messages"] > 0]
-    rows = rows.assign(value=rows[column].astype(float))
+    rows = rows.assign(**{VALUE: rows[column].astype(float)})
     if selection.table != "jobs" or selection.over_jobs == "each":
         return rows
     keys.remove("job")
-    groups = rows.groupby([*keys, "seed", "point_id"], sort=False, dropna=False)["value"]
-    values = groups.agg([selection.over_jobs, "count", "size"]).reset_index()
-    values["value"] = values[selection.over_jobs].where(values["count"] == values["size"])
+    groups: Any = rows.groupby([*keys, "seed", "point_id"], sort=False, dropna=False)[VALUE]
+    values: pd.DataFrame = groups.agg(**{VALUE: selection.over_jobs, _COUNT: "count", _SIZE: "size"}).reset_index()
+    values[VALUE] = values[VALUE].where(values[_COUNT] == values[_SIZE])
     return values
 
 
@@ -157,16 +165,16 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     keys = [axis for axis in axes_of(points) if axis in mentioned or (labels[axis].nunique(dropna=False) <= 1).all()]
     rows = points.drop_duplicates(["machine_id", *keys])[["machine_id", *keys]].assign(seed=0)
     rows = rows.merge(tables.machines[["machine_id", column]], on="machine_id", how="left")
-    rows = rows.assign(value=rows[column].astype(float))
-    unknown = int(rows.loc[rows["value"].isna(), "machine_id"].nunique())
+    rows = rows.assign(**{VALUE: rows[column].astype(float)})
+    unknown = int(rows.loc[rows[VALUE].isna(), "machine_id"].nunique())
     missing = {f"without {column}": unknown} if unknown else {}
-    values = rows[rows["value"].notna()].reset_index(drop=True)
+    values = rows[rows[VALUE].notna()].reset_index(drop=True)
     return Observations(values, keys, "machines", len(labels), missing)
 
 
 def by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
     """Group values by keys, of which there may be none; the groups then have the nameless key only."""
-    return frame.assign(**{"": 0}).groupby(["", *keys], sort=False, dropna=False)["value"]
+    return frame.assign(**{"": 0}).groupby(["", *keys], sort=False, dropna=False)[VALUE]
 
 
 def medians(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
@@ -176,8 +184,6 @@ def medians(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def join(left: pd.DataFrame, right: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    """Put beside each row of `left` the rows of `right` with the same keys; their value is ``value_against``."""
-    suffixes = ("", "_against")
-    if not on:
-        return left.merge(right, how="cross", suffixes=suffixes)
-    return left.merge(right, on=on, suffixes=suffixes)
+    """Put beside each row of `left` the rows of `right` with the same keys; their value is `AGAINST`."""
+    right = right.rename(columns={VALUE: AGAINST})
+    return left.merge(right, on=on) if on else left.merge(right, how="cross")

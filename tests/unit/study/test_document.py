@@ -43,7 +43,7 @@ def all_models(model: type[Model], seen: set[type[Model]]) -> Iterator[type[Mode
                 yield from all_models(member, seen)
 
 
-@pytest.mark.parametrize("model", all_models(Study, set()), ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", list(all_models(Study, set())), ids=lambda model: model.__name__)
 def test_every_key_is_explained(model: type[Model]) -> None:
     """Every key has its own words in the models, and its row in the page."""
     page = readme()

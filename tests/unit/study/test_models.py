@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from fabricstudy.study import DragonflyConfig, EngineConfig, Job, MachineConfig, Valiant
+from fabricstudy.errors import StudyError
+from fabricstudy.study import DragonflyConfig, EngineConfig, Job, MachineConfig, Valiant, load_machine
 from fabricstudy.study.base import ByKind, Model
 from fabricstudy.study.paths import find_path, get, put
 from fabricstudy.study.point import Point
@@ -110,3 +112,15 @@ def test_put_expands_what_is_written_shorter() -> None:
         "machine": {"bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}},
         "engine": {"kind": "caminos", "phit": "1 kB"},
     }
+
+
+def test_machine_file(tmp_path: Path) -> None:
+    """A machine stands in a file of its own, bare or below its key; errors have the path as written."""
+    path = tmp_path / "machine.yaml"
+    bare = "{kind: dragonfly, groups: 3, routers_per_group: 2, nodes_per_router: 1, bandwidth: 1 GB/s}"
+    for text in (bare, f"machine: {bare}"):
+        path.write_text(text)
+        assert load_machine(path).nodes == 6
+    path.write_text(f"machine: {bare}".replace("groups: 3", "groups: 1"))
+    with pytest.raises(StudyError, match=r"e\.yaml: machine\.groups: too small \(value: 1\); take at least 2"):
+        load_machine(path)

@@ -1,0 +1,78 @@
+"""What the workflow's jobs of the first stages do: ``python -m fabricstudy.jobs machine|analyse|simulate``.
+
+A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
+is no longer the one that Snakemake saw.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from fabricstudy.analyse import keep_structure
+from fabricstudy.engine import Stores, run_batch
+from fabricstudy.errors import FabricstudyError, exit_code_of
+from fabricstudy.files import atomic_text
+from fabricstudy.machine import keep_machine
+from fabricstudy.pipeline import Pipeline
+from fabricstudy.study import load_study, plan
+
+
+def build_machines(given: argparse.Namespace) -> None:
+    """Build the machines of one chunk and write their ids, one a line."""
+    pipeline = _pipeline(given)
+    _check(given, pipeline.machine_digest(given.name))
+    ids = [f"m{key}" for key in pipeline.machine_chunks[given.name].keys]
+    for machine_id in ids:
+        keep_machine(given.results, machine_id, pipeline.plan.machines[machine_id])
+    with atomic_text(given.out) as out:
+        out.writelines(f"{machine_id}\n" for machine_id in ids)
+
+
+def analyse_machines(given: argparse.Namespace) -> None:
+    """Find structure and bisection of the machines listed in a file, and write one JSON object a line."""
+    with atomic_text(given.out) as out:
+        for machine_id in given.machines.read_text().split():
+            out.write(json.dumps(keep_structure(given.results, machine_id)) + "\n")
+
+
+def simulate_batch(given: argparse.Namespace) -> None:
+    """Simulate the points of one batch that the store does not have, and write the records of all."""
+    batch = _pipeline(given).batches[given.name]
+    _check(given, batch.digest)
+    run_batch(batch, Stores(given.results), given.out)
+
+
+def _pipeline(given: argparse.Namespace) -> Pipeline:
+    return Pipeline(given.study, plan(load_study(given.study)), given.batch_cpu_s)
+
+
+def _check(given: argparse.Namespace, digest: str) -> None:
+    if digest != given.digest:
+        raise FabricstudyError(f"{given.study}: the study was changed while it ran; start Snakemake again")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Do one job."""
+    parser = argparse.ArgumentParser(prog="python -m fabricstudy.jobs", description=__doc__.splitlines()[0])
+    stages = parser.add_subparsers(required=True, metavar="STAGE")
+    for name, work in (("machine", build_machines), ("analyse", analyse_machines), ("simulate", simulate_batch)):
+        stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
+        stage.set_defaults(work=work)
+        stage.add_argument("--results", type=Path, required=True, help="folder of the stores")
+        stage.add_argument("--out", type=Path, required=True, help="file to write")
+        if name == "analyse":
+            stage.add_argument("--machines", type=Path, required=True, help="what the machine stage wrote")
+            continue
+        stage.add_argument("--study", type=Path, required=True, help="study file")
+        stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
+        stage.add_argument("--name", required=True, help="chunk or batch of the plan")
+        stage.add_argument("--digest", required=True, help="what Snakemake saw of it")
+    given = parser.parse_args(arguments)
+    given.work(given)
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code_of(main))

@@ -1,0 +1,277 @@
+"""What the adapter makes of a point; needs no simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricstudy.engine.caminos import (
+    CONFIGURATION,
+    MACHINE,
+    MESSAGES,
+    Caminos,
+    Unsupported,
+    clock,
+    configuration,
+    grid,
+    longest_route,
+    phit_bytes,
+    phits_of,
+)
+from fabricstudy.machine import LinkClass, Machine, build
+from fabricstudy.study import Point
+from fabricstudy.workload import Messages, PlacedJob
+
+
+def point(
+    global_: str = "1 GB/s",
+    latency: str = "40 ns",
+    engine: Any = "caminos",
+    routing: str = "minimal",
+    message: str = "100 kB",
+    pattern: str = "all-to-all",
+    jobs: list[Any] | None = None,
+    local: str = "1 GB/s",
+) -> Point:
+    """Point on the small dragonfly."""
+    return Point.model_validate(
+        {
+            "machine": {
+                "kind": "dragonfly",
+                "groups": 9,
+                "routers_per_group": 4,
+                "nodes_per_router": 2,
+                "cores_per_node": 2,
+                "bandwidth": {"local": local, "global": global_, "host": "1 GB/s"},
+                "latency": latency,
+            },
+            "routing": {"kind": routing},
+            "jobs": jobs or [{"share": 1.0, "pattern": {"kind": pattern, "message": message}}],
+            "engine": engine,
+            "seed": 7,
+        }
+    )
+
+
+class TestGrid:
+    @pytest.mark.parametrize(
+        ("ratio", "divisors"),
+        [(0.5, (1, 2)), (1, (1, 1)), (1.25, (5, 4)), (1.5, (3, 2)), (2.5, (5, 2)), (3.5, (7, 2)), (4, (4, 1))],
+    )
+    def test_the_ratios_of_the_studies(self, ratio: float, divisors: tuple[int, int]) -> None:
+        assert grid([1e9, ratio * 1e9]) == divisors
+
+    @given(st.lists(st.floats(0.05, 1), min_size=1, max_size=3))
+    def test_divisors_are_within_one_percent_of_the_ratio(self, bandwidths: list[float]) -> None:
+        try:
+            divisors = grid(bandwidths)
+        except Unsupported:
+            return
+        simulated = 1 / np.array(divisors)
+        error = (simulated / simulated.max()) / (np.array(bandwidths) / max(bandwidths)) - 1
+        assert np.abs(error).max() <= 0.0102
+        assert max(divisors) <= 256
+
+    @pytest.mark.parametrize("bandwidths", [[1.0, 1000.0], [1.0, 0.002]])
+    def test_refusal_says_what_and_why(self, bandwidths: list[float]) -> None:
+        with pytest.raises(Unsupported, match=r"ratio of integers up to 256 .* choose simpler"):
+            grid(bandwidths)
+
+
+class TestClock:
+    @given(st.floats(0.3, 5), st.floats(0.3, 5))
+    def test_no_simulated_link_is_faster_than_the_true_one(self, local: float, global_: float) -> None:
+        this = point(global_=f"{global_!r} GB/s", local=f"{local!r} GB/s")
+        machine = build(this.machine)
+        reason = Caminos().unsupported(this, machine)
+        if reason is not None:
+            assert "GB/s" in reason
+            return
+        units = clock(this, machine)
+        for link, divisor in zip((*machine.classes, machine.host), units.divisors, strict=True):
+            simulated_Bps = units.phit_bytes / (divisor * units.cycle_ns) * 1e9
+            assert 0.97 * link.bandwidth_Bps <= simulated_Bps <= link.bandwidth_Bps * (1 + 1e-12)
+
+    def test_delay_is_the_phit_and_the_nearest_cycle_of_the_latencies(self) -> None:
+        this = point(global_="2 GB/s", latency="1 us", engine={"kind": "caminos", "phit": "500 B"})
+        units = clock(this, build(this.machine))
+        # A cycle is 250 ns; the link's 1000 and the router's 100 ns are 4.4 of them.
+        assert units.cycle_ns == 250
+        assert units.delays == (2 + 4, 1 + 4, 2 + 4)
+
+    def test_packets_are_never_longer_than_asked_for(self) -> None:
+        units = clock(*self._with_phit("256 B"))
+        assert units.packet_phits == 7
+        assert units.buffer_phits == 250
+        assert clock(*self._with_phit("4 kB")).packet_phits == 1
+
+    def test_a_buffer_holds_several_packets(self) -> None:
+        assert clock(*self._with_phit("64 kB")).buffer_phits == 4
+
+    def test_a_phit_of_ours_grows_until_the_latency_fits(self) -> None:
+        this = point(latency="1 ms")
+        units = clock(this, build(this.machine))
+        assert units.phit_bytes == 2000  # 500 cycles
+        this = point(latency="10 ms")
+        units = clock(this, build(this.machine))
+        assert units.phit_bytes == 16_000
+        assert max(units.delays) + max(units.divisors) <= 999
+
+    def test_a_phit_of_the_study_does_not(self) -> None:
+        this = point(latency="10 ms", engine={"kind": "caminos", "phit": "2 kB"})
+        reason = Caminos().unsupported(this, build(this.machine))
+        assert reason is not None and "choose a larger engine.phit" in reason
+
+    def _with_phit(self, phit: str) -> tuple[Point, Machine]:
+        this = point(engine={"kind": "caminos", "phit": phit})
+        return this, build(this.machine)
+
+
+class TestPhit:
+    @given(st.integers(1, 10**7))
+    def test_messages_grow_little(self, message: int) -> None:
+        phit = phit_bytes(point(message=f"{message} B"))
+        assert 1 <= phit <= 2000
+        # Never more than a phit's part of one eighth of a piece, whatever the size.
+        assert int(phits_of(np.array([message]), phit)[0]) * phit <= max(1.01 * message, message + 8)
+
+    @pytest.mark.parametrize(
+        ("size", "phit"), [("1 kB", 125), ("8 kB", 250), ("20 kB", 500), ("40 kB", 1000), ("64 kB", 2000)]
+    )
+    def test_small_bursts_get_small_phits(self, size: str, phit: int) -> None:
+        # A node's two ranks send four messages in a phase; 100 phits are needed.
+        assert phit_bytes(point(pattern="ring", message=size)) == phit
+
+    def test_longer_routes_need_more_phits(self) -> None:
+        def choose(message: str, routing: str) -> int:
+            return phit_bytes(point(pattern="stencil", message=message, routing=routing))
+
+        assert choose("50 kB", "minimal") == choose("50 kB", "valiant") == 2000
+        assert (choose("20 kB", "minimal"), choose("20 kB", "valiant")) == (2000, 1000)
+
+    def test_the_most_demanding_job_decides(self) -> None:
+        def with_sizes(*sizes: str) -> int:
+            pattern = {"kind": "all-to-all"}
+            return phit_bytes(point(jobs=[{"share": 0.5, "pattern": pattern | {"message": s}} for s in sizes]))
+
+        assert with_sizes("100 kB", "100 kB") == 2000
+        assert with_sizes("100 kB", "5 kB") == 1000
+
+    def test_idle_jobs_do_not_count(self) -> None:
+        idle = {"share": 0.5, "pattern": {"kind": "idle"}}
+        busy = {"share": 0.5, "pattern": {"kind": "all-to-all", "message": "100 kB"}}
+        assert phit_bytes(point(jobs=[idle, busy])) == phit_bytes(point(jobs=[idle])) == 2000
+
+    def test_the_study_decides_if_it_says_so(self) -> None:
+        assert phit_bytes(point(engine={"kind": "caminos", "phit": "300 B"})) == 300
+
+
+class TestLongestRoute:
+    def test_dragonfly(self) -> None:
+        assert longest_route(build(point().machine)) == 3
+
+    @given(st.integers(0, 2**32 - 1), st.sampled_from([(1, 1), (1, 2), (1, 100)]))
+    def test_longest_of_all_lightest_paths(self, seed: int, weights: tuple[int, int]) -> None:
+        rng = np.random.default_rng(seed)
+        graph = nx.path_graph(6)
+        graph.add_edges_from(rng.permutation(6)[:2] for _ in range(4))
+        ends = np.array([edge for edge in graph.edges if edge[0] != edge[1]], dtype=np.int32)
+        kind = rng.integers(0, 2, len(ends)).astype(np.int32)
+        machine = Machine(
+            kind="random",
+            node_router=np.arange(6, dtype=np.int32),
+            cable_tail=ends[:, 0],
+            cable_head=ends[:, 1],
+            cable_class=kind,
+            cable_count=np.ones(len(ends), dtype=np.int32),
+            classes=(LinkClass("a", 1e9, 0.0), LinkClass("b", 1e9, 0.0)),
+            host=LinkClass("host", 1e9, 0.0),
+            routers=6,
+            hop_weight=weights,
+        )
+        weighted = nx.Graph()
+        weighted.add_weighted_edges_from((a, b, weights[k]) for (a, b), k in zip(ends.tolist(), kind, strict=True))
+        paths = (p for a in range(6) for b in range(6) for p in nx.all_shortest_paths(weighted, a, b, "weight"))
+        assert longest_route(machine) == max(len(path) - 1 for path in paths)
+
+
+class TestFiles:
+    def job(self) -> PlacedJob:
+        phase, source, destination = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0]], dtype=np.int32)
+        messages = Messages(phase, source, destination, np.array([1, 1000, 1001], dtype=np.int64))
+        return PlacedJob("app", np.array([3, 71], dtype=np.int32), messages)
+
+    def test_machine_and_messages_in_words(self, tmp_path: Path) -> None:
+        this = point(engine={"kind": "caminos", "phit": "500 B"})
+        machine = build(this.machine)
+        argv = Caminos().prepare(tmp_path, this, machine, [self.job()])
+        assert argv[1] == CONFIGURATION
+        graph = (tmp_path / MACHINE).read_text().splitlines()
+        assert graph[:6] == ["graph 1", "routers 36", "classes 2", "nodes 72", "0", "0"]
+        assert graph[76] == "cables 90"
+        cables = np.array([line.split() for line in graph[77:]], dtype=int)
+        np.testing.assert_array_equal(cables[:, 0], machine.cable_tail)
+        np.testing.assert_array_equal(cables[:, 1], machine.cable_head)
+        np.testing.assert_array_equal(cables[:, 2], machine.cable_class)
+        np.testing.assert_array_equal(cables[:, 3], machine.cable_count)
+        assert (tmp_path / MESSAGES).read_text() == (
+            "messages 1\njobs 1\nranks 2\n3\n71\nmessages 3\n0 0 1 1\n0 1 0 2\n1 1 0 3\n"
+        )
+
+    def test_configuration(self) -> None:
+        this = point("2 GB/s", routing="valiant")
+        text = configuration(this, build(this.machine), [self.job()])
+        for part in (
+            "random_seed: 7,",
+            "virtual_channels: 6,",
+            'Routes { kind: "valiant", class_weight: [1, 100], channels: 6 }',
+            "maximum_packet_size: 1,",
+            "buffer_size: 32,",
+            "link_classes: [LinkClass { delay: 2, frequency_divisor: 2 }, "
+            "LinkClass { delay: 1, frequency_divisor: 1 }, LinkClass { delay: 2, frequency_divisor: 2 }]",
+        ):
+            assert part in text
+        assert "LowestSinghWeight" not in text
+        assert "LowestSinghWeight" in configuration(point(routing="ugal"), build(this.machine), [self.job()])
+
+
+class TestProgram:
+    def test_missing_program_is_said(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "absent"))
+        probe = Caminos().probe()
+        assert not probe.found and probe.reason is not None and "FABRICSTUDY_CAMINOS" in probe.reason
+
+    def test_broken_program_is_said(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        program = tmp_path / "broken"
+        program.write_text("#!/bin/sh\nexit 9\n")
+        program.chmod(0o755)
+        monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(program))
+        probe = Caminos().probe()
+        assert not probe.found and probe.reason is not None and "--version failed" in probe.reason
+
+    def test_another_program_is_another_fingerprint(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        prints = set()
+        for name in ("one", "two"):
+            program = tmp_path / name
+            program.write_text(f"#!/bin/sh\necho caminos-lib {name}\n")
+            program.chmod(0o755)
+            monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(program))
+            prints.add(Caminos().fingerprint())
+        assert len(prints) == 2
+
+
+class TestPrediction:
+    def test_more_work_costs_more(self) -> None:
+        def cost(**given: Any) -> float:
+            return Caminos().predict_cpu_s(point(**given))
+
+        assert cost(message="200 kB") > 1.5 * cost(message="100 kB")
+        assert cost(routing="valiant") > 1.5 * cost(routing="minimal")
+        assert cost(engine={"kind": "caminos", "phit": "250 B"}) > 4 * cost()
+        assert 0 < cost(jobs=[{"share": 1.0, "pattern": {"kind": "idle"}}]) < 0.1

@@ -1,0 +1,112 @@
+"""Figures: what they rest on stands in them, and no study makes them fail."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fabricstudy.report import Drawn, draw
+
+from .conftest import FIGURES, Case
+
+Make = Callable[..., Case]
+
+
+def drawn(case: Case) -> dict[str, Drawn]:
+    """All figures of a case by id."""
+    return {figure.id: draw(figure, case.tables) for figure in case.study.figures}
+
+
+def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(make: Make) -> None:
+    for name, one in drawn(make()).items():
+        if name == "nothing":
+            continue
+        assert ElementTree.fromstring(one.svg).tag.endswith("svg")
+        assert one.pdf.startswith(b"%PDF")
+        assert one.alt
+        assert "none missing" in one.basis
+
+
+def test_points_seeds_and_meaning_of_the_bars_are_stated(make: Make) -> None:
+    found = drawn(make())
+    assert found["lines"].basis == (
+        "n = 24 points, 3 seeds; median over seeds, whiskers: least to largest; "
+        "dotted: bound, the least time that the links allow; none missing."
+    )
+    assert found["boxes"].basis.startswith(
+        "n = 24 points, 3 seeds; box: quartiles and median, whiskers: least and largest"
+    )
+    assert found["cuts"].basis == "n = 2 machines; whiskers: interval of 1 values; none missing."
+
+
+def test_axes_that_a_figure_does_not_tell_apart_are_named(make: Make) -> None:
+    figure = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
+    basis = drawn(make(figures=[figure]))["a"].basis
+    assert "median over seeds and routing and message, whiskers: least to largest" in basis
+
+
+def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make) -> None:
+    # The first three points are all seeds of ratio 0.5, minimal, first message.
+    found = drawn(make(lost=3))
+    assert "n = 21 points, 3 seeds" in found["lines"].basis
+    assert "3 of 24 points missing (3 failed)" in found["lines"].basis
+    assert "3 left out that have nothing to be normalised to" in found["bars"].basis
+    assert found["bars"].svg
+
+
+def test_without_any_result_the_reason_stands_instead(make: Make) -> None:
+    found = drawn(make(lost=24))
+    assert not found["lines"].svg and not found["lines"].pdf
+    assert found["lines"].basis == "Nothing to draw: table jobs has no such rows; 24 of 24 points missing (24 failed)."
+    assert found["nothing"].basis.startswith("Nothing to draw: table agreement has no such rows")
+    assert found["cuts"].svg
+
+
+def test_normalised_values_are_ratios_of_medians(make: Make) -> None:
+    """Numbers 1 to 3 of the first base have the median 1.01 ms; all values of ratio 2 are twice as large."""
+    alt = drawn(make())["bars"].alt
+    values = [float(text) for text in re.findall(r"([\d.]+) at", alt)]
+    assert min(values) == 1.0
+    assert max(values) == pytest.approx(2.0, abs=0.2)
+
+
+def test_units_stand_on_the_axes(make: Make) -> None:
+    found = drawn(make())
+    assert "runtime_ns (ms)" in found["lines"].alt
+    assert "bisection_upper_Bps (GB/s)" in found["cuts"].alt
+    assert "1.01 at" in found["lines"].alt
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure["id"])
+def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any]) -> None:
+    case = make(figures=[figure])
+    one, two = drawn(case)[figure["id"]], drawn(case)[figure["id"]]
+    assert (one.svg, one.pdf) == (two.svg, two.pdf)
+
+
+def test_labels_are_text_and_never_markup_or_formulas(make: Make) -> None:
+    for one in drawn(make()).values():
+        assert b"<script" not in one.svg
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"x_log": True, "y_log": True},
+        {"rows": "message", "same_y": False},
+        {"x": "message"},
+        {"x": "seed", "hue": "alpha"},
+        {"hue": [], "style": "message"},
+        {"over_jobs": "each", "columns": "job"},
+        {"where": {"alpha": 2}},
+        {"kind": "bar", "style": None, "show_bound": False},
+        {"kind": "box", "style": None, "show_bound": False, "hue": ["message", "routing"]},
+    ],
+)
+def test_all_ways_of_drawing(make: Make, change: dict[str, Any]) -> None:
+    (one,) = drawn(make(figures=[{**FIGURES[0], **change}])).values()
+    assert one.svg

@@ -1,0 +1,171 @@
+"""The page: complete, self-contained, small, and safe whatever a study is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fabricstudy.report import page as page_module
+from fabricstudy.report.__main__ import main
+from fabricstudy.report.page import write_report
+from fabricstudy.table import write_tables
+
+from .conftest import HOSTILE, Case
+
+Make = Callable[..., Case]
+SECTIONS = ("asked", "found", "claims", "figures", "machines", "bounds", "agreement", "failures", "provenance", "again")
+
+
+class Reader(HTMLParser):
+    """Collects tags with attributes, and the text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        """All text between tags with single blanks."""
+        return " ".join(" ".join(self.words).split())
+
+
+def written(case: Case, folder: Path) -> tuple[str, Reader]:
+    """Write a case's report and read its page."""
+    write_report(case.study, case.tables, case.file.read_text(), str(case.file), folder)
+    text = (folder / "index.html").read_text()
+    return text, Reader(text)
+
+
+def test_the_page_has_all_sections_and_every_tag_is_closed(make: Make, tmp_path: Path) -> None:
+    _, page = written(make(), tmp_path / "out")
+    assert not page.open
+    assert {attributes.get("id") for tag, attributes in page.tags if tag == "section"} == set(SECTIONS)
+    assert {a["href"] for tag, a in page.tags if tag == "a" and (a["href"] or "").startswith("#")} >= {
+        f"#{section}" for section in SECTIONS
+    }
+
+
+def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
+    text, page = written(make(lost=2), tmp_path / "out")
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "b>", "i", "u"})
+    assert "<script" not in text
+    for place in ("Title", "Asked", "Says", "Source", "Note", "Part", "crashed"):
+        assert f"{place} {HOSTILE}" in page.text
+    assert "1 <b>" in page.text and "h <i>" in page.text and "by <u>hand</u>" in page.text
+    assert not list(tmp_path.glob("**/x"))
+
+
+def test_the_command_is_quoted_for_a_shell(make: Make, tmp_path: Path) -> None:
+    import shlex
+
+    case = make()
+    _, page = written(case, tmp_path / "out")
+    command = next(words for words in page.words if words.startswith("snakemake "))
+    assert shlex.split(command) == ["snakemake", "--cores", "all", "--config", f"study={case.file}"]
+
+
+def test_the_page_needs_nothing_else(make: Make, tmp_path: Path) -> None:
+    text, page = written(make(), tmp_path / "out")
+    sources = [attributes["src"] or "" for tag, attributes in page.tags if tag == "img"]
+    assert len(sources) == 4
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert "link" not in {tag for tag, _ in page.tags}
+
+
+def test_every_picture_has_an_alternative_text_and_files(make: Make, tmp_path: Path) -> None:
+    _, page = written(make(), tmp_path / "out")
+    images = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert all(len(image["alt"] or "") > 50 for image in images)
+    for name in ("lines", "bars", "boxes", "cuts"):
+        for suffix in ("svg", "pdf"):
+            assert (tmp_path / f"out/figures/{name}.{suffix}").stat().st_size > 1000
+            assert ("a", {"href": f"figures/{name}.{suffix}"}) in page.tags
+    assert "Nothing to draw: table agreement" in page.text
+
+
+def test_a_large_report_stays_small_by_leaving_pictures_beside_the_page(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = make()
+    monkeypatch.setattr(page_module, "EMBEDDED_BYTES", 60_000)
+    _, page = written(case, tmp_path / "out")
+    sources = [attributes["src"] or "" for tag, attributes in page.tags if tag == "img"]
+    outside = [source for source in sources if source.endswith(".svg")]
+    assert outside and len(outside) < len(sources)
+    assert all((tmp_path / "out" / source).exists() for source in outside)
+
+
+def test_the_page_of_a_thousand_reasons_is_below_five_megabytes(make: Make, tmp_path: Path) -> None:
+    figures = [{**make().study.figures[0].model_dump(exclude_defaults=True), "id": f"f{n}"} for n in range(25)]
+    for figure in figures:
+        figure |= {"hue": list(figure["hue"]), "kind": "line", "title": "T", "x": "alpha", "y": "runtime_ns"}
+    written(make(figures=figures), tmp_path / "out")
+    assert (tmp_path / "out/index.html").stat().st_size < 5_000_000
+
+
+def test_verdicts_and_numbers(make: Make, tmp_path: Path) -> None:
+    _, page = written(make(), tmp_path / "out")
+    assert "1 reproduced 0 differs 1 not run" in page.text
+    assert "24 of 24 simulations done" in page.text
+    assert "needs a real machine" in page.text
+    assert "1.5 to 2.5" in page.text and "24 points, 3 seeds" in page.text
+    assert "10 to 20" in page.text  # the bisection that is not proven
+    assert "Every point is done." in page.text
+
+
+def test_failures_are_counted_with_their_reasons(make: Make, tmp_path: Path) -> None:
+    case = make(lost=2)
+    _, page = written(case, tmp_path / "out")
+    assert "22 of 24 simulations done" in page.text
+    assert "2 of 24 points missing (2 failed)" in page.text
+    assert case.plan.rows[0].point_id in page.text
+    assert "Every point is done." not in page.text
+
+
+def test_a_missing_engine_is_named(make: Make, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    case = make()
+    points = case.tables.points.assign(status="skipped", reason="caminos was not found; run make")
+    case = replace(case, tables=replace(case.tables, points=points))
+    assert "caminos: caminos was not found; run make" in written(case, tmp_path / "out")[1].text
+
+
+def test_nothing_done_still_gives_a_page(make: Make, tmp_path: Path) -> None:
+    _, page = written(make(lost=24, claims=[]), tmp_path / "out")
+    assert "0 of 24 simulations done" in page.text
+    assert "The study makes no claims." in page.text
+
+
+def test_figures_of_an_earlier_run_go(make: Make, tmp_path: Path) -> None:
+    written(make(), tmp_path / "out")
+    written(make(figures=[]), tmp_path / "out")
+    assert not list((tmp_path / "out/figures").iterdir())
+
+
+def test_the_command_line_writes_the_same_page_each_time(make: Make, tmp_path: Path) -> None:
+    case = make()
+    write_tables(case.tables, tmp_path / "tables")
+    for name in ("one", "two"):
+        main(["--study", str(case.file), "--tables", str(tmp_path / "tables"), "--out", str(tmp_path / name)])
+    assert (tmp_path / "one/index.html").read_bytes() == (tmp_path / "two/index.html").read_bytes()

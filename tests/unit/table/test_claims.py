@@ -1,0 +1,338 @@
+"""Measures against numbers worked out by hand, and verdicts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from fabricstudy.study.claims import AnyMeasure, Claim
+from fabricstudy.table import Tables, judge
+from fabricstudy.table.claims import Measured, NotRun, measure
+
+from .conftest import make_tables
+
+Build = Callable[..., Tables]
+READER: TypeAdapter[Any] = TypeAdapter(AnyMeasure)
+BASE = {"metric": "runtime_ns", "experiment": "main"}
+
+
+def measured(tables: Tables, **asked: Any) -> Measured:
+    """Compute a measure given as in a study file."""
+    return measure(READER.validate_python({**BASE, **asked}), tables)
+
+
+def judged(tables: Tables, expect: tuple[float | None, float | None], **asked: Any) -> dict[str, Any]:
+    """Judge a claim of one part."""
+    part = {"says": "a number", "measure": {**BASE, **asked}, "expect": expect}
+    claim = Claim.model_validate({"id": "1", "says": "something", "source": "somebody", "parts": [part]})
+    return judge([claim], tables).to_dict("records")[0]
+
+
+@pytest.fixture
+def two_by_two() -> Tables:
+    """Times of two arrangements at two ratios with three seeds; medians 100, 90 (ratio 1) and 80, 60 (ratio 2)."""
+    times = {
+        ("absolute", 1): (90, 100, 130), ("circulant", 1): (90, 85, 95),
+        ("absolute", 2): (80, 80, 96), ("circulant", 2): (60, 40, 66),
+    }  # fmt: skip
+    return make_tables(
+        [
+            {"arrangement": arrangement, "alpha": alpha, "seed": seed, "runtime_ns": float(time)}
+            for (arrangement, alpha), three in times.items()
+            for seed, time in enumerate(three, 1)
+        ]
+    )
+
+
+PAIR = {"kind": "contrast", "of": {"arrangement": "circulant"}, "against": {"arrangement": "absolute"}}
+
+
+@pytest.mark.parametrize(
+    ("form", "reduce", "expected"),
+    [
+        ("ratio", "max", 0.9),
+        ("ratio", "min", 0.75),
+        ("ratio", "mean", 0.825),
+        ("ratio", "median", 0.825),
+        ("change", "min", -0.25),
+        ("reduction", "max", 0.25),
+        ("distance", "max", 0.25),
+    ],
+)
+def test_contrast_of_medians_over_seeds(two_by_two: Tables, form: str, reduce: str, expected: float) -> None:
+    found = measured(two_by_two, **PAIR, form=form, reduce=reduce)
+    assert found.value == pytest.approx(expected)
+    assert (found.points, found.seeds) == (12, 3)
+
+
+def test_contrast_says_where_it_was_decided_and_how_far_the_seeds_move_it(two_by_two: Tables) -> None:
+    found = measured(two_by_two, **PAIR, form="ratio", reduce="min")
+    assert found.at == "alpha 2"
+    # Seeds 1, 2, 3 at ratio 2: 60/80, 40/80, 66/96.
+    assert (found.low, found.high) == pytest.approx((0.5, 0.75))
+    assert found.interval == "each seed by itself"
+
+
+def test_a_mean_has_no_deciding_point_and_its_interval_is_that_of_the_mean(two_by_two: Tables) -> None:
+    found = measured(two_by_two, **PAIR, form="ratio", reduce="mean")
+    by_seed = [(90 / 90 + 60 / 80) / 2, (85 / 100 + 40 / 80) / 2, (95 / 130 + 66 / 96) / 2]
+    assert found.at == ""
+    assert (found.low, found.high) == pytest.approx((min(by_seed), max(by_seed)))
+
+
+def test_where_takes_labels_lists_and_ranges(two_by_two: Tables) -> None:
+    for where in ({"alpha": 2}, {"alpha": [2, 7]}, {"alpha": {"min": 1.5}}, {"alpha": {"min": 2, "max": 2}}):
+        assert measured(two_by_two, **PAIR, where=where, reduce="max").value == pytest.approx(0.75)
+
+
+def test_spread_over_an_axis(two_by_two: Tables) -> None:
+    spread = {"kind": "spread", "over": "arrangement", "reduce": "max"}
+    assert measured(two_by_two, **spread, form="ratio").value == pytest.approx(80 / 60)
+    assert measured(two_by_two, **spread, form="excess").value == pytest.approx(20 / 60)
+    assert measured(two_by_two, **spread, form="range").value == pytest.approx(20 / 70)
+
+
+def test_spread_over_two_axes_is_worst_against_best_of_the_pairs(two_by_two: Tables) -> None:
+    found = measured(two_by_two, kind="spread", over=["arrangement", "alpha"], form="ratio")
+    assert found.value == pytest.approx(100 / 60)
+
+
+def test_spread_over_seeds_takes_no_median_first(two_by_two: Tables) -> None:
+    found = measured(two_by_two, kind="spread", over="seed", where={"arrangement": "absolute"}, reduce="max")
+    assert found.value == pytest.approx((130 - 90) / 100)
+    # Without seed 1, 2, 3: 30/115, 40/110, 10/95.
+    assert (found.low, found.high) == pytest.approx((10 / 95, 40 / 110))
+    assert found.interval == "leaving out one seed at a time"
+
+
+def test_spread_over_two_seeds_has_no_interval() -> None:
+    tables = make_tables([{"a": 1, "seed": seed, "runtime_ns": time} for seed, time in ((1, 10.0), (2, 12.0))])
+    found = measured(tables, kind="spread", over="seed")
+    assert (found.value, found.low, found.high) == pytest.approx((2 / 11,) * 3)
+    assert found.interval == "too few seeds"
+
+
+def test_trend_is_the_growth_of_a_ratio() -> None:
+    times = {("minimal", 100): 10, ("valiant", 100): 11, ("minimal", 4000): 400, ("valiant", 4000): 528}
+    tables = make_tables([{"routing": r, "message": m, "runtime_ns": float(time)} for (r, m), time in times.items()])
+    found = measured(
+        tables, kind="trend", of={"routing": "valiant"}, against={"routing": "minimal"}, along={"message": [100, 4000]}
+    )
+    assert found.value == pytest.approx((528 / 400) / (11 / 10))
+
+
+def test_quotient_of_two_spreads() -> None:
+    times = {"minimal": (10, 11, 13), "valiant": (20, 21, 22)}
+    rows = [{"routing": r, "seed": s, "runtime_ns": float(t)} for r, ts in times.items() for s, t in enumerate(ts)]
+    spread = {**BASE, "kind": "spread", "over": "seed"}
+    quotient = {
+        "kind": "quotient",
+        "of": {**spread, "where": {"routing": "valiant"}},
+        "against": {**spread, "where": {"routing": "minimal"}},
+    }
+    found = measure(READER.validate_python(quotient), make_tables(rows))
+    assert found.value == pytest.approx((2 / 21) / (3 / 11))
+    assert (found.points, found.seeds) == (6, 3)
+
+
+def test_every_other_pair_against_one_leaves_the_base_itself_out() -> None:
+    times = {
+        ("minimal", "cluster"): 10,
+        ("minimal", "spread"): 9,
+        ("valiant", "cluster"): 14,
+        ("valiant", "spread"): 12,
+    }
+    tables = make_tables([{"routing": r, "allocation": a, "runtime_ns": float(t)} for (r, a), t in times.items()])
+    of = {"routing": ["minimal", "valiant"], "allocation": ["cluster", "spread"]}
+    against = {"routing": "minimal", "allocation": "cluster"}
+    assert measured(tables, kind="contrast", of=of, against=against, reduce="min").value == pytest.approx(0.9)
+    assert measured(tables, kind="contrast", of=of, against=against, reduce="median").value == pytest.approx(1.2)
+    assert measured(tables, kind="contrast", of=of, against=against, reduce="min").points == 4
+
+
+def test_the_time_of_two_jobs_is_that_of_the_later_one() -> None:
+    rows = [
+        {"routing": routing, "point_id": routing, "job": job, "runtime_ns": float(time)}
+        for routing, job, time in (("minimal", 0, 10), ("minimal", 1, 20), ("valiant", 0, 30), ("valiant", 1, 24))
+    ]
+    asked = {"kind": "contrast", "of": {"routing": "valiant"}, "against": {"routing": "minimal"}}
+    tables = make_tables(rows)
+    assert measured(tables, **asked).value == pytest.approx(30 / 20)
+    assert measured(tables, **asked, over_jobs="mean").value == pytest.approx(27 / 15)
+    assert measured(tables, **asked, over_jobs="each", reduce="max").value == pytest.approx(3.0)
+    assert measured(tables, **asked, over_jobs="each", reduce="max").points == 2
+
+
+def test_idle_jobs_do_not_count() -> None:
+    rows = [{"a": 1, "point_id": "p", "job": job, "messages": job, "runtime_ns": 10.0 * job} for job in (0, 1)]
+    assert measured(make_tables(rows), kind="value", over_jobs="mean").value == 10.0
+
+
+def test_link_classes_are_compared_within_a_point() -> None:
+    tables = make_tables(
+        [{"routing": "valiant", "runtime_ns": 5.0}],
+        links=[{"row": 0, "class": "local", "busy_max_ns": 6.0}, {"row": 0, "class": "global", "busy_max_ns": 4.0}],
+    )
+    found = measured(
+        tables, kind="contrast", table="links", metric="busy_max_ns", of={"class": "local"}, against={"class": "global"}
+    )
+    assert found.value == 1.5
+    assert found.points == 1
+
+
+def machine(name: str, upper_Bps: float, exact: bool = True) -> dict[str, Any]:
+    """A machine's row with a bisection."""
+    facts = {"nodes": 72, "routers": 36, "cables": 90, "radix": 7, "diameter": 3, "mean_hops": 2.5}
+    bisection = {
+        "bisection_lower_Bps": upper_Bps / 2, "bisection_upper_Bps": upper_Bps, "bisection_exact": exact,
+        "bisection_Bps": upper_Bps if exact else None, "bisection_method": "by hand",
+    }  # fmt: skip
+    return {"machine_id": name, "kind": "dragonfly", **facts, **bisection}
+
+
+def machine_tables(exact: bool = True, status: str = "done") -> Tables:
+    """Two machines, each under two routings."""
+    rows = [
+        {"arrangement": arrangement, "machine_id": name, "routing": routing, "status": status, "runtime_ns": 1.0}
+        for arrangement, name in (("absolute", "m1"), ("circulant", "m2"))
+        for routing in ("minimal", "valiant")
+    ]
+    return make_tables(rows, machines=[machine("m1", 3e9), machine("m2", 4e9, exact)])
+
+
+BISECTION = {"kind": "spread", "table": "machines", "metric": "bisection_Bps", "over": "arrangement", "form": "excess"}
+
+
+def test_machines_count_once_whatever_ran_on_them() -> None:
+    found = measured(machine_tables(status="failed"), **BISECTION)
+    assert found.value == pytest.approx(1 / 3)
+    assert (found.points, found.seeds, found.interval) == (2, 0, "no seeds involved")
+
+
+def test_a_bisection_that_is_not_proven_decides_nothing() -> None:
+    with pytest.raises(NotRun, match="1 of 2 machines missing"):
+        measured(machine_tables(exact=False), **BISECTION)
+
+
+@pytest.mark.parametrize(
+    ("expect", "verdict"),
+    [((0.7, 0.8), "reproduced"), ((0.75, None), "reproduced"), ((None, 0.75), "reproduced"), ((0.8, None), "differs"),
+     ((None, 0.7), "differs"), ((0.75, 0.75), "reproduced")],
+)  # fmt: skip
+def test_verdict(two_by_two: Tables, expect: tuple[float | None, float | None], verdict: str) -> None:
+    row = judged(two_by_two, expect, **PAIR, reduce="min")
+    assert (row["verdict"], row["claim_verdict"]) == (verdict, verdict)
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout", "memory", "refused", "skipped", "missing"])
+def test_a_needed_point_that_is_not_done_means_not_run(status: str) -> None:
+    rows: list[dict[str, Any]] = [
+        {"arrangement": name, "seed": seed, "runtime_ns": 5.0}
+        for name, seed in itertools.product(("absolute", "circulant", "relative"), (1, 2))
+    ]
+    rows[0] = {"arrangement": "absolute", "seed": 1, "status": status}
+    row = judged(make_tables(rows), (0, None), **PAIR)
+    assert row["verdict"] == "not run"
+    assert row["reason"] == f"1 of 4 points missing (1 {status})"
+    assert np.isnan(row["measured"])
+    untouched = {"kind": "contrast", "of": {"arrangement": "circulant"}, "against": {"arrangement": "relative"}}
+    assert judged(make_tables(rows), (0, None), **untouched)["verdict"] == "reproduced"
+
+
+def test_a_needed_number_that_is_unknown_means_not_run(two_by_two: Tables) -> None:
+    row = judged(two_by_two, (0, None), **{**PAIR, "metric": "slowdown"})
+    assert row["reason"] == "12 of 12 points missing (12 without a number)"
+
+
+@pytest.mark.parametrize(
+    "where", [{"alpha": 3}, {"alpha": "2"}, {"alpha": {"min": 5}}, {"arrangement": 2}, {"arrangement": {"min": 0}}]
+)
+def test_conditions_that_nothing_fulfils_mean_not_run(two_by_two: Tables, where: dict[str, Any]) -> None:
+    row = judged(two_by_two, (0, None), kind="value", where=where)
+    assert (row["verdict"], row["reason"]) == ("not run", "no point of the study is selected")
+
+
+def test_without_a_partner_nothing_is_compared(two_by_two: Tables) -> None:
+    row = judged(
+        two_by_two, (0, None), kind="contrast", of={"arrangement": "relative"}, against={"arrangement": "absolute"}
+    )
+    assert (row["verdict"], row["reason"]) == ("not run", "no two otherwise equal points to compare")
+
+
+def test_a_division_by_zero_is_no_number() -> None:
+    tables = make_tables([{"a": "x", "runtime_ns": 0.0}, {"a": "y", "runtime_ns": 1.0}])
+    row = judged(tables, (0, None), kind="contrast", of={"a": "y"}, against={"a": "x"})
+    assert row["verdict"] == "not run"
+
+
+def test_a_claim_holds_only_if_all_its_parts_do(two_by_two: Tables) -> None:
+    def verdict(*expects: tuple[float, float] | str) -> str:
+        parts = [
+            {"says": "x", "expect": (0, None) if isinstance(expect, str) else expect,
+             "measure": {**BASE, **PAIR, "where": {"alpha": 9} if isinstance(expect, str) else {}}}
+            for expect in expects
+        ]  # fmt: skip
+        claim = Claim.model_validate({"id": "1", "says": "x", "source": "y", "parts": parts})
+        rows = judge([claim], two_by_two)
+        assert len(rows) == len(expects)
+        return str(rows["claim_verdict"].unique().item())
+
+    good, bad, gone = (0.8, 1.0), (2.0, 3.0), "not there"
+    assert verdict(good, good) == "reproduced"
+    assert verdict(good, bad) == "differs"
+    assert verdict(good, gone) == "not run"
+    assert verdict(gone, bad) == "differs"
+
+
+def test_a_claim_without_parts_is_not_run_and_says_why(two_by_two: Tables) -> None:
+    claim = Claim.model_validate({"id": "1", "says": "x", "source": "y", "note": "needs the real machine"})
+    row = judge([claim], two_by_two).to_dict("records")[0]
+    assert (row["verdict"], row["reason"]) == ("not run", "needs the real machine")
+
+
+times = st.lists(st.floats(1, 1e6), min_size=12, max_size=12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(times)
+def test_contrast_agrees_with_a_loop(values: list[float]) -> None:
+    labels = list(itertools.product(("x", "y"), (1, 2), (1, 2, 3)))
+    time = dict(zip(labels, values, strict=True))
+    tables = make_tables([{"a": a, "b": b, "seed": s, "runtime_ns": t} for (a, b, s), t in time.items()])
+    middle = {(a, b): float(np.median([time[a, b, s] for s in (1, 2, 3)])) for a in ("x", "y") for b in (1, 2)}
+    expected = max(middle["x", b] / middle["y", b] for b in (1, 2))
+    assert measured(tables, kind="contrast", of={"a": "x"}, against={"a": "y"}, reduce="max").value == pytest.approx(
+        expected
+    )
+
+
+@settings(max_examples=10, deadline=None)
+@given(times, st.floats(0.01, 100))
+def test_ratios_do_not_depend_on_the_unit(values: list[float], factor: float) -> None:
+    def found(scale: float) -> Measured:
+        rows = [{"a": i // 6, "b": i // 3 % 2, "seed": i % 3, "runtime_ns": t * scale} for i, t in enumerate(values)]
+        return measured(make_tables(rows), kind="spread", over=["a"], form="ratio", reduce="max")
+
+    assert found(factor).value == pytest.approx(found(1.0).value)
+    assert found(1.0).value >= 1
+
+
+@pytest.mark.parametrize("axis", ["value", "size", "max", "median", "count", "low", "twin", "against"])
+def test_axes_may_have_any_name_that_is_no_column(axis: str) -> None:
+    rows = [
+        {axis: label, "routing": routing, "seed": seed, "runtime_ns": 10.0 * label + (routing == "valiant")}
+        for label, routing, seed in itertools.product((1, 2), ("minimal", "valiant"), (1, 2, 3))
+    ]
+    tables = make_tables(rows)
+    assert measured(tables, kind="spread", over="routing", form="ratio").value == pytest.approx(1.1)
+    assert measured(tables, kind="spread", over=[axis, "seed"], form="ratio").value == pytest.approx(2.0)
+    pair = {"of": {"routing": "valiant"}, "against": {"routing": "minimal"}}
+    assert measured(tables, kind="contrast", **pair, reduce="min").at == f"{axis} 2"
+    assert measured(tables, kind="trend", **pair, along={axis: [1, 2]}).value == pytest.approx(1.05 / 1.1)

@@ -1,0 +1,279 @@
+"""Records -> tables: what every row says, and that files repeat byte by byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from pandera.errors import SchemaErrors
+
+from fabricstudy.study import Plan, load_study, plan
+from fabricstudy.table import TableError, axes_of, collect, read_tables, write_tables
+from fabricstudy.table.__main__ import main
+from fabricstudy.table.schemas import TABLES
+from fabricstudy.table.store import read_shards
+
+STUDY: dict[str, Any] = {
+    "study": "two",
+    "machine": {
+        "kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "cores_per_node": 2,
+        "bandwidth": "1 GB/s",
+    },
+    "routing": {"kind": "minimal"},
+    "jobs": [
+        {"name": "a", "share": 0.5, "pattern": {"kind": "all-to-all", "message": "100 kB"}},
+        {"name": "b", "share": 0.5, "pattern": {"kind": "ring", "message": "100 kB"}},
+    ],
+    "engine": "caminos",
+    "sweep": {
+        "arrangement": {"of": "machine.arrangement", "values": ["absolute", "circulant"]},
+        "routing": {"of": "routing.kind", "values": ["minimal", "valiant"]},
+    },
+    "seeds": 2,
+    "slowdown": True,
+    "claims": [
+        {"id": "1", "says": "Valiant is slower.", "source": "us", "parts": [
+            {"says": "Valiant over minimal", "expect": [1, None], "measure": {
+                "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"},
+                "against": {"routing": "minimal"}, "reduce": "min"}}]},
+    ],
+}  # fmt: skip
+
+
+def planned(folder: Path, **changes: Any) -> Plan:
+    """Plan the study with some keys replaced."""
+    file = folder / "study.yaml"
+    file.write_text(yaml.safe_dump({**STUDY, **changes}, sort_keys=False))
+    return plan(load_study(file))
+
+
+def record(point_id: str, point: Any, status: str = "done", runtime_ns: float = 1e6, **more: Any) -> dict[str, Any]:
+    """What a batch says of a point; a job among several takes 1.5 times as long, under Valiant twice."""
+    busy = [job.pattern.kind != "idle" for job in point.jobs]
+    factor = (1.5 if sum(busy) > 1 else 1.0) * (2 if point.routing.kind == "valiant" else 1)
+    jobs = [
+        {"job": index, "ranks": 72, "nodes": 36, "messages": 72 * talks, "bytes": 7_200_000 * talks, "bound_method": "routed",
+         "runtime_ns": runtime_ns * factor * talks, "bound_ns": 0.8 * runtime_ns * talks, "hop_bytes": 14_400_000.0 * talks}
+        for index, talks in enumerate(busy)
+    ]  # fmt: skip
+    links = [
+        {"class": "local", "links": 108, "used": 90, "load_mean_bytes": 5e5, "load_max_bytes": 1e6, "busy_max_ns": 1e6}
+    ]
+    head = {"point_id": point_id, "engine": "caminos", "version": "1", "status": status, "reason": None, "cpu_s": 2.0,
+            "wall_s": 2.5, "memory_bytes": 1000, "overhead_cpu_s": 0.1, "host": "h", "started": "2026-01-01T00:00:00",
+            "fingerprint": "f", "seed": point.seed}  # fmt: skip
+    done = status == "done"
+    return {**head, "jobs": jobs if done else [], "links": links if done else [], **more}
+
+
+def records(of: Plan) -> dict[str, dict[str, Any]]:
+    """Records of all points of a plan."""
+    return {name: record(name, one.point) for name, one in of.points.items()}
+
+
+def structures(of: Plan, exact: bool = True) -> list[dict[str, Any]]:
+    """Structures of all machines of a plan."""
+    bisection = {"lower_Bps": 1e10, "upper_Bps": 1.2e10, "exact": exact, "method": "by hand"}
+    facts = {"kind": "dragonfly", "nodes": 72, "routers": 36, "cables": 90, "radix": 7, "diameter": 3, "mean_hops": 2.4}
+    return [{"machine_id": name, **facts, "bisection": bisection, "classes": []} for name in of.machines]
+
+
+def test_every_planned_row_is_a_row_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    tables = collect(of, records(of).values(), structures(of))
+    rows = tables.points[tables.points["experiment"] == "main"]
+    assert list(rows["point_id"]) == [row.point_id for row in of.rows]
+    assert axes_of(rows) == ["arrangement", "routing"]
+    assert set(tables.points["point_id"]) == set(of.points)
+    assert (rows["status"] == "done").all()
+    assert len(tables.jobs) == 2 * len(of.rows)
+    assert len(tables.links) == len(of.rows)
+
+
+def test_numbers_of_a_job(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    job = collect(of, records(of).values(), structures(of)).jobs.query("routing == 'valiant'").iloc[0]
+    assert job["runtime_ns"] == 3e6
+    assert job["alone_ns"] == 2e6
+    assert job["slowdown"] == 1.5
+    assert job["over_bound"] == pytest.approx(3e6 / 0.8e6)
+    assert job["rate_Bps"] == pytest.approx(7.2e6 / 3e-3)
+    assert job["hops_mean"] == 2.0
+
+
+def test_slowdown_needs_the_time_alone(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    found = records(of)
+    lost = of.rows[0].alone_ids[1]
+    assert lost is not None
+    found[lost] = {**found[lost], "status": "failed", "reason": "crashed"}
+    tables = collect(of, found.values(), structures(of))
+    assert tables.jobs["slowdown"].isna().sum() == 1
+    assert len(tables.interference) == len(tables.jobs) - 1
+    assert tables.points.set_index("point_id").loc[lost, "experiment"] == "(alone)"
+    assert tables.points.set_index("point_id").loc[lost, "reason"] == "crashed"
+
+
+def test_without_slowdown_there_is_no_interference(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False)
+    tables = collect(of, records(of).values(), structures(of))
+    assert tables.interference.empty
+    assert tables.jobs["slowdown"].isna().all()
+
+
+def test_points_without_a_result_keep_their_row(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    found = records(of)
+    timed_out, lost = of.rows[0].point_id, of.rows[1].point_id
+    found[timed_out] = record(timed_out, of.points[timed_out].point, status="timeout", reason="too long")
+    del found[lost]
+    tables = collect(of, found.values(), structures(of))
+    points = tables.points.set_index("point_id")
+    assert points.loc[timed_out, ["status", "reason"]].to_list() == ["timeout", "too long"]
+    assert points.loc[lost, ["status", "reason"]].to_list() == ["missing", "no record"]
+    assert {timed_out, lost}.isdisjoint(tables.jobs["point_id"])
+    claim = tables.claims.iloc[0]
+    assert (claim["verdict"], claim["reason"]) == ("not run", "2 of 8 points missing (1 missing, 1 timeout)")
+
+
+def test_the_claim_is_measured(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    claim = collect(of, records(of).values(), structures(of)).claims.iloc[0]
+    assert (claim["measured"], claim["verdict"], claim["points"], claim["seeds"]) == (2.0, "reproduced", 8, 2)
+
+
+def test_a_done_record_counts_before_a_failed_one_and_strangers_do_not_count(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    first = of.rows[0].point_id
+    failed = record(first, of.points[first].point, status="failed", reason="crashed")
+    stranger = {**failed, "point_id": "p000000000000"}
+    for shards in ([failed, *records(of).values(), stranger], [stranger, *records(of).values(), failed]):
+        points = collect(of, shards, structures(of)).points
+        assert (points["status"] == "done").all()
+        assert "p000000000000" not in set(points["point_id"])
+
+
+def test_machines_are_labelled_by_the_axes_that_make_them(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    machines = collect(of, [], structures(of)).machines
+    assert list(machines["arrangement"]) == ["absolute", "circulant"]
+    assert "routing" not in machines
+    assert list(machines["bisection_Bps"]) == [1.2e10, 1.2e10]
+    assert collect(of, [], structures(of, exact=False)).machines["bisection_Bps"].isna().all()
+
+
+def test_labels_keep_their_kind(tmp_path: Path) -> None:
+    sweep = {
+        "alpha": {"of": "machine.bandwidth.global", "values": {0.5: "0.5 GB/s", 1: "1 GB/s"}},
+        "size": {"of": "jobs.0.pattern.message", "values": {10: "10 kB", 100: "100 kB"}},
+        "wrap": {
+            "of": "jobs.1.pattern",
+            "values": {"yes it is": {"kind": "stencil", "periodic": True, "message": "1 kB"}},
+        },
+    }
+    of = planned(tmp_path, sweep=sweep, claims=[])
+    points = collect(of, [], []).points
+    assert [str(points[axis].dtype) for axis in ("alpha", "size")] == ["float64", "Int64"]
+    assert set(points["wrap"].dropna()) == {"yes it is"}
+
+
+def test_engines_are_compared_on_the_same_points(tmp_path: Path) -> None:
+    """The second engine here is the first one under another name, half as fast."""
+    from fabricstudy.table.collect import _agreement, _jobs, _keys
+
+    of = planned(tmp_path, slowdown=False)
+    jobs = _jobs(of, _keys(of), records(of))
+    other = jobs.assign(engine="other", runtime_ns=2 * jobs["runtime_ns"])
+    found = _agreement(of, pd.concat([jobs, other], ignore_index=True))
+    assert len(found) == len(jobs)
+    assert set(found["pair"]) == {"other / caminos"}
+    assert (found["ratio"] == 2.0).all()
+    assert collect(of, records(of).values(), structures(of)).agreement.empty
+
+
+def test_a_record_that_is_no_result_is_refused(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    found = records(of)
+    found[of.rows[0].point_id]["jobs"][0]["runtime_ns"] = -1.0
+    with pytest.raises(SchemaErrors):
+        collect(of, found.values(), structures(of))
+
+
+def test_files_say_what_the_tables_say(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    tables = collect(of, records(of).values(), structures(of))
+    write_tables(tables, tmp_path / "tables")
+    again = read_tables(tmp_path / "tables")
+    for name in TABLES:
+        pd.testing.assert_frame_equal(getattr(again, name), getattr(tables, name))
+    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == sorted(
+        f"{name}.{suffix}" for name in TABLES for suffix in ("csv", "parquet")
+    )
+
+
+def shard(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """Write rows as JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_the_command_repeats_byte_by_byte_however_the_points_were_batched(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    rows = list(records(of).values())
+    machines = shard(tmp_path / "machines.jsonl", structures(of))
+    shards = [shard(tmp_path / "b.jsonl", rows[:5]), shard(tmp_path / "a.jsonl", rows[5:])]
+    whole = shard(tmp_path / "whole.jsonl", rows[::-1])
+    for name, given in (("one", shards), ("two", shards[::-1]), ("three", [whole])):
+        arguments = [
+            "--study",
+            str(tmp_path / "study.yaml"),
+            "--out",
+            str(tmp_path / name),
+            "--shards",
+            *map(str, given),
+        ]
+        main([*arguments, "--structures", str(machines)])
+    for name in TABLES:
+        contents = {(tmp_path / run / f"{name}.csv").read_bytes() for run in ("one", "two", "three")}
+        assert len(contents) == 1, name
+
+
+def test_what_differs_from_run_to_run_stands_in_points_only(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    slow = [
+        {**one, "cpu_s": 9.0, "wall_s": 9.0, "memory_bytes": 9, "overhead_cpu_s": 9.0, "host": "x", "started": "later"}
+        for one in records(of).values()
+    ]
+    write_tables(collect(of, records(of).values(), structures(of)), tmp_path / "one")
+    write_tables(collect(of, slow, structures(of)), tmp_path / "two")
+    differ = {
+        name
+        for name in TABLES
+        if (tmp_path / f"one/{name}.csv").read_bytes() != (tmp_path / f"two/{name}.csv").read_bytes()
+    }
+    assert differ == {"points"}
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", "", "{}{}"])
+def test_a_broken_shard_is_named_with_its_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"point_id": "p"}}\n{line}\n')
+    with pytest.raises(TableError, match=r"a\.jsonl: line 2: not a JSON object"):
+        list(read_shards([path]))
+
+
+def test_tables_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"points\.parquet"):
+        read_tables(tmp_path)
+
+
+def test_nothing_at_all_still_gives_all_tables(tmp_path: Path) -> None:
+    tables = collect(planned(tmp_path), [], [])
+    assert (tables.points["status"] == "missing").all()
+    for name in ("jobs", "links", "interference", "machines", "agreement"):
+        assert getattr(tables, name).empty
+    assert list(tables.claims["verdict"]) == ["not run"]

@@ -1,0 +1,132 @@
+"""What the grammar of figures and claims refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from fabricstudy.errors import StudyError
+from fabricstudy.study.claims import AnyMeasure, Claim, check_names
+from fabricstudy.study.figures import KEYS, METRICS, Figure, unit_factor
+from fabricstudy.study.sweep import RESERVED
+from fabricstudy.table.schemas import TABLES, columns_of
+
+FIGURE = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
+VALUE = {"kind": "value", "metric": "runtime_ns"}
+PAIR = {**VALUE, "kind": "contrast", "of": {"a": 1}, "against": {"a": 2}}
+READER: TypeAdapter[Any] = TypeAdapter(AnyMeasure)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"y": "runtime"}, "table jobs has no number 'runtime'; take one of runtime_ns"),
+        ({"table": "machines"}, "table machines has no number 'runtime_ns'"),
+        ({"unit": "GB"}, "right unit"),
+        ({"y": "slowdown", "unit": "ms"}, "has no unit"),
+        ({"unit": "ms", "normalise_to": {"alpha": 1}}, "have no unit"),
+        ({"show_bound": True, "y": "rate_Bps"}, "needs y: runtime_ns"),
+        ({"show_bound": True, "kind": "bar"}, "cannot be drawn in kind bar"),
+        ({"show_bound": True, "normalise_to": {"alpha": 1}}, "exclude each other"),
+        ({"interval": ["bound_ns", "runtime_ns"], "kind": "box"}, "interval cannot be drawn"),
+        ({"style": "routing", "kind": "bar"}, "style cannot be drawn"),
+        ({"id": "../a"}, "id"),
+        ({"where": {"alpha": {"min": 3, "max": 1}}}, "swap them"),
+        ({"where": {"alpha": {}}}, "empty range"),
+        ({"where": {"alpha": []}}, "alpha"),
+        ({"colour": "alpha"}, "colour"),
+    ],
+)
+def test_figures_that_cannot_be(change: dict[str, Any], says: str) -> None:
+    Figure.model_validate(FIGURE)
+    with pytest.raises(ValidationError) as caught:
+        Figure.model_validate({**FIGURE, **change})
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("measure", "says"),
+    [
+        ({**VALUE, "metric": "time"}, "has no number 'time'"),
+        ({**PAIR, "against": {"b": 2}}, "name different axes"),
+        ({**PAIR, "of": {}}, "of"),
+        ({**PAIR, "against": {"a": [1, 2]}}, "against"),
+        ({**PAIR, "where": {"a": 1}}, "'a' stands in `where` and in another key"),
+        ({**PAIR, "kind": "trend", "along": {"a": [1, 2]}}, "'a' stands in `along`"),
+        ({**PAIR, "kind": "trend", "along": {"b": [1, 2], "c": [1, 2]}}, "along"),
+        ({**VALUE, "kind": "spread", "over": []}, "over"),
+        ({**VALUE, "kind": "average"}, "average"),
+        ({"kind": "quotient", "of": VALUE, "against": {"kind": "quotient", "of": VALUE, "against": VALUE}}, "quotient"),
+    ],
+)
+def test_measures_that_cannot_be(measure: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        READER.validate_python(measure)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("expect", [[None, None], [2, 1], [0, float("nan")], [0]])
+def test_expectations_that_cannot_be(expect: list[Any]) -> None:
+    part = {"says": "x", "measure": VALUE, "expect": expect}
+    with pytest.raises(ValidationError):
+        Claim.model_validate({"id": "1", "says": "x", "source": "y", "parts": [part]})
+
+
+def test_a_claim_without_parts_says_why() -> None:
+    with pytest.raises(ValidationError, match="say why in `note`"):
+        Claim.model_validate({"id": "1", "says": "x", "source": "y"})
+
+
+def claim(**measure: Any) -> Claim:
+    """A claim with one value."""
+    part = {"says": "x", "measure": {**VALUE, **measure}, "expect": [0, 1]}
+    return Claim.model_validate({"id": "1", "says": "x", "source": "y", "parts": [part]})
+
+
+@pytest.mark.parametrize(
+    ("figures", "claims", "path"),
+    [
+        ([FIGURE, FIGURE], [], "figures.1.id"),
+        ([{**FIGURE, "experiment": "other"}], [], "figures.0.experiment"),
+        ([{**FIGURE, "hue": "beta"}], [], "figures.0"),
+        ([{**FIGURE, "columns": "job"}], [], "figures.0"),
+        ([{**FIGURE, "table": "agreement", "y": "ratio", "hue": "engine"}], [], "figures.0"),
+        ([], [claim(where={"beta": 1})], "claims.0.parts.0.measure"),
+        ([], [claim(), claim()], "claims.1.id"),
+    ],
+)
+def test_names_that_are_not_there(figures: list[dict[str, Any]], claims: list[Claim], path: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        check_names([Figure.model_validate(figure) for figure in figures], claims, {"main": ["alpha", "engine"]})
+    assert caught.value.path == path
+
+
+def test_names_that_are_there() -> None:
+    good = [
+        {**FIGURE, "hue": ["engine", "seed"]},
+        {**FIGURE, "id": "b", "over_jobs": "each", "columns": "job"},
+        {**FIGURE, "id": "c", "table": "links", "y": "busy_max_ns", "columns": "class"},
+        {**FIGURE, "id": "d", "table": "agreement", "y": "ratio", "x": "pair"},
+    ]
+    check_names(
+        [Figure.model_validate(figure) for figure in good], [claim(where={"alpha": 1})], {"main": ["alpha", "engine"]}
+    )
+
+
+def test_the_metrics_and_keys_are_columns_of_their_tables() -> None:
+    assert set(METRICS) == set(KEYS) == set(TABLES) - {"claims"}
+    for table in METRICS:
+        assert {*METRICS[table], *KEYS[table]} <= set(columns_of(table)), table
+
+
+def test_no_axis_can_be_called_like_a_column() -> None:
+    names = {name for table in TABLES if table != "claims" for name in columns_of(table)}
+    assert names <= set(RESERVED)
+
+
+def test_units_of_columns() -> None:
+    assert unit_factor("bisection_upper_Bps", "GB/s") == pytest.approx(1e-9)
+    assert unit_factor("bytes", "MB") == pytest.approx(1e-6)
+    assert unit_factor("cpu_s", "h") == pytest.approx(1 / 3600)
