@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -347,10 +348,15 @@ class TestFailures:
         with pytest.raises(EngineFailure, match=said):
             Caminos().read(tmp_path, exit_code, this, machine, jobs)
 
-    @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"job_finish_cycles": "x"}', "\x00\xff", "null"])
+    @pytest.mark.parametrize(
+        "content", ["", "{", "[]", "{}", '{"job_finish_cycles": "x"}', "\x00\xff", "null", "NAN", "NEGATIVE"]
+    )
     def test_garbage_is_no_result(self, tmp_path: Path, content: str) -> None:
         this, machine, jobs, argv = self.prepared(tmp_path)
         assert run(argv, tmp_path) == 0
+        good = (tmp_path / RESULT).read_text()
+        for name, cycles in {"NAN": "[NaN]", "NEGATIVE": "[-1]"}.items():
+            content = content.replace(name, re.sub(r'(?<="job_finish_cycles": )\[\d+\]', cycles, good))
         (tmp_path / RESULT).write_bytes(content.encode("latin-1"))
         with pytest.raises(EngineFailure, match="not a result"):
             Caminos().read(tmp_path, 0, this, machine, jobs)

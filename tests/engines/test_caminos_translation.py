@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.engine.caminos import (
@@ -68,14 +68,13 @@ class TestGrid:
         assert grid([1e9, ratio * 1e9]) == divisors
 
     @given(st.lists(st.floats(0.05, 1), min_size=1, max_size=3))
-    def test_divisors_are_within_one_percent_of_the_ratio(self, bandwidths: list[float]) -> None:
+    def test_divisors_are_inverse_to_bandwidths_within_one_percent(self, bandwidths: list[float]) -> None:
         try:
             divisors = grid(bandwidths)
         except Unsupported:
             return
-        simulated = 1 / np.array(divisors)
-        error = (simulated / simulated.max()) / (np.array(bandwidths) / max(bandwidths)) - 1
-        assert np.abs(error).max() <= 0.0102
+        products = np.array(bandwidths) * divisors
+        assert products.max() <= 1.0102 * products.min()
         assert max(divisors) <= 256
 
     @pytest.mark.parametrize("bandwidths", [[1.0, 1000.0], [1.0, 0.002]])
@@ -85,6 +84,7 @@ class TestGrid:
 
 
 class TestClock:
+    @settings(deadline=None)
     @given(st.floats(0.3, 5), st.floats(0.3, 5))
     def test_no_simulated_link_is_faster_than_the_true_one(self, local: float, global_: float) -> None:
         this = point(global_=f"{global_!r} GB/s", local=f"{local!r} GB/s")
@@ -96,7 +96,7 @@ class TestClock:
         units = clock(this, machine)
         for link, divisor in zip((*machine.classes, machine.host), units.divisors, strict=True):
             simulated_Bps = units.phit_bytes / (divisor * units.cycle_ns) * 1e9
-            assert 0.97 * link.bandwidth_Bps <= simulated_Bps <= link.bandwidth_Bps * (1 + 1e-12)
+            assert 0.9899 * link.bandwidth_Bps <= simulated_Bps <= link.bandwidth_Bps * (1 + 1e-12)
 
     def test_delay_is_the_phit_and_the_nearest_cycle_of_the_latencies(self) -> None:
         this = point(global_="2 GB/s", latency="1 us", engine={"kind": "caminos", "phit": "500 B"})
@@ -134,6 +134,7 @@ class TestClock:
 
 
 class TestPhit:
+    @settings(deadline=None)
     @given(st.integers(1, 10**7))
     def test_messages_grow_little(self, message: int) -> None:
         phit = phit_bytes(point(message=f"{message} B"))
@@ -176,6 +177,7 @@ class TestLongestRoute:
     def test_dragonfly(self) -> None:
         assert longest_route(build(point().machine)) == 3
 
+    @settings(deadline=None)
     @given(st.integers(0, 2**32 - 1), st.sampled_from([(1, 1), (1, 2), (1, 100)]))
     def test_longest_of_all_lightest_paths(self, seed: int, weights: tuple[int, int]) -> None:
         rng = np.random.default_rng(seed)

@@ -30,8 +30,6 @@ sweep:
   routing: {of: routing.kind, values: [minimal, valiant]}
 seeds: 2
 limits: {time: 20 s, memory: 500 MB}
-figures:
-  - {id: time, kind: line, title: Time against ratio, x: alpha, y: runtime_ns, unit: us, hue: routing}
 claims:
   - id: c1
     says: More global bandwidth never slows all-to-all down.
@@ -40,6 +38,10 @@ claims:
       - says: time at ratio 2 over time at ratio 1
         measure: {kind: contrast, metric: runtime_ns, of: {alpha: 2}, against: {alpha: 1}, reduce: max}
         expect: [null, 1.0]
+"""
+FIGURE = """\
+figures:
+  - {id: time, kind: line, title: Time against ratio, x: alpha, y: runtime_ns, unit: us, hue: routing}
 """
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, TINY, Workplace
+from .conftest import FIGURE, ROOT, TINY, Workplace
 
 pytestmark = pytest.mark.slow
 
@@ -21,6 +21,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_a_study_of_ones_own_runs_twice_and_then_grows(workplace: Workplace) -> None:
+    workplace.write_study(TINY + FIGURE)
     workplace.run()
     assert workplace.started == 8
     points = rows(workplace.table("points"))

@@ -318,7 +318,11 @@ impl Traffic for MessageList {
         }
     }
     fn probability_per_cycle(&self, task: usize) -> f32 {
-        (self.nodes[task].ready > 0).into()
+        if self.nodes[task].ready > 0 {
+            1.0
+        } else {
+            0.0
+        }
     }
     fn should_generate(&self, task: usize, _cycle: Time, _rng: &mut StdRng) -> bool {
         self.nodes[task].ready > 0

@@ -4,7 +4,7 @@ What a point becomes:
 
 * **Phit**: the unit in which data moves; `phit_bytes` chooses it. Messages are rounded up to whole phits, packets down.
 * **Cycle**: one cycle moves a phit at the bandwidth ``phit / cycle``. CAMINOS takes an integer divisor per link
-  class, so the bandwidths are put on a common grid (`Clock`), off by at most 1 % and never above the true ones.
+  class, so the bandwidths are put on a common grid (`grid`), at most 1 % below the true ones and never above.
 * **Delays**: a phit has arrived when its last byte has: it takes the cycles in which it crosses the link, plus the
   latency of the link and of the router it comes from, rounded to the nearest cycle. The grain is a cycle, so latencies
   far below the time of a phit vanish.
@@ -23,7 +23,9 @@ ranks of a node take turns at its link message by message, and messages within a
 
 References
 ----------
-Camarero, Postigo, Fuentes: CAMINOS: a modular interconnection network simulator. JPDC 2025.
+Camarero: caminos-lib 0.6.3, a modular interconnection network simulator (Rust crate).
+Valiant: A scheme for fast parallel communication. SIAM Journal on Computing 11(2), 1982.
+Singh: Load-balanced routing in interconnection networks. Thesis, Stanford University, 2005.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ LARGEST_DIVISOR = 256
 LONGEST_DELAY = 999
 """CAMINOS' event queue reaches no further, in cycles."""
 
-
+_REMEDY = "run 'cargo build --release --locked' in engines/caminos, or set FABRICSTUDY_CAMINOS to its path"
 _START_CPU_S = 0.02
 _CPU_S_OF_PHITS = {"minimal": 3.1e-7, "valiant": 5.2e-7, "ugal": 4.3e-7}
 
@@ -96,7 +98,7 @@ class Clock:
 
 
 def grid(bandwidths_Bps: list[float]) -> tuple[int, ...]:
-    """Give the smallest integers in inverse proportion to the bandwidths, to within 1 %.
+    """Give the smallest integers in inverse proportion to the bandwidths, such that no two are off by more than 1 %.
 
     Raises
     ------
@@ -111,7 +113,8 @@ def grid(bandwidths_Bps: list[float]) -> tuple[int, ...]:
     slowness = max(bandwidths_Bps) / np.array(bandwidths_Bps)
     for fastest in range(1, int(LARGEST_DIVISOR / slowness.max()) + 1):
         divisors = np.rint(fastest * slowness)
-        if np.all(np.abs(divisors / (fastest * slowness) - 1) <= GRID_ERROR):
+        fit = fastest * slowness / divisors
+        if fit.min() >= (1 - GRID_ERROR) * fit.max():
             return tuple(int(divisor) for divisor in divisors)
     raise Unsupported(
         f"CAMINOS needs bandwidths in a ratio of integers up to {LARGEST_DIVISOR} (to 1 %), not "
@@ -349,11 +352,10 @@ class Caminos:
         """Look for the front end: FABRICSTUDY_CAMINOS, the clone's build, or PATH."""
         program = _program()
         if program is None:
-            reason = "fabricstudy-caminos is not built; run 'make engines', or set FABRICSTUDY_CAMINOS"
-            return Probe(self.name, False, reason=reason)
+            return Probe(self.name, False, reason=f"fabricstudy-caminos is not built; {_REMEDY}")
         version = _version(program)
         if version is None:
-            return Probe(self.name, False, reason=f"{program} --version failed; build it again with 'make engines'")
+            return Probe(self.name, False, reason=f"{program} --version failed; {_REMEDY}")
         return Probe(self.name, True, version=version)
 
     def fingerprint(self) -> str:
@@ -407,8 +409,10 @@ class Caminos:
             link_phits = np.array(result["link_phits"], dtype=np.float64)
             injected, ejected = int(result["injected_phits"]), int(result["ejected_phits"])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EngineFailure(f"{RESULT} is not a result: {error!r}") from None
+            raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
         sent_bytes, sent_phits = _between_nodes(jobs, units.phit_bytes)
+        if not np.all(cycles >= 0) or np.any(np.isinf(cycles)):
+            raise EngineFailure(f"{RESULT} is not a result: it has finish cycles {cycles.tolist()}")
         if cycles.shape != (len(jobs),) or link_phits.shape != (machine.links,):
             raise EngineFailure(f"{RESULT} is of another workload or machine")
         if not injected == ejected == sent_phits:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import socket
 import time
 from dataclasses import dataclass
@@ -179,6 +180,8 @@ def _check_limits(outcome: Outcome, limits: Limits) -> None:
         raise _NotDone("memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study")
     if outcome.ended == "missing":
         raise EngineFailure("the simulator could not be started")
+    if outcome.exit_code < 0:
+        raise EngineFailure(f"the simulator was killed by {signal.Signals(-outcome.exit_code).name}")
 
 
 def _usage(outcome: Outcome) -> Record:

@@ -184,7 +184,9 @@ def _canvas(figure: Figure, data: _Data) -> Canvas:
         for j, column in enumerate(data.columns):
             part = data.frame[(data.frame["row"] == row) & (data.frame["column"] == column)]
             _panel(grid[i][j], figure, data, part)
-            titles = [f"{axis}: {label}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis]
+            titles = [
+                f"{axis}: {_short(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis
+            ]
             grid[i][j].set_title(", ".join(titles))
             grid[i][j].set_xlabel(_x_label(figure) if i == high - 1 else "")
             grid[i][j].set_ylabel(_wrapped(_y_label(figure), 32) if j == 0 else "")
@@ -252,7 +254,7 @@ def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> No
         if figure.kind == "line" and data.numeric_x:
             _numeric_ticks(axes, figure, data)
         else:
-            _label_ticks(axes, [label_text(x) for x in data.xs], width)
+            _label_ticks(axes, [_short(label_text(x)) for x in data.xs], width)
 
 
 def _numeric_ticks(axes: Axes, figure: Figure, data: _Data) -> None:
@@ -271,6 +273,7 @@ def _label_ticks(axes: Axes, labels: list[str], width: float) -> None:
     """Put labels side by side if they fit into `width` inches, else slanted."""
     slanted = 0.09 * sum(len(label) + 1 for label in labels) > width
     axes.set_xticks(range(len(labels)), labels)
+    axes.set_xlim(-0.5, len(labels) - 0.5)
     if slanted:
         axes.tick_params(axis="x", rotation=30)
         for label in axes.get_xticklabels():
@@ -332,13 +335,22 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
 
 
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
-    ticks = [label_text(x) for x in data.xs]
-    shared: dict[str, Any] = {
-        "data": part.assign(x=part["x"].map(label_text)), "x": "x", "y": "y", "hue": "hue", "order": ticks,
-        "hue_order": data.hues, "palette": [_colour(data, hue) for hue in data.hues], "legend": False, "ax": axes,
-    }  # fmt: skip
-    sns.boxplot(**shared, saturation=1, whis=(0, 100), linewidth=0.9, width=0.7, gap=0.15, boxprops={"alpha": 0.45})
-    sns.stripplot(**shared, dodge=len(data.hues) > 1, size=2.8, jitter=0.12, rasterized=len(part) > 500)
+    width = 0.7 / len(data.hues)
+    for number, hue in enumerate(data.hues):
+        colour = _colour(data, hue)
+        for place, x in enumerate(data.xs):
+            values = part.loc[(part["hue"] == hue) & (part["x"] == x), "y"]
+            if values.empty:
+                continue
+            at = place + (number - (len(data.hues) - 1) / 2) * width
+            axes.boxplot(
+                [values], positions=[at], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
+                boxprops={"facecolor": (*colour, 0.45), "linewidth": 0.9}, medianprops={"color": "#222222"},
+                whiskerprops={"linewidth": 0.9}, capprops={"linewidth": 0.9},
+            )  # fmt: skip
+            # Steps of the golden ratio spread the points evenly, and the same way each time.
+            aside = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.6 * width
+            axes.plot(at + aside, values, ".", color=colour, markersize=4, zorder=3, rasterized=len(values) > 200)
 
 
 def _handles(figure: Figure, data: _Data) -> list[Any]:
@@ -368,7 +380,12 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
 
 def _legend(label: str) -> str:
     # matplotlib leaves out labels that begin with an underscore.
-    return f" {label}" if label.startswith("_") else label
+    return f" {_short(label)}" if label.startswith("_") else _short(label)
+
+
+def _short(label: str) -> str:
+    """Cut a label that would leave no room for the picture; the alt text has the whole of it."""
+    return label if len(label) <= 32 else f"{label[:31]}…"
 
 
 def _alt(figure: Figure, data: _Data) -> str:

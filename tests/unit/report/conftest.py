@@ -47,7 +47,8 @@ STUDY: dict[str, Any] = {
     "claims": [
         {"id": "2.1", "says": f"Says {HOSTILE}", "source": f"Source {HOSTILE}", "note": f"Note {HOSTILE}", "parts": [
             {"says": f"Part {HOSTILE}", "expect": [1.5, 2.5], "measure": {
-                "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"}, "against": {"routing": "minimal"}}}]},
+                "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"},
+                "against": {"routing": "minimal"}}}]},
         {"id": "2.2", "says": "Real machines do so, too.", "source": "somebody", "note": "needs a real machine"},
     ],
 }  # fmt: skip
@@ -68,9 +69,10 @@ def record(point_id: str, point: Any, number: int) -> dict[str, Any]:
     time_ns = (1e6 + 1e4 * number) * (2 if point.routing.kind == "valiant" else 1)
     job = {"job": 0, "ranks": 72, "nodes": 72, "messages": 144, "bytes": 144_000, "runtime_ns": time_ns,
            "bound_ns": 9e5, "bound_method": "routed", "hop_bytes": 3e5}  # fmt: skip
-    return {"point_id": point_id, "engine": "caminos", "version": "1 <b>", "status": "done", "reason": None, "cpu_s": 1.0,
-            "wall_s": 1.0, "memory_bytes": 10, "overhead_cpu_s": 0.1, "host": "h <i>", "started": "2026-01-01T00:00:00",
-            "fingerprint": "f", "seed": point.seed, "jobs": [job], "links": []}  # fmt: skip
+    return {"point_id": point_id, "engine": "caminos", "version": "1 <b>", "status": "done", "reason": None,
+            "cpu_s": 1.0, "wall_s": 1.0, "memory_bytes": 10, "overhead_cpu_s": 0.1, "host": "h <i>",
+            "started": "2026-01-01T00:00:00", "fingerprint": "f", "seed": point.seed, "jobs": [job],
+            "links": []}  # fmt: skip
 
 
 def structure(machine_id: str, exact: bool) -> dict[str, Any]:

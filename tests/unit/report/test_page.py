@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
-
-from fabricstudy.report import page as page_module
+from fabricstudy.report import Drawn, render, write_report
 from fabricstudy.report.__main__ import main
-from fabricstudy.report.page import write_report
+from fabricstudy.study import Figure
 from fabricstudy.table import write_tables
 
-from .conftest import HOSTILE, Case
+from .conftest import FIGURES, HOSTILE, Case
 
 Make = Callable[..., Case]
 SECTIONS = ("asked", "found", "claims", "figures", "machines", "bounds", "agreement", "failures", "provenance", "again")
@@ -56,7 +56,7 @@ def written(case: Case, folder: Path) -> tuple[str, Reader]:
 
 
 def test_the_page_has_all_sections_and_every_tag_is_closed(make: Make, tmp_path: Path) -> None:
-    _, page = written(make(), tmp_path / "out")
+    _, page = written(make(figures=[]), tmp_path / "out")
     assert not page.open
     assert {attributes.get("id") for tag, attributes in page.tags if tag == "section"} == set(SECTIONS)
     assert {a["href"] for tag, a in page.tags if tag == "a" and (a["href"] or "").startswith("#")} >= {
@@ -75,27 +75,20 @@ def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
 
 
 def test_the_command_is_quoted_for_a_shell(make: Make, tmp_path: Path) -> None:
-    import shlex
-
-    case = make()
+    case = make(figures=[])
     _, page = written(case, tmp_path / "out")
     command = next(words for words in page.words if words.startswith("snakemake "))
     assert shlex.split(command) == ["snakemake", "--cores", "all", "--config", f"study={case.file}"]
 
 
-def test_the_page_needs_nothing_else(make: Make, tmp_path: Path) -> None:
+def test_the_page_needs_nothing_else_and_every_picture_has_words_and_files(make: Make, tmp_path: Path) -> None:
     text, page = written(make(), tmp_path / "out")
-    sources = [attributes["src"] or "" for tag, attributes in page.tags if tag == "img"]
-    assert len(sources) == 4
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    images = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert len(images) == 4
+    assert all((image["src"] or "").startswith("data:image/svg+xml;base64,") for image in images)
+    assert all(len(image["alt"] or "") > 50 for image in images)
     assert not re.search(r"https?://|@import|url\(", text)
     assert "link" not in {tag for tag, _ in page.tags}
-
-
-def test_every_picture_has_an_alternative_text_and_files(make: Make, tmp_path: Path) -> None:
-    _, page = written(make(), tmp_path / "out")
-    images = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert all(len(image["alt"] or "") > 50 for image in images)
     for name in ("lines", "bars", "boxes", "cuts"):
         for suffix in ("svg", "pdf"):
             assert (tmp_path / f"out/figures/{name}.{suffix}").stat().st_size > 1000
@@ -103,28 +96,19 @@ def test_every_picture_has_an_alternative_text_and_files(make: Make, tmp_path: P
     assert "Nothing to draw: table agreement" in page.text
 
 
-def test_a_large_report_stays_small_by_leaving_pictures_beside_the_page(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = make()
-    monkeypatch.setattr(page_module, "EMBEDDED_BYTES", 60_000)
-    _, page = written(case, tmp_path / "out")
-    sources = [attributes["src"] or "" for tag, attributes in page.tags if tag == "img"]
-    outside = [source for source in sources if source.endswith(".svg")]
-    assert outside and len(outside) < len(sources)
-    assert all((tmp_path / "out" / source).exists() for source in outside)
-
-
-def test_the_page_of_a_thousand_reasons_is_below_five_megabytes(make: Make, tmp_path: Path) -> None:
-    figures = [{**make().study.figures[0].model_dump(exclude_defaults=True), "id": f"f{n}"} for n in range(25)]
-    for figure in figures:
-        figure |= {"hue": list(figure["hue"]), "kind": "line", "title": "T", "x": "alpha", "y": "runtime_ns"}
-    written(make(figures=figures), tmp_path / "out")
-    assert (tmp_path / "out/index.html").stat().st_size < 5_000_000
+def test_a_large_report_leaves_pictures_beside_the_page_to_stay_small(make: Make) -> None:
+    case = make(figures=[])
+    figures = [Figure.model_validate({**FIGURES[0], "id": f"f{number}"}) for number in range(20)]
+    drawn = [Drawn(figure, b"<svg/>" + b" " * 500_000, b"", "a", "b", 1) for figure in figures]
+    text = render(case.study, case.tables, drawn, "", "study")
+    sources = [attributes["src"] or "" for tag, attributes in Reader(text).tags if tag == "img"]
+    assert len(text) < 5_000_000
+    assert sources[0].startswith("data:") and sources[-1] == "figures/f19.svg"
+    assert len(sources) == 20
 
 
 def test_verdicts_and_numbers(make: Make, tmp_path: Path) -> None:
-    _, page = written(make(), tmp_path / "out")
+    _, page = written(make(figures=[]), tmp_path / "out")
     assert "1 reproduced 0 differs 1 not run" in page.text
     assert "24 of 24 simulations done" in page.text
     assert "needs a real machine" in page.text
@@ -134,7 +118,7 @@ def test_verdicts_and_numbers(make: Make, tmp_path: Path) -> None:
 
 
 def test_failures_are_counted_with_their_reasons(make: Make, tmp_path: Path) -> None:
-    case = make(lost=2)
+    case = make(lost=2, figures=[])
     _, page = written(case, tmp_path / "out")
     assert "22 of 24 simulations done" in page.text
     assert "2 of 24 points missing (2 failed)" in page.text
@@ -143,28 +127,26 @@ def test_failures_are_counted_with_their_reasons(make: Make, tmp_path: Path) -> 
 
 
 def test_a_missing_engine_is_named(make: Make, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    case = make()
+    case = make(figures=[])
     points = case.tables.points.assign(status="skipped", reason="caminos was not found; run make")
     case = replace(case, tables=replace(case.tables, points=points))
     assert "caminos: caminos was not found; run make" in written(case, tmp_path / "out")[1].text
 
 
 def test_nothing_done_still_gives_a_page(make: Make, tmp_path: Path) -> None:
-    _, page = written(make(lost=24, claims=[]), tmp_path / "out")
+    _, page = written(make(lost=24, claims=[], figures=[]), tmp_path / "out")
     assert "0 of 24 simulations done" in page.text
     assert "The study makes no claims." in page.text
 
 
 def test_figures_of_an_earlier_run_go(make: Make, tmp_path: Path) -> None:
-    written(make(), tmp_path / "out")
+    written(make(figures=FIGURES[:1]), tmp_path / "out")
     written(make(figures=[]), tmp_path / "out")
     assert not list((tmp_path / "out/figures").iterdir())
 
 
 def test_the_command_line_writes_the_same_page_each_time(make: Make, tmp_path: Path) -> None:
-    case = make()
+    case = make(figures=FIGURES[1:3])
     write_tables(case.tables, tmp_path / "tables")
     for name in ("one", "two"):
         main(["--study", str(case.file), "--tables", str(tmp_path / "tables"), "--out", str(tmp_path / name)])

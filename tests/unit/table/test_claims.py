@@ -300,7 +300,7 @@ def test_a_claim_without_parts_is_not_run_and_says_why(two_by_two: Tables) -> No
 times = st.lists(st.floats(1, 1e6), min_size=12, max_size=12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(times)
 def test_contrast_agrees_with_a_loop(values: list[float]) -> None:
     labels = list(itertools.product(("x", "y"), (1, 2), (1, 2, 3)))
@@ -313,7 +313,7 @@ def test_contrast_agrees_with_a_loop(values: list[float]) -> None:
     )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(times, st.floats(0.01, 100))
 def test_ratios_do_not_depend_on_the_unit(values: list[float], factor: float) -> None:
     def found(scale: float) -> Measured:
