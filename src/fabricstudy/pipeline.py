@@ -77,7 +77,8 @@ def study_file(name: str, configs: Path) -> Path:
     """
     known = configs / f"{name}.yaml"
     if "/" not in name and known.is_file():
-        return known
+        # Short where it can be: the path stands in logs, and in the report as the way to run it again.
+        return known.relative_to(Path.cwd()) if known.is_relative_to(Path.cwd()) else known
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or "/" in name:
         return path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -63,17 +62,19 @@ def test_two_studies_in_one_call_and_at_the_same_time_share_the_store(workplace:
     assert "Nothing to be done" in workplace.run(study="tiny.yaml,two.yaml")
 
 
-@pytest.mark.parametrize("name", ["with space.yaml", "it's.yaml", "$(touch pwned).yaml", 'a"b;touch pwned.yaml'])
-def test_strange_file_names_are_harmless(workplace: Workplace, name: str) -> None:
-    workplace.write_study(TINY.replace("seeds: 2", "seeds: 1"), f"deep folder/{name}")
-    workplace.run(study=f"deep folder/{name}")
-    assert len(rows(workplace.table("points"))) == 4
+def test_strange_file_names_are_harmless(workplace: Workplace) -> None:
+    names = ["with space", "it's", "$(touch pwned)", 'a"b;touch pwned']
+    for number, name in enumerate(names):
+        text = TINY.replace("study: tiny", f"study: tiny-{number}").replace("seeds: 2", "seeds: 1")
+        workplace.write_study(text, f"deep folder/{name}.yaml")
+    workplace.run(study=",".join(f"deep folder/{name}.yaml" for name in names))
+    for number in range(len(names)):
+        assert len(rows(workplace.table("points", f"tiny-{number}"))) == 4
     assert not list(workplace.folder.rglob("pwned"))
 
 
-@pytest.mark.parametrize("name", ["a b", "$(touch pwned)", "../up", "a'b", ""])
-def test_strange_study_names_are_refused(workplace: Workplace, name: str) -> None:
-    workplace.write_study(TINY.replace("study: tiny", f"study: {json.dumps(name)}"))
+def test_strange_study_names_are_refused(workplace: Workplace) -> None:
+    workplace.write_study(TINY.replace("study: tiny", "study: $(touch pwned)"))
     assert "tiny.yaml: study:" in workplace.run(code=1)
     assert {path.name for path in workplace.folder.iterdir()} <= {"tiny.yaml", "simulator", ".snakemake"}
 
