@@ -41,7 +41,7 @@ lint: setup  ## ruff, type check, snakefmt and snakemake --lint
 	ruff check .
 	ruff format --check .
 	mypy
-	snakefmt --check --quiet Snakefile workflow
+	snakefmt --check Snakefile workflow
 	snakemake --lint
 
 bench: setup  ## print figures: planning, analysis, overhead, phit size
