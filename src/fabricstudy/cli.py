@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
     plan = command("plan", plan_study, show_plan)
     of_study(plan)
+    plan.add_argument("--list", action="store_true", help="also list the points: id, experiment, labels, seed")
     plan.add_argument("--batch-cpu-s", type=float, default=BATCH_CPU_S, help="predicted seconds a batch")
     status = command("status", study_status, show_status)
     of_study(status)
@@ -89,7 +90,8 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
     pipeline = _pipeline(given.study, given.batch_cpu_s)
     new = [point for point in pipeline.plan.points.values() if not _kept(point, given.results)]
-    return {
+    engines = {point.point.engine.kind for point in pipeline.plan.points.values()}
+    found = {
         "study": pipeline.name,
         "points": len(pipeline.plan.points),
         "rows": len(pipeline.plan.rows),
@@ -98,7 +100,14 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
         "machines": len(pipeline.plan.machines),
         "batches": len(pipeline.batches),
         "cpu_s": round(sum(_cost(point) for point in new), 1),
+        "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
     }
+    if given.list:
+        found["list"] = [
+            {"point_id": row.point_id, "experiment": row.experiment, **row.labels, "seed": row.seed}
+            for row in pipeline.plan.rows
+        ]
+    return found
 
 
 def _kept(point: PlannedPoint, results: Path) -> bool:
@@ -113,11 +122,15 @@ def _cost(point: PlannedPoint) -> float:
 def show_plan(found: dict[str, Any]) -> None:
     """Print what `plan_study` found."""
     print(f"study     {found['study']}")
-    print(f"points    {found['points']} on {found['machines']} machines ({found['rows']} rows in the tables)")
+    for row in found.get("list", ()):
+        print(*row.values(), sep="\t")
+    print(f"points    {found['points']} on {found['machines']} machines, for {found['rows']} rows of the tables")
     print(f"new       {found['new']}")
     print(f"kept      {found['kept']} (simulated before)")
     print(f"batches   {found['batches']}")
-    print(f"predicted {found['cpu_s'] / 3600:.2f} CPU-hours for the new points")
+    print(f"predicted {found['cpu_s'] / 3600:.2f} CPU-hours ({found['cpu_s'] / 60:.1f} CPU-minutes) for the new points")
+    for engine in found["missing_engines"]:
+        print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")
 
 
 def study_status(given: argparse.Namespace) -> dict[str, Any]:

@@ -194,6 +194,34 @@ def check_names(figures: Iterable[Figure], claims: Iterable[Claim], experiments:
                 _check_selection(f"claims.{index}.parts.{number}.measure", measure, experiments)
 
 
+def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Collection[str]) -> None:
+    """Refuse figures and claims on a job's time alone where the experiment does not run jobs alone.
+
+    Parameters
+    ----------
+    figures, claims
+        Of one study.
+    asked : collection of str
+        Experiments with ``slowdown: true``.
+
+    Raises
+    ------
+    StudyError
+        With the dotted path of the first offence, without a file name.
+    """
+    selections: list[tuple[str, Selection, str]] = [
+        (f"figures.{index}", figure, figure.y) for index, figure in enumerate(figures)
+    ]
+    for index, claim in enumerate(claims):
+        for number, part in enumerate(claim.parts):
+            place = f"claims.{index}.parts.{number}.measure"
+            selections += [(place, measure, measure.metric) for measure in part.measures()]
+    for path, selection, column in selections:
+        if column in ("slowdown", "alone_ns") and selection.experiment not in asked:
+            remedy = f"set slowdown: true for the experiment {selection.experiment!r}"
+            raise StudyError("jobs are not run alone in this experiment", remedy, None, path, column)
+
+
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:

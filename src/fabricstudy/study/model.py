@@ -10,7 +10,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationIn
 
 from .base import ConfigError, Name
 from .checks import check_point
-from .claims import Claim, check_names
+from .claims import Claim, check_names, check_slowdown
 from .engines import EngineConfig, Limits, Network
 from .figures import Figure
 from .machines import MachineConfig
@@ -84,6 +84,7 @@ class Study(Sweep):
     @model_validator(mode="after")
     def _names_are_there(self) -> Self:
         check_names(self.figures, self.claims, dict.fromkeys(self.parts, self.axes))
+        check_slowdown(self.figures, self.claims, {name for name, part in self.parts.items() if part.slowdown})
         return self
 
     @property

@@ -229,6 +229,10 @@ MODELS: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
         {"figures": [{"id": "a", "kind": "line", "title": "a", "x": "beta", "y": "runtime_ns"}]}, "figures.0",
         ("no such axis", "'beta'"),
     ),
+    "slowdown without jobs alone": (
+        {"figures": [{"id": "a", "kind": "bar", "title": "a", "table": "interference", "x": "seed", "y": "slowdown"}]},
+        "figures.0", ("not run alone", "'slowdown'", "slowdown: true"),
+    ),
     "three mistakes": (
         {"machine/groups": "9", "machine/cores_per_node": 0, "limits": {"time": "1"}}, "machine.groups",
         ("whole number", "(and 2 more mistakes)"),
