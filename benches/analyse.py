@@ -66,7 +66,8 @@ def bisection_of_larger_machines() -> None:
         print(f"bisection, {machine.routers} routers, {machine.cables} cables: {interval}, {spent:.1f} s CPU")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print all figures."""
     bisect(dragonfly(3, 2, 1))  # compiles, or loads what was compiled before
     router_link_loads(dragonfly(3, 2, 1), np.ones((6, 6)), "valiant")
     all_to_all_loads()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -30,17 +31,18 @@ def main(arguments: list[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         found = given.command(given)
+        if given.json:
+            print(json.dumps(found, indent=1))
+        else:
+            given.show(found)
+        sys.stdout.flush()
     except FabricstudyError as error:
         print(f"fabricstudy: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        return 1
+    except BrokenPipeError:  # whoever reads us, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return 130
-    if given.json:
-        print(json.dumps(found, indent=1))
-    else:
-        given.show(found)
     return 0
 
 

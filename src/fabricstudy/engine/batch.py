@@ -53,8 +53,8 @@ def _engine_batches(
     predict = engine_named(engine).predict_cpu_s
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
     costs = {key: predict(point.point) for key, point in by_key.items()}
-    # Halving what is too large leaves batches between half of the most and the most.
-    chunks = divide_in_at_most(list(costs), list(costs.values()), 1.4 * target_cpu_s, most)
+    # Halving whatever is above twice the target leaves most batches between the target and its double.
+    chunks = divide_in_at_most(list(costs), list(costs.values()), 2 * target_cpu_s, most)
     return [
         Batch(
             f"{engine}-{chunk.name}",
