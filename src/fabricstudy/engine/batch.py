@@ -16,6 +16,9 @@ from .simulate import Stores, simulate
 
 # Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
 MOST_BATCHES = 200
+# A small study is divided further, so that it uses several cores; a job itself costs about two seconds.
+FEWEST_BATCHES = 8
+LEAST_WORTH_CPU_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ def _engine_batches(
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
     costs = {key: predict(point.point) for key, point in by_key.items()}
     # Halving whatever is above twice the target leaves most batches between the target and its double.
-    chunks = divide_in_at_most(list(costs), list(costs.values()), 2 * target_cpu_s, most)
+    most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / FEWEST_BATCHES, LEAST_WORTH_CPU_S))
+    chunks = divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most)
     return [
         Batch(
             f"{engine}-{chunk.name}",
