@@ -65,7 +65,8 @@ def test_plan_knows_the_studies_of_the_project(capsys: pytest.CaptureFixture[str
 
 
 def test_smaller_batches_are_more(capsys: pytest.CaptureFixture[str]) -> None:
-    assert data(capsys, "plan", "quick", "--batch-cpu-s", "5")["batches"] > data(capsys, "plan", "quick")["batches"]
+    large = "dragonfly-arrangements"
+    assert data(capsys, "plan", large, "--batch-cpu-s", "20")["batches"] > data(capsys, "plan", large)["batches"]
 
 
 def test_engines_are_listed_found_or_not(
