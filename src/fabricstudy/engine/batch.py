@@ -17,7 +17,7 @@ from .simulate import Stores, simulate
 # Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
 MOST_BATCHES = 200
 # A small study is divided further, so that it uses several cores; a job itself costs about two seconds.
-FEWEST_BATCHES = 8
+FEWEST_BATCHES = 4
 LEAST_WORTH_CPU_S = 10.0
 
 
