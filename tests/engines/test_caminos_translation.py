@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,11 +19,10 @@ from fabricstudy.engine.caminos import (
     clock,
     configuration,
     grid,
-    longest_route,
     phit_bytes,
     phits_of,
 )
-from fabricstudy.machine import LinkClass, Machine, build
+from fabricstudy.machine import Machine, build
 from fabricstudy.study import Point
 from fabricstudy.workload import Messages, PlacedJob
 
@@ -171,36 +169,6 @@ class TestPhit:
 
     def test_the_study_decides_if_it_says_so(self) -> None:
         assert phit_bytes(point(engine={"kind": "caminos", "phit": "300 B"})) == 300
-
-
-class TestLongestRoute:
-    def test_dragonfly(self) -> None:
-        assert longest_route(build(point().machine)) == 3
-
-    @settings(deadline=None)
-    @given(st.integers(0, 2**32 - 1), st.sampled_from([(1, 1), (1, 2), (1, 100)]))
-    def test_longest_of_all_lightest_paths(self, seed: int, weights: tuple[int, int]) -> None:
-        rng = np.random.default_rng(seed)
-        graph = nx.path_graph(6)
-        graph.add_edges_from(rng.permutation(6)[:2] for _ in range(4))
-        ends = np.array([edge for edge in graph.edges if edge[0] != edge[1]], dtype=np.int32)
-        kind = rng.integers(0, 2, len(ends)).astype(np.int32)
-        machine = Machine(
-            kind="random",
-            node_router=np.arange(6, dtype=np.int32),
-            cable_tail=ends[:, 0],
-            cable_head=ends[:, 1],
-            cable_class=kind,
-            cable_count=np.ones(len(ends), dtype=np.int32),
-            classes=(LinkClass("a", 1e9, 0.0), LinkClass("b", 1e9, 0.0)),
-            host=LinkClass("host", 1e9, 0.0),
-            routers=6,
-            hop_weight=weights,
-        )
-        weighted = nx.Graph()
-        weighted.add_weighted_edges_from((a, b, weights[k]) for (a, b), k in zip(ends.tolist(), kind, strict=True))
-        paths = (p for a in range(6) for b in range(6) for p in nx.all_shortest_paths(weighted, a, b, "weight"))
-        assert longest_route(machine) == max(len(path) - 1 for path in paths)
 
 
 class TestFiles:

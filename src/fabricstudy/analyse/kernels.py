@@ -82,6 +82,28 @@ def settle(
 
 
 @njit(cache=True)
+def most_hops(first: Ints, head: Ints, kind: Ints, weight: Ints) -> int:
+    """Hops of the longest path of least weight between any two routers; -1 if some router cannot be reached."""
+    routers = len(first) - 1
+    distance = np.empty(routers, np.int64)
+    order = np.empty(routers, np.int64)
+    queue = np.empty((len(weight), len(head) + 1), np.int64)
+    hops = np.zeros(routers, np.int64)
+    most = 0
+    for destination in range(routers):
+        if settle(destination, first, head, kind, weight, distance, order, queue) < routers:
+            return -1
+        hops[destination] = 0
+        for router in order[1:]:
+            hops[router] = 0
+            for i in range(first[router], first[router + 1]):
+                if distance[head[i]] + weight[kind[i]] == distance[router]:
+                    hops[router] = max(hops[router], hops[head[i]] + 1)
+            most = max(most, hops[router])
+    return most
+
+
+@njit(cache=True)
 def group_by_destination(
     source: Ints, destination: Ints, size_bytes: Floats, routers: int
 ) -> tuple[Ints, Ints, Floats]:

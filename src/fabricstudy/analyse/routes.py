@@ -57,3 +57,28 @@ def distances(machine: Machine) -> npt.NDArray[np.int16]:
     if distance.min(initial=0) < 0:
         raise ValueError("the machine is not connected")
     return distance
+
+
+def longest_route(machine: Machine) -> int:
+    """Hops of the longest path of least `Machine.hop_weight` between two routers.
+
+    Raises
+    ------
+    ValueError
+        If some router cannot be reached.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine import build
+    >>> from fabricstudy.study.machines import DragonflyConfig
+    >>> longest_route(build(DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4,
+    ...     "nodes_per_router": 2, "bandwidth": "1 GB/s"})))
+    3
+    """
+    from .kernels import most_hops
+
+    links = adjacency(machine)
+    hops = int(most_hops(links.first, links.head, links.kind, np.array(machine.hop_weight, dtype=np.int64)))
+    if hops < 0:
+        raise ValueError("the machine is not connected")
+    return hops

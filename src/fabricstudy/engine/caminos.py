@@ -42,9 +42,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
+from fabricstudy.analyse import longest_route
 from fabricstudy.fingerprint import source_digest
 from fabricstudy.machine import Machine
 from fabricstudy.study import AllToAll, Idle, Point
@@ -241,23 +240,7 @@ def _loads(point: Point) -> list[_Load]:
     return loads
 
 
-@lru_cache(maxsize=1)
-def longest_route(machine: Machine) -> int:
-    """Hops of the longest path of least weight between two routers.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine import build
-    >>> from fabricstudy.study.machines import DragonflyConfig
-    >>> longest_route(build(DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4,
-    ...     "nodes_per_router": 2, "bandwidth": "1 GB/s"})))
-    3
-    """
-    # Just below the true weight, so that of equally heavy paths the one with most hops wins.
-    weight = 2.0 * machine.routers * np.array(machine.hop_weight)[machine.link_class] - 1
-    shape = (machine.routers, machine.routers)
-    graph = csr_array((weight, (machine.link_tail, machine.link_head)), shape=shape)
-    return int(np.max(-dijkstra(graph) % (2 * machine.routers), initial=0))
+_longest_route = lru_cache(maxsize=1)(longest_route)
 
 
 def phits_of(size_bytes: npt.NDArray[np.int64], phit: int) -> npt.NDArray[np.int64]:
@@ -298,7 +281,7 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
 def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     """Give the CAMINOS configuration of a point, as text."""
     units = clock(point, machine)
-    channels = longest_route(machine) * (1 if point.routing.kind == "minimal" else 2)
+    channels = _longest_route(machine) * (1 if point.routing.kind == "minimal" else 2)
     # A packet between two nodes of one router makes no hop, and needs a channel to leave by.
     channels = max(channels, 1)
     policies = "EnforceFlowControl, Random"
