@@ -8,8 +8,8 @@ Adding a topology: one module with `build(config)`, one line in `registry.py`, o
 Router and node numbers are those of the module's docstring; everything after this stage uses only the arrays.
 """
 
-from .graph import LinkClass, Machine
+from .graph import Dimension, LinkClass, Machine
 from .registry import build
 from .stage import keep_machine, load_machine
 
-__all__ = ["LinkClass", "Machine", "build", "keep_machine", "load_machine"]
+__all__ = ["Dimension", "LinkClass", "Machine", "build", "keep_machine", "load_machine"]

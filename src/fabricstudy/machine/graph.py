@@ -22,6 +22,25 @@ class LinkClass:
     latency_ns: float
 
 
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of a grid of routers: which routers with the other coordinates equal are joined.
+
+    Parameters
+    ----------
+    length : int
+        Routers along it.
+    wrap : bool
+        Whether its neighbours form a ring; otherwise a line.
+    gap : int, optional
+        Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs.
+    """
+
+    length: int
+    wrap: bool = False
+    gap: int | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Machine:
     """Routers, links and nodes with bandwidths.
@@ -46,9 +65,13 @@ class Machine:
     cores_per_node : int
         Cores, so ranks, a node has.
     group : int32 array [routers], optional
-        Group of each router.
+        Group of each router (dragonfly group, Slim Fly sub-group, fat-tree pod; its core routers are one group more).
     coordinates : int32 array [routers, dimensions], optional
-        Position of each router.
+        Position of each router in a grid; the first coordinate of consecutive routers goes fastest.
+    dimensions : tuple of Dimension, optional
+        The dimensions of the grid.
+    level : int32 array [routers], optional
+        Level of each router of a tree: 0 for leaves, which carry the nodes.
     hop_weight : tuple of int, optional
         Weight of a hop of each class for minimal routing; all 1 where left out.
 
@@ -70,6 +93,8 @@ class Machine:
     cores_per_node: int = 1
     group: IntArray | None = None
     coordinates: IntArray | None = None
+    dimensions: tuple[Dimension, ...] = ()
+    level: IntArray | None = None
     hop_weight: tuple[int, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -85,10 +110,13 @@ class Machine:
             raise ValueError("the cable arrays differ in length")
         if len(self.hop_weight) != len(self.classes):
             raise ValueError("hop_weight needs one weight a link class")
-        for name in ("group", "coordinates"):
+        for name in ("group", "coordinates", "level"):
             array = getattr(self, name)
             if array is not None and len(array) != self.routers:
                 raise ValueError(f"{name} needs one row a router")
+        lengths = [dimension.length for dimension in self.dimensions]
+        if lengths and (self.coordinates is None or self.coordinates.shape != (self.routers, len(lengths))):
+            raise ValueError("dimensions need coordinates of every router")
 
     def _check_ranges(self) -> None:
         for name, end in (
@@ -173,6 +201,7 @@ class Machine:
             "classes": [[link.name, link.bandwidth_Bps, link.latency_ns] for link in self.classes],
             "host": [self.host.name, self.host.bandwidth_Bps, self.host.latency_ns],
             "hop_weight": list(self.hop_weight),
+            "dimensions": [[dimension.length, dimension.wrap, dimension.gap] for dimension in self.dimensions],
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
         with path.open("wb") as file:
@@ -187,7 +216,8 @@ class Machine:
         facts["classes"] = tuple(LinkClass(*link) for link in facts["classes"])
         facts["host"] = LinkClass(*facts["host"])
         facts["hop_weight"] = tuple(facts["hop_weight"])
+        facts["dimensions"] = tuple(Dimension(*dimension) for dimension in facts["dimensions"])
         return Machine(**facts, **arrays)
 
 
-_ARRAYS = ("node_router", "cable_tail", "cable_head", "cable_class", "cable_count", "group", "coordinates")
+_ARRAYS = ("node_router", "cable_tail", "cable_head", "cable_class", "cable_count", "group", "coordinates", "level")

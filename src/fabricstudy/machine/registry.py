@@ -5,11 +5,22 @@ from __future__ import annotations
 from types import ModuleType
 
 from ..study.machines import MachineConfig
-from . import dragonfly
+from . import dragonfly, fat_tree, grid, slim_fly
 from .graph import Machine
 
 # One line a topology; each module has `build(config) -> Machine`.
-TOPOLOGIES: dict[str, ModuleType] = {"dragonfly": dragonfly}
+TOPOLOGIES: dict[str, ModuleType] = {
+    "dragonfly": dragonfly,
+    "torus": grid,
+    "mesh": grid,
+    "bluegene-q": grid,
+    "bluegene-p": grid,
+    "hypercube": grid,
+    "hyperx": grid,
+    "express-mesh": grid,
+    "fat-tree": fat_tree,
+    "slim-fly": slim_fly,
+}
 
 
 def build(config: MachineConfig) -> Machine:

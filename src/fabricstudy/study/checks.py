@@ -5,22 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .base import ConfigError
+from .holding import nodes_held
 from .machines import MachineConfig
-from .workloads import Cluster, ExplicitNodes, Idle, Job, MappingFile, RecursiveBisection, Stencil
+from .routings import RoutingConfig
+from .workloads import AllocationConfig, Cluster, ExplicitNodes, Idle, Job, MappingFile, RecursiveBisection
 
 
-def check_point(machine: MachineConfig, jobs: Sequence[Job]) -> None:
-    """Refuse jobs that cannot run together on a machine.
+def check_point(machine: MachineConfig, routing: RoutingConfig, jobs: Sequence[Job]) -> None:
+    """Refuse a routing that the machine cannot have, and jobs that cannot run together on it.
 
     Raises
     ------
     ConfigError
         With the path below the point.
     """
+    _check_trait(machine, routing, "routing", ("routing", "kind"))
+    for number, job in enumerate(jobs):
+        _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
     _check_sizes(machine, jobs)
     _check_nodes(machine, jobs)
     for number, job in enumerate(jobs):
         _check_ranks(machine, job, ("jobs", str(number)))
+
+
+_SAYS = {"dimensions": "the dimensions of a grid", "levels": "the levels of a tree", "groups": "groups of routers"}
+
+
+def _check_trait(
+    machine: MachineConfig, asking: RoutingConfig | AllocationConfig, noun: str, path: tuple[str, ...]
+) -> None:
+    if asking.needs is not None and asking.needs not in machine.traits:
+        problem = f"this {noun} needs {_SAYS[asking.needs]}, which a machine of kind {machine.kind} has not"
+        raise ConfigError(problem, f"take another {noun}, such as {_ANYWHERE[noun]}", path, asking.kind)
+
+
+_ANYWHERE = {"routing": "minimal", "allocation": "cluster"}
 
 
 def _check_sizes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
@@ -30,15 +49,24 @@ def _check_sizes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
     needed = 0
     for number, job in enumerate(jobs):
         own = job.node_count(machine.nodes)
-        needed += own
         path = ("jobs", str(number), _size_key(job))
         if own == 0:
             problem = f"the job gets no node of a machine of {machine.nodes}"
             raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share)
+        held = _held(machine, job, number)
+        needed += held
         if needed > machine.nodes:
-            before = f" after {needed - own} for the jobs before it" if number else ""
-            problem = f"the job needs {own} nodes{before}, and the machine has {machine.nodes}"
+            before = f" after {needed - held} for the jobs before it" if number else ""
+            whole = f" ({held} by its allocation)" if held > own else ""
+            problem = f"the job needs {own} nodes{whole}{before}, and the machine has {machine.nodes}"
             raise ConfigError(problem, "make the jobs smaller or the machine larger", path, job.nodes or job.share)
+
+
+def _held(machine: MachineConfig, job: Job, number: int) -> int:
+    try:
+        return nodes_held(machine, job)
+    except ConfigError as error:
+        raise ConfigError(error.problem, error.remedy, ("jobs", str(number), *error.path), error.value) from None
 
 
 def _size_key(job: Job) -> str:
@@ -95,17 +123,10 @@ def _check_ranks(machine: MachineConfig, job: Job, path: tuple[str, ...]) -> Non
     if ranks < 2:
         problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"
         raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)))
-    if isinstance(job.pattern, Stencil) and job.pattern.shape is not None:
-        cells = 1
-        for length in job.pattern.shape:
-            cells *= length
-        if cells != ranks:
-            raise ConfigError(
-                f"the shape has {cells} places for {ranks} ranks",
-                "let its product be the ranks, or leave it out",
-                (*path, "pattern", "shape"),
-                list(job.pattern.shape),
-            )
+    try:
+        job.pattern.check_ranks(ranks)
+    except ConfigError as error:
+        raise ConfigError(error.problem, error.remedy, (*path, "pattern", *error.path), error.value) from None
     if isinstance(job.mapping, RecursiveBisection) and job.pattern.follows_placement:
         raise ConfigError(
             f"recursive-bisection places ranks by their traffic, and {job.pattern.kind} gets its traffic by placement",

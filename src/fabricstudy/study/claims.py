@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.errors import StudyError
 
+from .analyses import Analysis
 from .base import Model
-from .figures import KEYS, Condition, Figure, Label, Selection, as_tuple, check_metric
+from .figures import KEYS, Condition, Figure, Label, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]
 
@@ -23,8 +25,12 @@ class Measure(Selection):
 
     @model_validator(mode="after")
     def _fits_table(self) -> Measure:
-        check_metric(self.table, self.metric)
+        self._check_numbers()
         return self
+
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it needs."""
+        return (self.metric,)
 
 
 class Value(Measure):
@@ -119,7 +125,34 @@ class Quotient(Model):
     against: Simple = Field(description="the divisor")
 
 
-AnyMeasure = Annotated[Value | Contrast | Trend | Spread | Quotient, Field(discriminator="kind")]
+Cell = int | float | str
+
+
+class Rows(Selection):
+    """How many rows differ between a printed table and the selected rows of an analysis.
+
+    Rows are compared as wholes and in any order; one that either side has and the other has not counts as one.
+    """
+
+    kind: Literal["rows"]
+    columns: tuple[str, ...] = Field(min_length=1, description="columns to compare")
+    rows: tuple[tuple[Cell, ...], ...] = Field(min_length=1, description="the printed rows, each a list of cells")
+
+    @model_validator(mode="after")
+    def _fits_columns(self) -> Rows:
+        if self.analysis is None:
+            raise ValueError("rows are compared with those of an analysis; give `analysis`")
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(f"row {number} has {len(row)} cells for {len(self.columns)} columns; mend it")
+        return self
+
+    def axes(self) -> set[str]:
+        """Names of the columns that the measure mentions."""
+        return set(self.where) | set(self.columns)
+
+
+AnyMeasure = Annotated[Value | Contrast | Trend | Spread | Quotient | Rows, Field(discriminator="kind")]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -142,8 +175,8 @@ class Part(Model):
             raise ValueError(f"expect: {low:g} is larger than {high:g}; swap them")
         return self
 
-    def measures(self) -> tuple[Value | Contrast | Trend | Spread, ...]:
-        """Measures that the part needs."""
+    def measures(self) -> tuple[Value | Contrast | Trend | Spread | Rows, ...]:
+        """Selections that the part needs."""
         if isinstance(self.measure, Quotient):
             return (self.measure.of, self.measure.against)
         return (self.measure,)
@@ -168,8 +201,13 @@ class Claim(Model):
         return self
 
 
-def check_names(figures: Iterable[Figure], claims: Iterable[Claim], experiments: Mapping[str, Iterable[str]]) -> None:
-    """Refuse figures and claims that repeat an id or name an experiment or axis that is not there.
+def check_names(
+    figures: Iterable[Figure],
+    claims: Iterable[Claim],
+    experiments: Mapping[str, Iterable[str]],
+    analyses: Mapping[str, Analysis] = MappingProxyType({}),
+) -> None:
+    """Refuse figures and claims that repeat an id or name an experiment, analysis or axis that is not there.
 
     Parameters
     ----------
@@ -177,6 +215,8 @@ def check_names(figures: Iterable[Figure], claims: Iterable[Claim], experiments:
         Of one study.
     experiments : mapping
         Names of the axes that rows of each experiment have.
+    analyses : mapping, optional
+        Analyses by name.
 
     Raises
     ------
@@ -187,11 +227,11 @@ def check_names(figures: Iterable[Figure], claims: Iterable[Claim], experiments:
     _check_ids("figures", [figure.id for figure in figures])
     _check_ids("claims", [claim.id for claim in claims])
     for index, figure in enumerate(figures):
-        _check_selection(f"figures.{index}", figure, experiments)
+        _check_selection(f"figures.{index}", figure, experiments, analyses)
     for index, claim in enumerate(claims):
         for number, part in enumerate(claim.parts):
             for measure in part.measures():
-                _check_selection(f"claims.{index}.parts.{number}.measure", measure, experiments)
+                _check_selection(f"claims.{index}.parts.{number}.measure", measure, experiments, analyses)
 
 
 def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Collection[str]) -> None:
@@ -215,9 +255,13 @@ def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Co
     for index, claim in enumerate(claims):
         for number, part in enumerate(claim.parts):
             place = f"claims.{index}.parts.{number}.measure"
-            selections += [(place, measure, measure.metric) for measure in part.measures()]
+            selections += [(place, measure, name) for measure in part.measures() for name in measure.numbers()]
     for path, selection, column in selections:
-        if column in ("slowdown", "alone_ns") and selection.experiment not in asked:
+        if (
+            selection.analysis is None
+            and column in ("slowdown", "alone_ns", "variation")
+            and selection.experiment not in asked
+        ):
             remedy = f"set slowdown: true for the experiment {selection.experiment!r}"
             raise StudyError("jobs are not run alone in this experiment", remedy, None, path, column)
 
@@ -228,7 +272,12 @@ def _check_ids(section: str, ids: list[str]) -> None:
             raise StudyError("an id used twice", "give each its own", None, f"{section}.{index}.id", name)
 
 
-def _check_selection(path: str, selection: Selection, experiments: Mapping[str, Iterable[str]]) -> None:
+def _check_selection(
+    path: str, selection: Selection, experiments: Mapping[str, Iterable[str]], analyses: Mapping[str, Analysis]
+) -> None:
+    if selection.analysis is not None:
+        _check_columns(path, selection, selection.analysis, analyses)
+        return
     if selection.experiment not in experiments:
         remedy = f"take one of {', '.join(sorted(experiments))}"
         raise StudyError("no such experiment", remedy, None, f"{path}.experiment", selection.experiment)
@@ -241,3 +290,17 @@ def _check_selection(path: str, selection: Selection, experiments: Mapping[str, 
     if unknown:
         remedy = f"take one of {', '.join(sorted(known))}"
         raise StudyError("no such axis", remedy, None, path, unknown[0])
+
+
+def _check_columns(path: str, selection: Selection, name: str, analyses: Mapping[str, Analysis]) -> None:
+    if name not in analyses:
+        known = ", ".join(sorted(analyses)) or "none: write them below `analyses`"
+        raise StudyError("no such analysis", f"known: {known}", None, f"{path}.analysis", name)
+    for names, known_names, noun in (
+        (selection.axes() - {"seed"}, analyses[name].columns(), "column"),
+        (selection.numbers(), analyses[name].numbers, "number"),
+    ):
+        unknown = sorted(set(names) - set(known_names))
+        if unknown:
+            remedy = f"take one of {', '.join(known_names)}"
+            raise StudyError(f"the analysis has no such {noun}", remedy, None, path, unknown[0])

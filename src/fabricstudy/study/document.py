@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from .base import ByKind, Model, Name, Written, kind_of, members_of
-from .machines import EachClass
+from .machines import INSTANCES, EachClass
 from .model import Study
 from .paths import fields_of
 from .units import Unit
@@ -76,6 +76,8 @@ found to be right. A complete small study:
   Prefixes are decimal (k, M, G, T) or binary (Ki, Mi, Gi, Ti). A number without a unit is refused.
 * **Kinds**: where a mapping has a `kind`, its name alone stands for it with its default settings: `routing: minimal`
   is `routing: {{kind: minimal}}`.
+* **Published machines** have a name: `machine: mira`, or `machine: {{instance: mira, cores_per_node: 4}}`, where keys
+  beside the name replace those of the machine. They stand at the end of this page.
 * **Paths** name a part of a study by its keys with dots between them, lists by position from 0, or `*` for all
   positions: `machine.bandwidth.global`, `jobs.0.pattern.message`, `jobs.*.allocation`. They begin with `machine`,
   `routing`, `jobs`, `network` or `engine`. A path may name a key that the file leaves at its default.
@@ -83,10 +85,15 @@ found to be right. A complete small study:
   there. The values are a list, or `{{label: value}}`; a mapping as value replaces what stood there. An axis may also
   set several paths at once: `size: {{set: {{small: {{machine.groups: 9}}, large: {{machine.groups: 17}}}}}}`.
   Axes apply in the order of the file: one that replaces a whole pattern stands before one that changes its message.
+* **Random workloads**: an axis over `jobs` may have a `mix` instead of values: it draws lists of jobs that fill the
+  machine, labelled `w01`, `w02`, ...; further axes may then change all of their jobs, such as `jobs.*.allocation`.
 * **Points**: all combinations of the axes' labels, with `zip` groups moving together and without what `exclude`
   matches, once for each seed.
 * **Experiments**: instead of a sweep of its own a study may have several named ones that share the base:
   `experiments: {{mappings: {{set: {{jobs.0.mapping: random}}, sweep: {{...}}, seeds: 15}}}}`.
+* **Analyses** are tables that need no simulation, such as the bisections of all partitions of a machine. Figures and
+  claims read one with `analysis: NAME`; their conditions may be on any of its columns. A study of analyses alone has
+  no machine, routing, jobs and engine of its own.
 * **Same point, same id**: a point is known by its physics, not by names, labels or the way quantities are written,
   and is simulated once in whichever study it appears.
 * **Other files** (mapping files) are sought relative to the study's folder.
@@ -101,8 +108,16 @@ Editors that know YAML schemas take `schema/study.json`: put
 def readme() -> str:
     """Give the text of configs/README.md."""
     sections: list[str] = []
-    _add_sections(sections, "", [Study], set())
-    return INTRODUCTION + "\n" + "\n".join(sections)
+    _add_sections(sections, "", [Study], _depths(), set())
+    return INTRODUCTION + "\n" + "\n".join([*sections, _published()])
+
+
+def _published() -> str:
+    lines = ["## Published machines", "", "| name | what | written in full |", "|---|---|---|"]
+    for name, instance in INSTANCES.items():
+        written = ", ".join(f"{key}: {value}" for key, value in instance.description.items())
+        lines.append(f"| `{name}` | {instance.about} | `{{{written}}}` |")
+    return "\n".join(lines) + "\n"
 
 
 def schema() -> str:
@@ -111,16 +126,35 @@ def schema() -> str:
     return json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _add_sections(sections: list[str], path: str, models: list[type[Model]], shown: set[type[Model]]) -> None:
+def _depths() -> dict[type[Model], int]:
+    """Give for each model the length of the shortest path to it, where it is described."""
+    depth: dict[type[Model], int] = {Study: 0}
+    queue: list[type[Model]] = [Study]
+    for model in queue:
+        for below in (member for field in fields_of(model).values() for member in members_of(field.annotation)):
+            if below not in depth:
+                depth[below] = depth[model] + 1
+                queue.append(below)
+    return depth
+
+
+def _add_sections(
+    sections: list[str],
+    path: str,
+    models: list[type[Model]],
+    depths: dict[type[Model], int],
+    shown: set[type[Model]],
+    depth: int = 0,
+) -> None:
     """Describe the models that may stand at `path`, then what stands below them."""
-    new = [model for model in models if model not in shown]
+    new = [model for model in models if model not in shown and depths[model] == depth]
     shown.update(new)
     for model in new:
         sections.append(_section(path, model))
     for model in new:
         for key, field in fields_of(model).items():
-            below = f"{path}.{key}" if path else key
-            _add_sections(sections, below + _inside(field.annotation), members_of(field.annotation), shown)
+            below = (f"{path}.{key}" if path else key) + _inside(field.annotation)
+            _add_sections(sections, below, members_of(field.annotation), depths, shown, depth + 1)
 
 
 def _inside(annotation: Any) -> str:
@@ -173,8 +207,10 @@ def _default(key: str, field: FieldInfo) -> str:
     if field.default is None or field.default in ((), ""):
         return "none"
     value = field.default
-    if value == (1,):
-        value = 1  # one seed
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]  # one for all
+    if isinstance(value, tuple):
+        value = list(value)
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
@@ -193,7 +229,8 @@ def _type(annotation: Any, metadata: list[Any]) -> str:
     if origin is Literal:
         return "`" + "`, `".join(map(str, inner)) + "`"
     if origin in (Union, types.UnionType):
-        return _union(annotation, inner, metadata)
+        given = [part for part in inner if part is not type(None)]
+        return _type(given[0], metadata) if len(given) == 1 else _union(annotation, inner, metadata)
     if origin is tuple:
         each = _type(inner[0], [])
         return f"list of {each}" if inner[-1] is Ellipsis else f"list of {len(inner)}: {each}"
@@ -221,8 +258,8 @@ def _union(annotation: Any, inner: tuple[Any, ...], metadata: list[Any]) -> str:
 def _mapping(members: list[type[Model]], metadata: list[Any]) -> str:
     if not all(map(_has_tag, members)):
         return "mapping"
-    by_name = any(isinstance(mark, ByKind) for mark in metadata)
-    return ("kind or mapping: " if by_name else "mapping of kind ") + ", ".join(f"`{kind_of(m)}`" for m in members)
+    words = next((mark.words for mark in metadata if isinstance(mark, ByKind)), "mapping of kind")
+    return f"{words} " + ", ".join(f"`{kind_of(m)}`" for m in members)
 
 
 def _bounds(metadata: list[Any]) -> str:

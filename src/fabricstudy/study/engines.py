@@ -35,8 +35,13 @@ class Caminos(Model):
     )
 
 
-# One entry an engine: Annotated[Caminos | Other, ByKind()].
-EngineConfig = Annotated[Caminos, ByKind()]
+class AnalysisOnly(Model):
+    """No simulation: bounds, hop-bytes, link sharing and (under oblivious routing) link loads; no runtimes."""
+
+    kind: Literal["analysis"] = "analysis"
+
+
+EngineConfig = Annotated[Caminos | AnalysisOnly, ByKind()]
 
 
 class Limits(Model):

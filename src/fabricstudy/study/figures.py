@@ -18,7 +18,9 @@ METRICS: dict[str, tuple[str, ...]] = {
         "bytes", "messages",
     ),
     "links": ("load_mean_bytes", "load_max_bytes", "busy_max_ns", "used", "links"),
-    "interference": ("slowdown",),
+    "interference": (
+        "slowdown", "variation", "mls", "tls", "links_shared", "mls_routes", "tls_routes", "links_shared_routes",
+    ),
     "machines": (
         "bisection_Bps", "bisection_lower_Bps", "bisection_upper_Bps", "nodes", "routers", "cables", "radix",
         "diameter", "mean_hops",
@@ -66,10 +68,11 @@ class Selection(Model):
     """Rows of one table: those of one experiment whose labels fulfil every condition in `where`.
 
     The jobs of a point count as one observation: their largest number (`over_jobs: max`), their mean, or
-    each by itself.
+    each by itself. With `analysis` the rows are those of a named analysis, and conditions may be on any column.
     """
 
     table: TableName = Field("jobs", description="table to read")
+    analysis: str | None = Field(None, description="analysis whose rows are taken, in place of those of simulations")
     experiment: str = Field("main", description="experiment whose rows are taken")
     where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on axes and keys: {axis: label, [labels] or {min, max}}"
@@ -78,9 +81,25 @@ class Selection(Model):
         "max", description="how the jobs of a point become one number, or each by itself"
     )
 
+    @model_validator(mode="after")
+    def _one_source(self) -> Selection:
+        both = self.model_fields_set & {"table", "experiment", "over_jobs"}
+        if self.analysis is not None and both:
+            raise ValueError(f"`{sorted(both)[0]}` means nothing for an analysis; leave one of them out")
+        return self
+
     def axes(self) -> set[str]:
         """Names of the axes that the selection mentions."""
         return set(self.where)
+
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it asks for."""
+        return ()
+
+    def _check_numbers(self) -> None:
+        # Which numbers an analysis has is known only together with the study.
+        for column in self.numbers() if self.analysis is None else ():
+            check_metric(self.table, column)
 
 
 def column_unit(column: str) -> str | None:
@@ -154,8 +173,7 @@ class Figure(Selection):
 
     @model_validator(mode="after")
     def _fits_table(self) -> Figure:
-        for column in (self.y, *(self.interval or ())):
-            check_metric(self.table, column)
+        self._check_numbers()
         if self.show_bound and self.y != "runtime_ns":
             raise ValueError("show_bound needs y: runtime_ns; change y or leave show_bound out")
         if self.show_bound and self.kind != "line":
@@ -176,6 +194,10 @@ class Figure(Selection):
         """Names of the axes that the figure mentions."""
         single = {name for name in (self.x, self.style, self.columns, self.rows) if name}
         return set(self.where) | single | set(self.hue) | set(self.normalise_to)
+
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it draws."""
+        return (self.y, *(self.interval or ()))
 
 
 def check_metric(table: str, column: str) -> None:

@@ -78,13 +78,27 @@ def load_machine(path: str | Path) -> MachineConfig:
     path = Path(path)
     try:
         data = parse_yaml(_text(path))
-        if isinstance(data, dict) and "kind" in data:
+        if isinstance(data, dict) and not {"kind", "instance"}.isdisjoint(data):
             data = {"machine": data}
         if isinstance(data, dict) and set(data) == {"machine"}:
-            return _validated(_OnlyMachine, data, {}).machine
-        return read_study(data, path).machine
+            return read_machine(data["machine"])
+        machine = read_study(data, path).machine
+        if machine is None:
+            raise StudyError("the study has no machine of its own", "give a study that simulates, or a machine")
+        return machine
     except StudyError as error:
         raise StudyError(error.problem, error.remedy, str(path), error.path, error.value) from None
+
+
+def read_machine(data: Any) -> MachineConfig:
+    """Check a machine that has been read from YAML.
+
+    Raises
+    ------
+    StudyError
+        Without the name of the file.
+    """
+    return _validated(_OnlyMachine, {"machine": data}, {}).machine
 
 
 class _OnlyMachine(Model):

@@ -133,7 +133,8 @@ def _container(annotation: Any) -> Any:
 
 
 def _chosen(members: list[type[Model]], raw: Any) -> type[Model] | None:
-    kind = raw.get("kind") if isinstance(raw, dict) else raw
+    written = members[0].from_shorthand(raw) if members else raw
+    kind = written.get("kind") if isinstance(written, dict) else written
     named = [member for member in members if "kind" in member.model_fields and kind_of(member) == kind]
     return named[0] if named else members[0] if members else None
 
@@ -152,7 +153,8 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         return _about_kind(value, _asked_for(path, raw, annotation))
     if kind == "literal_error":
         names = re.findall(r"'([^']*)'", str(context["expected"]))
-        return ConfigError("not one of the possible values", suggestion(value, names), value=shown)
+        remedy = suggestion(value, names) if names else f"take {context['expected']}"
+        return ConfigError("not one of the possible values", remedy, value=shown)
     if kind in _BOUNDS:
         name, problem, remedy = _BOUNDS[kind]
         return ConfigError(problem, f"{remedy} {context[name]}", value=shown)

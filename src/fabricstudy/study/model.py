@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
+from .analyses import AnalysisConfig
 from .base import ConfigError, Name
 from .checks import check_point
 from .claims import Claim, check_names, check_slowdown
@@ -28,20 +29,32 @@ StudyName = Annotated[
 ]
 
 
+# What every point needs.
+_OF_A_POINT = ("machine", "routing", "jobs", "engine")
+
+
 class Study(Sweep):
-    """One complete point, what varies around it, and what to show of it."""
+    """One complete point, what varies around it, and what to show of it.
+
+    A study of analyses alone leaves out machine, routing, jobs and engine, and whatever belongs to points.
+    """
 
     study: StudyName = Field(description="name of the study, and of its folders in results/ and reports/")
     title: str = Field("", max_length=200, description="one line, for the report")
     description: str = Field("", max_length=10_000, description="what is asked and why, for the report")
-    machine: MachineConfig = Field(description="routers, links and nodes")
-    routing: RoutingConfig = Field(description="how packets find their way")
-    jobs: tuple[Job, ...] = Field(min_length=1, max_length=1000, description="jobs; nodes are given out in this order")
+    machine: MachineConfig | None = Field(None, description="routers, links and nodes")
+    routing: RoutingConfig | None = Field(None, description="how packets find their way")
+    jobs: tuple[Job, ...] = Field(
+        (), min_length=1, max_length=1000, description="jobs; nodes are given out in this order"
+    )
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
-    engine: EngineConfig = Field(description="the simulator")
+    engine: EngineConfig | None = Field(None, description="the simulator")
     limits: Limits = Field(default_factory=Limits, description="what one simulation may use; no part of the point")
     experiments: dict[StudyName, Experiment] = Field(
         default_factory=dict, description="named parts that share the base, each with a sweep of its own"
+    )
+    analyses: dict[StudyName, AnalysisConfig] = Field(
+        default_factory=dict, description="named tables of what needs no simulation"
     )
     figures: tuple[Figure, ...] = Field((), description="figures of the report")
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
@@ -70,7 +83,14 @@ class Study(Sweep):
 
     @model_validator(mode="after")
     def _base_fits(self) -> Self:
-        check_point(self.machine, self.jobs)
+        if not self.simulates:
+            return self
+        for key in _OF_A_POINT:
+            if not getattr(self, key):
+                about = type(self).model_fields[key].description
+                raise ConfigError("this key is missing", f"add {key}: ... ({about})", (key,))
+        assert self.machine is not None and self.routing is not None
+        check_point(self.machine, self.routing, self.jobs)
         return self
 
     @model_validator(mode="after")
@@ -83,9 +103,15 @@ class Study(Sweep):
 
     @model_validator(mode="after")
     def _names_are_there(self) -> Self:
-        check_names(self.figures, self.claims, dict.fromkeys(self.parts, self.axes))
+        check_names(self.figures, self.claims, dict.fromkeys(self.parts, self.axes), self.analyses)
         check_slowdown(self.figures, self.claims, {name for name, part in self.parts.items() if part.slowdown})
         return self
+
+    @property
+    def simulates(self) -> bool:
+        """Whether the study has points; one that says nothing of any has analyses only."""
+        of_points = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
+        return not self.analyses or bool(self.model_fields_set & of_points)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -109,7 +135,9 @@ class Study(Sweep):
 
     @cached_property
     def parts(self) -> dict[str, Experiment]:
-        """The experiments by name; a study with only a sweep has one, called "main"."""
+        """The experiments by name; a study with only a sweep has one, called "main", and one of analyses none."""
+        if not self.simulates:
+            return {}
         if self.experiments:
             return self.experiments
         own = {name: getattr(self, name) for name in Sweep.model_fields}

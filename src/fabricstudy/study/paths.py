@@ -6,14 +6,14 @@ A path such as ``jobs.*.pattern.message`` goes through keys and list positions; 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
-from .base import ConfigError, Model, members_of
+from .base import ConfigError, Model, kind_of, members_of
 
 ROOTS = ("machine", "routing", "jobs", "network", "engine")
 """Parts of a study that a path may begin with."""
@@ -21,11 +21,18 @@ ROOTS = ("machine", "routing", "jobs", "network", "engine")
 
 @dataclass(frozen=True)
 class Step:
-    """One key of a path, and how to expand a shorter way of writing the mapping that holds it."""
+    """One key of a path; `owners` are the models that have it, each with the models that may stand below it there."""
 
     key: str
     in_list: bool
-    expand: Callable[[Any], Any] | None = None
+    owners: dict[type[Model], list[type[Model]]] = field(default_factory=dict)
+
+    def owner(self, node: Any, allowed: list[type[Model]]) -> type[Model]:
+        """Give the model that `node` is, or may become: by its `kind`, of those that stand where it does."""
+        options = [model for model in self.owners if model in allowed] or list(self.owners)
+        written = options[0].from_shorthand(node)
+        kind = written.get("kind") if isinstance(written, dict) else None
+        return next((model for model in options if "kind" in model.model_fields and kind_of(model) == kind), options[0])
 
 
 @dataclass(frozen=True)
@@ -83,17 +90,17 @@ def find_path(text: str, root: type[Model]) -> Path:
     'jobs'
     """
     steps: list[Step] = []
-    field: FieldInfo | None = None
+    info: FieldInfo | None = None
     models = [root]
     for number, key in enumerate(text.split(".")):
         here = ".".join(text.split(".")[:number])
-        if field is not None and _is_list(field.annotation):
+        if info is not None and _is_list(info.annotation):
             if key != "*" and not (key.isascii() and key.isdigit()):
                 raise ConfigError(
                     f"'{here}' is a list", f"go on with a position from 0, or * for all: {here}.*", value=text
                 )
             steps.append(Step(key, True))
-            field = None
+            info = None
             continue
         known = _keys(models, only_roots=number == 0)
         if not known:
@@ -101,12 +108,11 @@ def find_path(text: str, root: type[Model]) -> Path:
         if key not in known:
             where = f" in '{here}'" if here else ""
             raise ConfigError(f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text)
-        owner = next(model for model in models if key in fields_of(model))
-        steps.append(Step(key, False, owner.from_shorthand))
-        field = fields_of(owner)[key]
-        models = [
-            m for model in models if key in fields_of(model) for m in members_of(fields_of(model)[key].annotation)
-        ]
+        found = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
+        owners = {model: members_of(info.annotation) for model, info in found.items()}
+        steps.append(Step(key, False, owners))
+        info = next(iter(found.values()))
+        models = list(dict.fromkeys(member for below in owners.values() for member in below))
     return Path(text, tuple(steps))
 
 
@@ -128,10 +134,10 @@ def put(node: Any, path: Path, value: Any) -> Any:
     ConfigError
         If a list has no such position.
     """
-    return _put(node, path, 0, value)
+    return _put(node, path, 0, value, [])
 
 
-def _put(node: Any, path: Path, depth: int, value: Any) -> Any:
+def _put(node: Any, path: Path, depth: int, value: Any, allowed: list[type[Model]]) -> Any:
     if depth == len(path.steps):
         return value
     step = path.steps[depth]
@@ -142,29 +148,29 @@ def _put(node: Any, path: Path, depth: int, value: Any) -> Any:
                 f"there is no position {step.key} in a list of {len(items)}", "count from 0", value=path.text
             )
         for index in range(len(items)) if step.key == "*" else (int(step.key),):
-            items[index] = _put(items[index], path, depth + 1, value)
+            items[index] = _put(items[index], path, depth + 1, value, allowed)
         return items
-    if step.expand is not None:
-        node = step.expand(node)
+    owner = step.owner(node, allowed)
+    node = owner.from_shorthand(node)
     copy = dict(node) if isinstance(node, dict) else {}
-    copy[step.key] = _put(copy.get(step.key), path, depth + 1, value)
+    copy[step.key] = _put(copy.get(step.key), path, depth + 1, value, step.owners[owner])
     return copy
 
 
 def get(node: Any, path: Path) -> Any:
     """Give what stands at `path`, for ``*`` the value that all positions share, or None."""
-    return _get(node, path.steps)
+    return _get(node, path.steps, [])
 
 
-def _get(node: Any, steps: tuple[Step, ...]) -> Any:
+def _get(node: Any, steps: tuple[Step, ...], allowed: list[type[Model]]) -> Any:
     if not steps:
         return node
     step, rest = steps[0], steps[1:]
     if step.in_list:
         items = node if isinstance(node, list) else []
         chosen = items if step.key == "*" else items[int(step.key) : int(step.key) + 1]
-        values = [_get(item, rest) for item in chosen]
+        values = [_get(item, rest, allowed) for item in chosen]
         return values[0] if values and all(value == values[0] for value in values) else None
-    if step.expand is not None:
-        node = step.expand(node)
-    return _get(node.get(step.key), rest) if isinstance(node, dict) else None
+    owner = step.owner(node, allowed)
+    node = owner.from_shorthand(node)
+    return _get(node.get(step.key), rest, step.owners[owner]) if isinstance(node, dict) else None

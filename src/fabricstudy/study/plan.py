@@ -126,9 +126,10 @@ class _Sections:
     def of(self, tree: dict[str, Any]) -> dict[str, tuple[_Section, ...]]:
         """Check all parts of a point, and that they agree."""
         parts = {root: self.part(tree, root) for root in ("machine", "routing", "jobs", "network", "engine")}
-        key = parts["machine"] + parts["jobs"]
+        key = parts["machine"] + parts["routing"] + parts["jobs"]
         if key not in self._fitting:
-            check_point(parts["machine"][0].model, [job.model for job in parts["jobs"]])
+            jobs = [job.model for job in parts["jobs"]]
+            check_point(parts["machine"][0].model, parts["routing"][0].model, jobs)
             self._fitting.add(key)
         return parts
 

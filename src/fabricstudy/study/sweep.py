@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_valid
 
 from .base import ConfigError, Flag, Model, Name, Written
 from .figures import KEYS, METRICS
+from .mix import Mix
 from .paths import Path, find_path, suggestion
 from .point import Point
 
@@ -76,7 +77,7 @@ def _check_settings(settings: Any) -> Any:
 
 
 class Axis(Model):
-    """One thing that varies: either a path (`of`) and its `values`, or several paths at once (`set`)."""
+    """One thing that varies: a path (`of`) and its `values` (or a `mix` of jobs), or several paths at once (`set`)."""
 
     of: str | None = Field(None, description="dotted path that varies; lists by position from 0, or * for all")
     values: Annotated[
@@ -85,6 +86,7 @@ class Axis(Model):
         WithJsonSchema({"type": ["array", "object"], "minItems": 1}),
         Written("list, or {label: value}"),
     ] = Field(None, description="what stands there in turn; in a list each value is its own label")
+    mix: Mix | None = Field(None, description="instead of `values`, of `jobs`: random workloads of several jobs")
     settings: Annotated[
         Any,
         BeforeValidator(_check_settings),
@@ -94,14 +96,22 @@ class Axis(Model):
 
     @model_validator(mode="after")
     def _one_way(self) -> Axis:
-        if (self.settings is None) == (self.of is None) or (self.of is None) != (self.values is None):
+        if self.mix is not None and self.of != "jobs":
+            raise ConfigError("a mix gives whole lists of jobs", "write {of: jobs, mix: {...}}", ("of",), self.of)
+        ways = (self.values is not None) + (self.mix is not None)
+        if (self.settings is None) == (self.of is None) or ways != (self.of is not None):
             raise ConfigError("an axis has either `of` and `values`, or `set`", "write {of: path, values: [...]}")
         return self
+
+    @property
+    def _given(self) -> Any:
+        """What `of` is set to: a list, or a mapping of labels."""
+        return self.values if self.mix is None else self.mix.workloads
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Labels in the order of the file; they become the axis' column in every table."""
-        return _same_kind(list(self.settings if self.settings is not None else self.values))
+        return _same_kind(list(self.settings if self.settings is not None else self._given))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -112,14 +122,14 @@ class Axis(Model):
         if self.settings is not None:
             return tuple(self.settings.values())
         assert self.of is not None
-        values = self.values.values() if isinstance(self.values, dict) else self.values
+        values = self._given.values() if isinstance(self._given, dict) else self._given
         return tuple({self.of: value} for value in values)
 
     def place(self, index: int, path: str) -> tuple[str, ...]:
         """Give where in the axis the value of `path` for the label at `index` stands."""
         if self.settings is not None:
             return "set", str(list(self.settings)[index]), path
-        return "values", str(self.labels[index])
+        return "values" if self.mix is None else "mix", str(self.labels[index])
 
     def path_place(self, index: int, path: str) -> tuple[str, ...]:
         """Give where in the axis `path` itself stands."""

@@ -5,7 +5,7 @@ In: a `Point` of the study, its `Machine`, and one side of the machine's best cu
 numpy arrays. `write_parquet` keeps them as tables, `hop_bytes` measures how far they travel. The same point
 gives the same jobs on every host. A job that cannot be placed is a `WorkloadError`, which says why. Adding a
 pattern, allocation policy or mapping: one module in `pattern`, `allocation` or `mapping`, one line in that
-package's registry, one entry in the config union of `fabricstudy.study.workloads`.
+package's registry, one entry in a config union of `fabricstudy.study.workloads`.
 """
 
 from .placed import Messages, PlacedJob, WorkloadError, hop_bytes, write_parquet

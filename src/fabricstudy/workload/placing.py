@@ -6,18 +6,19 @@ import numpy as np
 
 from fabricstudy.machine import Machine
 from fabricstudy.study import Job, PatternConfig, Point
+from fabricstudy.study.base import ConfigError
 
-from .allocation import ALLOCATIONS
+from .allocation import ALLOCATIONS, NOBODY, Grant, Request
 from .mapping import MAPPINGS, Seats
 from .pattern import PATTERNS, PLACED_PATTERNS, Site, in_send_order
-from .placed import IntArray, Mask, PlacedJob, WorkloadError
+from .placed import Indices, IntArray, Mask, PlacedJob, WorkloadError
 from .streams import Purpose, stream
 
 # About 8 GB while they are put in order; a study that asks for more is told so rather than killed.
 MOST_MESSAGES = 2**27
 
 
-def place(point: Point, machine: Machine, half: Mask) -> list[PlacedJob]:
+def place(point: Point, machine: Machine, half: Mask, distances: Indices | None = None) -> list[PlacedJob]:
     """Give each job of a point its nodes, seat its ranks there and make its messages.
 
     Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on
@@ -32,6 +33,8 @@ def place(point: Point, machine: Machine, half: Mask) -> list[PlacedJob]:
         The machine of the point.
     half : bool array [routers]
         One side of the machine's best cut, for the bisection pattern.
+    distances : integer array [routers, routers], optional
+        Hops between routers; computed where a pattern needs them and they are left out.
 
     Returns
     -------
@@ -43,27 +46,28 @@ def place(point: Point, machine: Machine, half: Mask) -> list[PlacedJob]:
     WorkloadError
         If a job does not fit, or its pattern cannot be made where it lies.
     """
-    free = np.ones(machine.nodes, dtype=np.bool_)
+    holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
     placed = []
     for index, job in enumerate(point.jobs):
         try:
-            seats = Seats(machine, _allocate(job, index, point.seed, machine, free), _ranks_per_node(job, machine))
-            free[seats.nodes] = False
-            placed.append(_seat(job, index, point.seed, seats, half))
+            grant = _allocate(job, index, point.seed, machine, holder)
+            holder[grant.all_held] = index
+            seats = Seats(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
+            placed.append(_seat(job, index, point.seed, seats, half, distances))
         except WorkloadError as error:
             # By position: the point's record is shared by studies that name their jobs differently.
             raise WorkloadError(f"job {index}: {error}") from None
     return placed
 
 
-def _allocate(job: Job, index: int, seed: int, machine: Machine, free: Mask) -> IntArray:
-    wanted, left = job.node_count(machine.nodes), int(np.count_nonzero(free))
+def _allocate(job: Job, index: int, seed: int, machine: Machine, holder: IntArray) -> Grant:
+    wanted, left = job.node_count(machine.nodes), int(np.count_nonzero(holder == NOBODY))
     if wanted < 1:
         raise WorkloadError(f"its share of {machine.nodes} nodes is less than one node; give it a larger share")
     if wanted > left:
         raise WorkloadError(f"it needs {wanted} nodes and {left} are free; make the jobs smaller")
-    rng = stream(seed, index, Purpose.ALLOCATION)
-    return ALLOCATIONS[job.allocation.kind](job.allocation, machine, free, wanted, rng).astype(np.int32)
+    rng, common_rng = stream(seed, index, Purpose.ALLOCATION), stream(seed, 0, Purpose.ALL_JOBS)
+    return ALLOCATIONS[job.allocation.kind](job.allocation, Request(machine, holder, wanted, rng, common_rng))
 
 
 def _ranks_per_node(job: Job, machine: Machine) -> int:
@@ -73,14 +77,14 @@ def _ranks_per_node(job: Job, machine: Machine) -> int:
     return ranks_per_node
 
 
-def _seat(job: Job, index: int, seed: int, seats: Seats, half: Mask) -> PlacedJob:
+def _seat(job: Job, index: int, seed: int, seats: Seats, half: Mask, distances: Indices | None) -> PlacedJob:
     _refuse_hopeless(job.pattern, seats.ranks)
     order = stream(seed, index, Purpose.ORDER)
     kind, mapping = job.pattern.kind, MAPPINGS[job.mapping.kind]
     seating = stream(seed, index, Purpose.MAPPING)
     if kind in PLACED_PATTERNS:
         node_of_rank = seats.node_of_core[mapping(job.mapping, seats, None, seating)]
-        sends = PLACED_PATTERNS[kind](job.pattern, Site(seats.machine, node_of_rank, half))
+        sends = PLACED_PATTERNS[kind](job.pattern, Site(seats.machine, node_of_rank, half, distances))
         return PlacedJob(job.name, node_of_rank, in_send_order(sends, job.pattern, seats.ranks, order))
     sends = PATTERNS[kind](job.pattern, seats.ranks, stream(seed, index, Purpose.PATTERN))
     messages = in_send_order(sends, job.pattern, seats.ranks, order)
@@ -88,8 +92,14 @@ def _seat(job: Job, index: int, seed: int, seats: Seats, half: Mask) -> PlacedJo
 
 
 def _refuse_hopeless(pattern: PatternConfig, ranks: int) -> None:
-    if pattern.kind != "idle" and ranks < 2:
+    if pattern.kind == "idle":
+        return
+    if ranks < 2:
         raise WorkloadError(f"the pattern {pattern.kind} needs at least 2 ranks; give the job more nodes")
+    try:
+        pattern.check_ranks(ranks)
+    except ConfigError as error:
+        raise WorkloadError(str(error)) from None
     messages = pattern.traffic_messages(ranks)
     if messages > MOST_MESSAGES:
         raise WorkloadError(

@@ -14,6 +14,7 @@ class Purpose(IntEnum):
     MAPPING = 1
     PATTERN = 2
     ORDER = 3
+    ALL_JOBS = 4
 
 
 def stream(seed: int, job: int, purpose: Purpose) -> np.random.Generator:

@@ -13,17 +13,11 @@ import yaml
 from fabricstudy.study import Study
 from fabricstudy.study.file import read_study
 
+from ...machines import DRAGONFLY
+
 VALID: dict[str, Any] = {
     "study": "small",
-    "machine": {
-        "kind": "dragonfly",
-        "groups": 9,
-        "routers_per_group": 4,
-        "nodes_per_router": 2,
-        "cores_per_node": 2,
-        "bandwidth": {"local": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"},
-        "latency": "40 ns",
-    },
+    "machine": DRAGONFLY | {"latency": "40 ns"},
     "routing": {"kind": "minimal"},
     "jobs": [{"name": "app", "share": 1.0, "pattern": {"kind": "all-to-all", "message": "100 kB"}}],
     "engine": "caminos",

@@ -88,13 +88,13 @@ MODELS: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
     "too large a machine": (
         {"machine/groups": 100_000, "machine/routers_per_group": 10_000}, "machine", ("too large", "stay below"),
     ),
-    "unknown kind": ({"machine/kind": "torus"}, "machine.kind", ("unknown kind", "'torus'", "known: dragonfly")),
+    "unknown kind": ({"machine/kind": "kautz"}, "machine.kind", ("unknown kind", "'kautz'", "known: bluegene-p")),
     "unknown kind by name": ({"routing": "minmal"}, "routing", ("'minmal'", "did you mean 'minimal'?")),
     "unknown engine": ({"engine": "camino"}, "engine", ("unknown kind", "'camino'", "did you mean 'caminos'?")),
     "unknown arrangement": (
         {"machine/arrangement": "circular"}, "machine.arrangement", ("'circular'", "did you mean 'circulant'?"),
     ),
-    "no kind": ({"machine/kind": ...}, "machine.kind", ("missing", "known: dragonfly")),
+    "no kind": ({"machine/kind": ...}, "machine.kind", ("missing", "known: bluegene-p")),
     "no machine": ({"machine": ...}, "machine", ("missing", "add machine: ...")),
     "no groups": ({"machine/groups": ...}, "machine.groups", ("missing", "add groups: ...")),
     "kind alone lacks a key": ({"jobs/0/pattern": "ring"}, "jobs.0.pattern.message", ("missing", "add message: ...")),
@@ -234,8 +234,8 @@ MODELS: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
         "figures.0", ("not run alone", "'slowdown'", "slowdown: true"),
     ),
     "three mistakes": (
-        {"machine/groups": "9", "machine/cores_per_node": 0, "limits": {"time": "1"}}, "machine.groups",
-        ("whole number", "(and 2 more mistakes)"),
+        {"machine/groups": "9", "machine/cores_per_node": 0, "limits": {"time": "1"}}, "machine.cores_per_node",
+        ("too small", "(and 2 more mistakes)"),
     ),
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.errors import StudyError
-from fabricstudy.study import DragonflyConfig, EngineConfig, Job, MachineConfig, Valiant, load_machine
+from fabricstudy.study import DragonflyConfig, EngineConfig, Job, Valiant, load_machine
 from fabricstudy.study.base import ByKind, Model
 from fabricstudy.study.paths import find_path, get, put
 from fabricstudy.study.point import Point
@@ -26,7 +26,8 @@ def test_union_grows_by_one_entry() -> None:
     """A second member needs no other change, and the single one behaves as one of several."""
     more: TypeAdapter[Any] = TypeAdapter(Annotated[DragonflyConfig | Torus, ByKind()])
     assert more.validate_python({"kind": "torus", "shape": [4, 4]}) == Torus(shape=(4, 4))
-    for adapter, known in ((more, "'dragonfly', 'torus'"), (TypeAdapter[Any](MachineConfig), "'dragonfly'")):
+    single: TypeAdapter[Any] = TypeAdapter(Annotated[DragonflyConfig, ByKind()])
+    for adapter, known in ((more, "'dragonfly', 'torus'"), (single, "'dragonfly'")):
         with pytest.raises(ValidationError) as caught:
             adapter.validate_python({"kind": "mesh"})
         (error,) = caught.value.errors()

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from fabricstudy.machine import build
 from fabricstudy.study import Spread
 from fabricstudy.workload import WorkloadError
-from fabricstudy.workload.allocation import ALLOCATIONS
+from fabricstudy.workload.allocation import ALLOCATIONS, NOBODY, Request
+
+
+def request(machine, free, wanted):
+    """A request in which job 0 holds what is not free."""
+    rng = np.random.default_rng(0)
+    return Request(machine, np.where(free, NOBODY, 0).astype(np.int32), wanted, rng, rng)
 
 
 def nodes_of(job):
@@ -72,7 +78,7 @@ def test_spread_goes_round_the_groups(point, groups, routers, nodes, data):
     machine = build(point({"share": 1.0}, **shape).machine)
     free = np.array(data.draw(st.lists(st.booleans(), min_size=machine.nodes, max_size=machine.nodes)))
     wanted = data.draw(st.integers(0, int(free.sum())))
-    got = ALLOCATIONS["spread"](Spread(), machine, free, wanted, np.random.default_rng(0))
+    got = ALLOCATIONS["spread"](Spread(), request(machine, free, wanted)).nodes
     walk = walk_round_robin(groups, routers, nodes, set(np.flatnonzero(free).tolist()))
     assert got.tolist() == list(islice(walk, wanted))
 
@@ -87,7 +93,7 @@ def test_spread_without_groups_goes_round_the_routers(torus):
     machine = torus((3, 2), nodes_per_router=2)
     free = np.ones(12, dtype=bool)
     free[4] = False
-    got = ALLOCATIONS["spread"](Spread(), machine, free, 7, np.random.default_rng(0))
+    got = ALLOCATIONS["spread"](Spread(), request(machine, free, 7)).nodes
     assert got.tolist() == [0, 2, 6, 8, 10, 1, 3]
 
 

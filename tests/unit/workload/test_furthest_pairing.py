@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from fabricstudy.analyse import distances
 from fabricstudy.machine import build
-from fabricstudy.study import FurthestPairing
+from fabricstudy.study import FurthestPairing, MachineConfig
 from fabricstudy.workload import WorkloadError
 from fabricstudy.workload.pattern import Site
-from fabricstudy.workload.pattern.furthest_pairing import furthest_pairs, sends
+from fabricstudy.workload.pattern.furthest_pairing import antipodes, furthest_pairs, sends
 
 CONFIG = FurthestPairing.model_validate({"message": "1 kB"})
 
@@ -102,3 +103,57 @@ def test_odd_number_of_nodes_is_refused(point, placed):
     job = {"nodes": 3, "pattern": {"kind": "furthest-pairing", "message": "1 kB"}}
     with pytest.raises(WorkloadError, match="job 0: furthest pairing needs an even number of nodes and the job has 3"):
         placed(point(job))
+
+
+RINGS = [((8, 4, 4), 1), ((4, 6), 1), ((16, 4, 2), 1), ((2, 2), 1), ((4, 4), 3), ((6,), 2)]
+
+
+def grid(shape, nodes_per_router=1, **more):
+    config = {"kind": "torus", "shape": list(shape), "nodes_per_router": nodes_per_router, "bandwidth": "1 GB/s"}
+    return build(TypeAdapter(MachineConfig).validate_python(config | more))
+
+
+@pytest.mark.parametrize(("shape", "nodes_per_router"), RINGS)
+def test_on_even_rings_partners_are_half_way_round_each(shape, nodes_per_router):
+    """Experiment A of Oltchik and Schwartz; the general search agrees, in the sum of distances and mostly in pairs."""
+    machine = grid(shape, nodes_per_router)
+    partner = antipodes(machine, np.arange(machine.nodes))
+    at = machine.coordinates[machine.node_router]
+    assert np.array_equal((at + np.array(shape) // 2) % shape, at[partner])
+    assert np.array_equal(partner[partner], np.arange(machine.nodes))
+    searched = furthest_pairs(machine.node_router, distances(machine))
+    assert np.array_equal(at[searched], at[partner])
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=40)
+def test_antipodes_of_a_part_are_given_only_where_all_are_in_it(data):
+    machine = grid((4, 4, 2), 2)
+    nodes = np.array(sorted(data.draw(st.sets(st.integers(0, 63), min_size=2, max_size=20))))
+    if data.draw(st.booleans()):
+        opposite = (machine.coordinates[machine.node_router] + [2, 2, 1]) % [4, 4, 2] @ [1, 4, 16]
+        nodes = np.union1d(nodes, 2 * opposite[nodes] + nodes % 2)
+    router = machine.node_router[nodes]
+    partner = antipodes(machine, nodes)
+    at = machine.coordinates
+    counts = {tuple(at[r]): np.count_nonzero(router == r) for r in set(router.tolist())}
+    closed = all(counts.get(tuple(np.add(place, [2, 2, 1]) % [4, 4, 2])) == n for place, n in counts.items())
+    assert (partner is not None) == closed
+    if closed:
+        assert np.array_equal((at[router] + [2, 2, 1]) % [4, 4, 2], at[router[partner]])
+        assert np.array_equal(partner[partner], np.arange(len(nodes)))
+
+
+def test_odd_rings_and_lines_have_no_antipodes():
+    for shape, wrap in (((4, 5), True), ((4, 4), [True, False])):
+        machine = grid(shape, wrap=wrap)
+        assert antipodes(machine, np.arange(machine.nodes)) is None
+
+
+def test_ranks_of_a_node_pair_with_those_of_the_opposite_one():
+    machine = grid((4, 2), cores_per_node=2)
+    node_of_rank = np.array([0, 5, 2, 7, 4, 1, 6, 3] * 2, dtype=np.int32)
+    pairs = sends(CONFIG, Site(machine, node_of_rank, np.zeros(8, dtype=bool)))
+    partner = dict(zip(pairs.source.tolist(), pairs.destination.tolist(), strict=True))
+    # Node (x, y) is x + 4 y, so 0 and 6 are opposite: ranks 0 and 8, 6 and 14.
+    assert partner[0] == 6 and partner[8] == 14 and partner[14] == 8

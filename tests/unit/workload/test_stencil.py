@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.study import Stencil
+from fabricstudy.study.workloads.shapes import balanced_shape
 from fabricstudy.workload import WorkloadError
-from fabricstudy.workload.pattern.stencil import balanced_shape, sends
+from fabricstudy.workload.pattern.stencil import sends
 
 
 def stencil(shape, periodic):
@@ -80,5 +81,5 @@ def test_shape_is_as_even_as_can_be(ranks, dimensions):
 
 def test_shape_that_does_not_hold_the_ranks_is_refused(point, placed):
     pattern = {"kind": "stencil", "message": "1 kB", "shape": [4, 4, 4]}
-    with pytest.raises(WorkloadError, match="job 0: the stencil's shape 4 x 4 x 4 does not hold its 144 ranks"):
+    with pytest.raises(WorkloadError, match="job 0: the shape has 64 places for 144 ranks"):
         placed(point({"share": 1.0, "pattern": pattern}))

@@ -1,8 +1,7 @@
 """Which nodes a job gets: one module a policy.
 
-Each gives the nodes of a job in the order in which ranks are to fill them: ``policy(config, machine, free,
-wanted, rng) -> integer array [wanted]``, where `free` (bool [nodes]) has at least `wanted` nodes left. It may
-raise `WorkloadError`.
+Each answers a `Request` by a `Grant`: ``policy(config, request) -> Grant``. At least as many nodes are free as
+the job needs. A policy keeps its rule, or raises `WorkloadError`.
 """
 
 from __future__ import annotations
@@ -10,19 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from . import building_blocks, cluster, convex_block, cuboid, explicit, groups, random, spread, tree_partition
+from .request import NOBODY, Grant, Request
 
-from fabricstudy.machine import Machine
-from fabricstudy.workload.placed import Indices, Mask
-
-from . import cluster, explicit, random, spread
-
-Policy = Callable[[Any, Machine, Mask, int, np.random.Generator], Indices]
+Policy = Callable[[Any, Request], Grant]
 
 # One line a policy, by the `kind` of its config.
 ALLOCATIONS: dict[str, Policy] = {
     "cluster": cluster.allocate,
+    "swapped-cluster": cluster.allocate_swapped,
     "spread": spread.allocate,
     "random": random.allocate,
     "explicit": explicit.allocate,
+    "cuboid": cuboid.allocate,
+    "convex-block": convex_block.allocate,
+    "building-blocks": building_blocks.allocate,
+    "one-group": groups.one_group,
+    "whole-groups": groups.whole_groups,
+    "tree-partition": tree_partition.allocate,
 }
+
+__all__ = ["ALLOCATIONS", "NOBODY", "Grant", "Policy", "Request"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.machine import Machine
 from fabricstudy.study import ExplicitNodes
-from fabricstudy.workload.placed import Indices, Mask, WorkloadError
+from fabricstudy.workload.placed import WorkloadError
+
+from .request import Grant, Request
 
 
-def allocate(config: ExplicitNodes, machine: Machine, free: Mask, wanted: int, rng: np.random.Generator) -> Indices:
+def allocate(config: ExplicitNodes, request: Request) -> Grant:
     """Take the nodes listed, in that order.
 
     Raises
@@ -18,9 +19,10 @@ def allocate(config: ExplicitNodes, machine: Machine, free: Mask, wanted: int, r
         If the machine has no such node, or an earlier job holds it.
     """
     nodes = np.array(config.nodes, dtype=np.int64)
-    if nodes.max() >= machine.nodes:
-        raise WorkloadError(f"there is no node {nodes.max()}; the machine's last node is {machine.nodes - 1}")
-    taken = nodes[~free[nodes]]
+    if nodes.max() >= request.machine.nodes:
+        last = request.machine.nodes - 1
+        raise WorkloadError(f"there is no node {nodes.max()}; the machine's last node is {last}")
+    taken = nodes[~request.free[nodes]]
     if len(taken):
         raise WorkloadError(f"node {taken[0]} belongs to an earlier job; list free nodes")
-    return nodes
+    return Grant(nodes)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.machine import Machine
 from fabricstudy.study import RandomAllocation
-from fabricstudy.workload.placed import Indices, Mask
+
+from .request import Grant, Request
 
 
-def allocate(config: RandomAllocation, machine: Machine, free: Mask, wanted: int, rng: np.random.Generator) -> Indices:
+def allocate(config: RandomAllocation, request: Request) -> Grant:
     """Draw free nodes without replacement; ranks fill them in the order drawn."""
-    return rng.permutation(np.flatnonzero(free))[:wanted]
+    return Grant(request.rng.permutation(np.flatnonzero(request.free))[: request.wanted])

@@ -5,23 +5,24 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
 from fabricstudy.study import Spread
-from fabricstudy.workload.placed import Indices, Mask
+from fabricstudy.workload.placed import Indices
+
+from .request import Grant, Request
 
 
-def allocate(config: Spread, machine: Machine, free: Mask, wanted: int, rng: np.random.Generator) -> Indices:
+def allocate(config: Spread, request: Request) -> Grant:
     """Take the free nodes of the first router of each group, then those of the second of each, and so on.
 
     A router's nodes stay together, as in the simple spread allocator of SST's scheduler. On a machine without
     groups the routers stand for the groups and the nodes for the routers: first one node of each router.
     """
-    router = machine.node_router
-    if machine.group is None:
+    router, group = request.machine.node_router, request.machine.group
+    if group is None:
         order = np.lexsort((router, _index_within(router)))
     else:
-        order = np.lexsort((machine.group[router], _index_within(machine.group)[router]))
-    return order[free[order]][:wanted]
+        order = np.lexsort((group[router], _index_within(group)[router]))
+    return Grant(order[request.free[order]][: request.wanted])
 
 
 def _index_within(group: Indices) -> npt.NDArray[np.int64]:

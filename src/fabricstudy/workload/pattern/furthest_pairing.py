@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.analyse import distances
+from fabricstudy.machine import Machine
 from fabricstudy.study import FurthestPairing
 from fabricstudy.workload.placed import Indices, IntArray, WorkloadError
 
@@ -17,7 +17,7 @@ def sends(config: FurthestPairing, site: Site) -> Sends:
     """Send once from each rank to its partner, in one phase; the partner sends back.
 
     The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair
-    depends on the set of nodes alone: see `furthest_pairs`.
+    depends on the set of nodes alone: see `antipodes` and `furthest_pairs`.
 
     Raises
     ------
@@ -27,18 +27,51 @@ def sends(config: FurthestPairing, site: Site) -> Sends:
     nodes = np.unique(site.node_of_rank)
     if len(nodes) % 2:
         raise WorkloadError(f"furthest pairing needs an even number of nodes and the job has {len(nodes)}")
-    partner = furthest_pairs(site.machine.node_router[nodes], distances(site.machine))
+    partner = antipodes(site.machine, nodes)
+    if partner is None:
+        partner = furthest_pairs(site.machine.node_router[nodes], site.distances)
     # Row i: the ranks on node i, ascending.
     ranks = np.argsort(site.node_of_rank, kind="stable").astype(np.int32).reshape(len(nodes), -1)
     return one_phase(ranks.reshape(-1), ranks[partner].reshape(-1), config.iterations)
+
+
+def antipodes(machine: Machine, nodes: Indices) -> npt.NDArray[np.int64] | None:
+    """Pair each node with the one half-way round every ring, where all rings are even and the nodes allow it.
+
+    Parameters
+    ----------
+    machine : Machine
+        Any machine.
+    nodes : integer array [nodes]
+        Different nodes, ascending.
+
+    Returns
+    -------
+    int64 array [nodes] or None
+        Index of each node's partner; None unless the machine is a torus of even lengths of which `nodes` holds
+        opposite routers with equally many nodes each. There no other pairing is as far (Oltchik and Schwartz).
+    """
+    lines = machine.dimensions
+    if not lines or any(not line.wrap or line.length % 2 for line in lines):
+        return None
+    assert machine.coordinates is not None
+    lengths = np.array([line.length for line in lines])
+    strides = np.cumprod(np.concatenate([[1], lengths[:-1]]))
+    opposite = (machine.coordinates + lengths // 2) % lengths @ strides
+    router = machine.node_router[nodes]
+    used = np.bincount(router, minlength=machine.routers)
+    if not np.array_equal(used, used[opposite]):
+        return None
+    first = np.searchsorted(router, np.arange(machine.routers))
+    partner: npt.NDArray[np.int64] = first[opposite[router]] + np.arange(len(nodes)) - first[router]
+    return partner
 
 
 def furthest_pairs(router: IntArray, distance: Indices) -> npt.NDArray[np.int64]:
     """Pair nodes so that partners are as far apart as can be found.
 
     Node after node takes the furthest node still free; of several, the first that stands at least half of the
-    nodes later, counted round. Then two pairs swap partners as long as that adds to the total distance. On
-    tori with even lengths each node so gets the one node opposite.
+    nodes later, counted round. Then two pairs swap partners as long as that adds to the total distance.
 
     Parameters
     ----------

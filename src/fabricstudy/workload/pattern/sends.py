@@ -13,11 +13,15 @@ from fabricstudy.workload.placed import Indices, Messages
 
 @dataclass(frozen=True, eq=False)
 class Sends:
-    """Who sends to whom in which phase: integer arrays [messages], rows in any order."""
+    """Who sends to whom in which phase: integer arrays [messages], rows in any order.
+
+    `size_bytes` (integers [messages]) is for patterns whose messages are not all of the size that the study gives.
+    """
 
     phase: Indices
     source: Indices
     destination: Indices
+    size_bytes: Indices | None = None
 
 
 def repeat(sends: Sends, iterations: int) -> Sends:
@@ -30,12 +34,29 @@ def repeat(sends: Sends, iterations: int) -> Sends:
         (first_phase + sends.phase).reshape(-1),
         np.tile(sends.source, iterations),
         np.tile(sends.destination, iterations),
+        None if sends.size_bytes is None else np.tile(sends.size_bytes, iterations),
     )
 
 
-def one_phase(source: Indices, destination: Indices, iterations: int) -> Sends:
+def in_phases(parts: list[Sends], iterations: int) -> Sends:
+    """Put sends after each other, the phases of each part after those of the part before it, and repeat all."""
+    first = np.cumsum([0, *(int(part.phase.max(initial=-1)) + 1 for part in parts)])
+    sized = [part.size_bytes for part in parts if part.size_bytes is not None]
+    return repeat(
+        Sends(
+            np.concatenate([part.phase + start for part, start in zip(parts, first, strict=False)]).astype(np.int32),
+            np.concatenate([part.source for part in parts]),
+            np.concatenate([part.destination for part in parts]),
+            np.concatenate(sized) if sized else None,
+        ),
+        iterations,
+    )
+
+
+def one_phase(source: Indices, destination: Indices, iterations: int = 1, size_bytes: int | None = None) -> Sends:
     """Give sends that all belong to one phase an iteration."""
-    return repeat(Sends(np.zeros(len(source), dtype=np.int32), source, destination), iterations)
+    size = None if size_bytes is None else np.full(len(source), size_bytes, dtype=np.int64)
+    return repeat(Sends(np.zeros(len(source), dtype=np.int32), source, destination, size), iterations)
 
 
 def in_send_order(sends: Sends, pattern: Pattern | Idle, ranks: int, rng: np.random.Generator) -> Messages:
@@ -81,9 +102,10 @@ def _place_in_turn(sends: Sends, order: SendOrder, ranks: int, rng: np.random.Ge
 
 
 def _messages(sends: Sends, order: npt.NDArray[np.int64], size_bytes: int) -> Messages:
+    size = np.full(len(order), size_bytes, dtype=np.int64) if sends.size_bytes is None else sends.size_bytes[order]
     return Messages(
         phase=sends.phase[order].astype(np.int32, copy=False),
         source=sends.source[order].astype(np.int32, copy=False),
         destination=sends.destination[order].astype(np.int32, copy=False),
-        size_bytes=np.full(len(order), size_bytes, dtype=np.int64),
+        size_bytes=size.astype(np.int64, copy=False),
     )

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+from fabricstudy.analyse import distances
 from fabricstudy.machine import Machine
-from fabricstudy.workload.placed import IntArray, Mask
+from fabricstudy.workload.placed import Indices, IntArray, Mask
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A machine, the node of each rank (int32 [ranks]), and one side of the best cut (bool [routers])."""
+    """A machine, the node of each rank (int32 [ranks]), and one side of the best cut (bool [routers]).
+
+    `known_distances` (integers [routers, routers]) are the machine's if they have been computed already.
+    """
 
     machine: Machine
     node_of_rank: IntArray
     half: Mask
+    known_distances: Indices | None = None
 
     @property
     def router_of_rank(self) -> IntArray:
         """Router of each rank, int32 [ranks]."""
         return self.machine.node_router[self.node_of_rank]
+
+    @cached_property
+    def distances(self) -> Indices:
+        """Hops between routers, integers [routers, routers]."""
+        return distances(self.machine) if self.known_distances is None else self.known_distances

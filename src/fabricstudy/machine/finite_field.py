@@ -1,0 +1,71 @@
+"""Arithmetic of finite fields of any prime power, as tables.
+
+An element of the field of p^n elements is the number whose digits to the base p are the coefficients of a
+polynomial, the lowest first; polynomials are reduced by a monic one of degree n of which x is a primitive root.
+
+References
+----------
+Lidl, Niederreiter: Introduction to Finite Fields and their Applications. Cambridge 1994, chapters 2 and 9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A finite field of q elements, written 0 .. q - 1.
+
+    Parameters
+    ----------
+    powers : int64 array [q - 1]
+        ``powers[i]`` is the i-th power of a primitive element, so all elements but 0.
+    plus, times : int64 arrays [q, q]
+        Sum and product of two elements.
+    """
+
+    powers: IntArray
+    plus: IntArray
+    times: IntArray
+
+
+def field(prime: int, degree: int) -> Field:
+    """Make the field of ``prime ** degree`` elements; the first primitive polynomial in lexical order defines it.
+
+    Examples
+    --------
+    >>> four = field(2, 2)
+    >>> four.powers.tolist(), four.plus[2, 3].item(), four.times[2, 3].item()
+    ([1, 2, 3], 1, 1)
+    """
+    q = prime**degree
+    digits = np.arange(q)[:, None] // prime ** np.arange(degree) % prime
+    plus = (digits[:, None] + digits[None]) % prime @ prime ** np.arange(degree)
+    powers = next(
+        powers for tail in product(range(prime), repeat=degree) if (powers := _powers_of_x(tail, prime)) is not None
+    )
+    exponent = np.zeros(q, dtype=np.int64)
+    exponent[powers] = np.arange(q - 1)
+    times = powers[(exponent[:, None] + exponent[None]) % (q - 1)]
+    times[0, :] = times[:, 0] = 0
+    return Field(powers, plus, times)
+
+
+def _powers_of_x(tail: tuple[int, ...], prime: int) -> IntArray | None:
+    """Powers of x modulo the polynomial x^n + tail; None if some element is none of them."""
+    q = prime ** len(tail)
+    element = (1, *([0] * (len(tail) - 1)))
+    powers = []
+    for _ in range(q - 1):
+        powers.append(sum(digit * prime**place for place, digit in enumerate(element)))
+        shifted = (0, *element)
+        element = tuple((shifted[place] - shifted[-1] * digit) % prime for place, digit in enumerate(tail))
+    found = np.array(powers)
+    return found if len(np.unique(found)) == q - 1 and 0 not in powers else None

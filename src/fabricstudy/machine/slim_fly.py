@@ -1,0 +1,121 @@
+"""Slim Fly: the graphs of McKay, Miller and Siran of diameter 2.
+
+Router `(s q + x) q + y` is element y of group x on side s, for elements x, y of the field of q elements and s in
+0, 1. With sets X, X' of elements, negative with each of theirs,
+
+* (0, x, y) is joined to (0, x, y') if y - y' is in X;
+* (1, m, c) is joined to (1, m, c') if c - c' is in X';
+* (0, x, y) is joined to (1, m, c) if y = m x + c.
+
+With a primitive element e and q = 4 w + delta:
+
+* delta = 1: X is the even powers of e (the squares), X' the odd ones;
+* delta = -1: X = {1, e^2, .., e^(2w-2), e^(2w-1), e^(2w+1), .., e^(4w-3)}, X' = e X;
+* delta = 0: X = {1, e^2, .., e^(q-2)}, X' = e X; both hold 1.
+
+Each router has (3 q - delta) / 2 cables; two that are not joined have a common neighbour, so the diameter is 2
+and the mean distance of N = 2 q^2 routers of degree d is 2 - d / (N - 1).
+
+References
+----------
+McKay, Miller, Siran: A note on large graphs of diameter two and given maximum degree. J. Combin. Theory B 74, 1998.
+Hafner: Geometric realisation of the graphs of McKay-Miller-Siran. J. Combin. Theory B 90, 2004.
+Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 2014.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..study.machines import SlimFlyConfig
+from ..study.machines.slim_fly import prime_of
+from .finite_field import Field, field
+from .graph import LinkClass, Machine
+
+IntArray = npt.NDArray[np.int64]
+
+LOCAL, GLOBAL = 0, 1
+
+
+def build(config: SlimFlyConfig) -> Machine:
+    """Build a Slim Fly.
+
+    Parameters
+    ----------
+    config : SlimFlyConfig
+        The prime power, nodes, bandwidth and latency per class.
+
+    Returns
+    -------
+    Machine
+        Classes "local" (within a group) and "global", local rows first.
+
+    Examples
+    --------
+    >>> machine = build(SlimFlyConfig.model_validate({"q": 5, "nodes_per_router": 4, "bandwidth": "1 GB/s"}))
+    >>> machine.routers, machine.cables, machine.radix
+    (50, 175, 11)
+    """
+    q = config.q
+    elements = _field(q)
+    sets = generator_sets(elements, config.delta)
+    local = np.concatenate([_local(elements, members, side) for side, members in enumerate(sets)])
+    across = _across(elements)
+    tail, head = np.concatenate([local, across]).T.astype(np.int32)
+    bandwidth, latency = config.bandwidth, config.latency
+    return Machine(
+        kind="slim-fly",
+        node_router=np.repeat(np.arange(config.routers, dtype=np.int32), config.nodes_per_router),
+        cable_tail=tail,
+        cable_head=head,
+        cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(across)]),
+        cable_count=np.ones(len(tail), dtype=np.int32),
+        classes=(
+            LinkClass("local", bandwidth.local_Bps, latency.local_ns),
+            LinkClass("global", bandwidth.global_Bps, latency.global_ns),
+        ),
+        host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
+        routers=config.routers,
+        cores_per_node=config.cores_per_node,
+        group=np.repeat(np.arange(2 * q, dtype=np.int32), q),
+    )
+
+
+def _field(q: int) -> Field:
+    prime = prime_of(q)
+    assert prime is not None  # checked by the study
+    degree = 1
+    while prime**degree < q:
+        degree += 1
+    return field(prime, degree)
+
+
+def generator_sets(elements: Field, delta: int) -> tuple[IntArray, IntArray]:
+    """Differences within the groups of either side: X and X'."""
+    q = len(elements.plus)
+    if delta == -1:
+        w = (q + 1) // 4
+        exponents = np.concatenate([np.arange(0, 2 * w - 1, 2), np.arange(2 * w - 1, 4 * w - 2, 2)])
+    else:
+        exponents = np.arange(0, q - 1, 2)
+    return elements.powers[exponents], elements.powers[(exponents + 1) % (q - 1)]
+
+
+def _local(elements: Field, members: IntArray, side: int) -> IntArray:
+    """Router pairs within the groups of a side, [cables, 2]."""
+    q = len(elements.plus)
+    low = np.repeat(np.arange(q), len(members))
+    high = elements.plus[low, np.tile(members, q)]
+    once = low < high
+    first_router = (side * q + np.arange(q)) * q
+    pairs = np.stack([low[once], high[once]], axis=1)
+    return (first_router[:, None, None] + pairs[None]).reshape(-1, 2)
+
+
+def _across(elements: Field) -> IntArray:
+    """Router pairs between the sides, [cables, 2]."""
+    q = len(elements.plus)
+    x, m, c = np.indices((q, q, q)).reshape(3, -1)
+    y = elements.plus[elements.times[m, x], c]
+    return np.stack([x * q + y, (q + m) * q + c], axis=1)

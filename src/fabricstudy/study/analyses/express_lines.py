@@ -1,0 +1,38 @@
+"""Hops along one dimension of express meshes."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from ..base import ConfigError, Whole
+from .base import Analysis
+
+Length = Annotated[Whole, Field(ge=2, le=200)]
+Gap = Annotated[Whole, Field(ge=1, le=100)]
+
+
+class ExpressLines(Analysis):
+    """Hops and links along one dimension of express meshes; hops add up over the dimensions (Jain et al., 2017).
+
+    The columns: `length` and `gap` (g) tell rows apart; `diameter`; `over_gap` (`diameter` less the g hops that the
+    source says suffice); `mean_hops` between distinct routers; `links` (most links of a router) and `over_rule`
+    (`links` less 2 + (length - 3) / g, rounded down). Gaps that add no link to a line are left
+    out.
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("length", "gap")
+    numbers: ClassVar[tuple[str, ...]] = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
+
+    kind: Literal["express-lines"] = "express-lines"
+    lengths: tuple[Length, Length] = Field(description="least and largest number of routers along the dimension")
+    gaps: tuple[Gap, Gap] = Field(description="least and largest gap")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ExpressLines:
+        for name in ("lengths", "gaps"):
+            low, high = getattr(self, name)
+            if low > high:
+                raise ConfigError("an empty range", "swap the two", (name,), [low, high])
+        return self

@@ -1,0 +1,79 @@
+"""Edge-isoperimetric bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from ..base import ConfigError, Flag, Model, Number, Whole
+from .base import Analysis
+
+Length = Annotated[Whole, Field(ge=2, le=1000)]
+Weight = Annotated[Number, Field(gt=0)]
+MOST_SEARCHED = 28
+"""Vertices of a graph of which all sets are looked at: a second of work, and each further vertex doubles it."""
+
+
+class Family(Model):
+    """All shapes whose lengths lie in a range."""
+
+    dimensions: tuple[Annotated[Whole, Field(ge=1, le=10)], ...] = Field(
+        min_length=1, description="numbers of dimensions"
+    )
+    lengths: tuple[Length, Length] = Field(description="least and largest length of a dimension")
+    most_vertices: Whole = Field(100, ge=2, le=10_000, description="vertices of the largest graph")
+
+
+class Isoperimetry(Analysis):
+    """Fewest links that leave a set of each size: bounds, cuboids, optimal orders and, on request, the exact answer.
+
+    One row for each shape and size of set up to half of the vertices. The columns: `graph`, `shape` and `size` tell
+    rows apart; `vertices`; `share` (size over vertices); `bound` (of Theorem 3.1 of Oltchik and Schwartz, on a torus
+    without weights); `cuboid_cut` (best cuboid of this size); `built_cut` (the set that the theory builds: S_r on a
+    torus, the beginning of Lindsey's order on a hyperx without weights); `exact_cut` and `expansion` (small-set
+    expansion) from looking at every set; `cuboid_over_bound`, `built_over_bound`, `exact_over_bound`,
+    `built_over_exact` and `cuboid_over_exact`, their ratios. What is not known is missing.
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("graph", "shape", "size")
+    numbers: ClassVar[tuple[str, ...]] = (
+        "size", "vertices", "share", "bound", "cuboid_cut", "built_cut", "exact_cut", "expansion", "cuboid_over_bound",
+        "built_over_bound", "exact_over_bound", "built_over_exact", "cuboid_over_exact",
+    )  # fmt: skip
+
+    kind: Literal["isoperimetry"] = "isoperimetry"
+    graph: Literal["torus", "hyperx"] = Field("torus", description="product of rings, or of cliques")
+    shapes: tuple[Annotated[tuple[Length, ...], Field(min_length=1, max_length=10)], ...] = Field(
+        (), max_length=10_000, description="lengths of the dimensions of each graph"
+    )
+    family: Family | None = Field(None, description="all shapes with lengths in a range, in place of `shapes`")
+    pair_cables: Literal[1, 2] = Field(1, description="links between the two vertices of a ring of length 2")
+    weights: tuple[Weight, ...] = Field((), description="weight of a link of each dimension; left out: 1 each")
+    exact: Flag = Field(False, description=f"search all sets; graphs of at most {MOST_SEARCHED} vertices")
+
+    @model_validator(mode="after")
+    def _has_shapes(self) -> Isoperimetry:
+        if bool(self.shapes) == (self.family is not None):
+            raise ConfigError("give either shapes or a family", "leave one out", ("shapes",))
+        for number, shape in enumerate(self.shapes):
+            if self.weights and len(shape) != len(self.weights):
+                problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
+                raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape))
+        if self.weights and self.family is not None:
+            raise ConfigError("weights need shapes", "list the shapes", ("weights",), list(self.weights))
+        self._can_be_computed()
+        return self
+
+    def _can_be_computed(self) -> None:
+        most = MOST_SEARCHED if self.exact else 10_000
+        what = "search" if self.exact else "list"
+        if self.family is not None and self.family.most_vertices > most:
+            raise ConfigError(f"too many vertices to {what}", f"take at most {most}", ("family", "most_vertices"))
+        for number, shape in enumerate(self.shapes):
+            vertices = 1
+            for length in shape:
+                vertices *= length
+            if vertices > most:
+                problem = f"{vertices} vertices are too many to {what}"
+                raise ConfigError(problem, f"take at most {most:,}", ("shapes", str(number)), list(shape))

@@ -1,0 +1,98 @@
+"""Partitions of machines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from ..base import ConfigError, Whole, Written
+from ..machines import GridConfig, MachineConfig
+from ..paths import suggestion
+from ..units import Size
+from .base import Analysis
+
+PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
+    # Oltchik and Schwartz, Network Partitioning and Avoidable Contention, Table 6, current geometries.
+    "mira": (
+        (1, 1, 1, 1),
+        (2, 1, 1, 1),
+        (4, 1, 1, 1),
+        (4, 2, 1, 1),
+        (4, 4, 1, 1),
+        (4, 3, 2, 1),
+        (4, 4, 2, 1),
+        (4, 4, 3, 1),
+        (4, 4, 2, 2),
+        (4, 4, 3, 2),
+    ),
+}
+"""Published lists of the partitions that a machine's scheduler gives out, in midplanes."""
+
+
+def _by_name(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value not in PRODUCTION:
+        raise ConfigError("no published list of this name", suggestion(value, PRODUCTION), value=value)
+    return PRODUCTION[value]
+
+
+Side = Annotated[Whole, Field(ge=1, le=100_000)]
+Geometry = Annotated[tuple[Side, ...], Field(min_length=1, max_length=26)]
+Allowed = Annotated[
+    tuple[Geometry, ...],
+    Field(min_length=1, max_length=100_000),
+    BeforeValidator(_by_name),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": sorted(PRODUCTION)},
+                {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 1}}},
+            ]
+        }
+    ),
+    Written("name of a published list (" + ", ".join(f"`{name}`" for name in PRODUCTION) + ") or list of geometries"),
+]
+
+
+class Partitions(Analysis):
+    """Best, worst and production geometry of each size of partition, and their bisections.
+
+    A partition is a cuboid of building blocks: midplanes of a Blue Gene, where every partition has the rings of the
+    whole machine, else routers, where a ring stays one only in a dimension that the partition spans. The columns:
+    `machine`, `blocks` and `choice` (best, worst, production) tell rows apart; `geometry`; `nodes`; `longest`
+    (routers along the longest dimension); `bisection_links` (cables across the best flat cut into halves: 2 N / L on
+    a Blue Gene/Q) and `bisection_Bps`; `links_per_node`; `crossing_per_link` (messages that each link of the
+    bisection carries one way if each node sends one across); `exchange_ns` (the time that this takes at least);
+    `gain` (largest bisection of the size over that of the row); `geometries` of the size; `misordered` (pairs of
+    them of which the one with the shorter longest dimension has no larger bisection).
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("machine", "blocks", "choice")
+    labels: ClassVar[tuple[str, ...]] = ("geometry",)
+    numbers: ClassVar[tuple[str, ...]] = (
+        "blocks", "nodes", "longest", "bisection_links", "bisection_Bps", "links_per_node", "crossing_per_link",
+        "exchange_ns", "gain", "geometries", "misordered",
+    )  # fmt: skip
+
+    kind: Literal["partitions"] = "partitions"
+    machines: dict[str, MachineConfig] = Field(
+        min_length=1, max_length=1000, description="machines to divide: {label: machine}; they have to be grids"
+    )
+    allowed: Allowed | None = Field(
+        None, description="geometries that the scheduler gives out; left out: every one that fits"
+    )
+    message_bytes: Size | None = Field(None, alias="message", description="what each node sends, for `exchange_ns`")
+
+    @model_validator(mode="after")
+    def _are_grids(self) -> Partitions:
+        for label, machine in self.machines.items():
+            if not isinstance(machine, GridConfig):
+                raise ConfigError(
+                    f"a machine of kind {machine.kind} has no cuboids",
+                    "take a torus, mesh, hypercube, hyperx, express-mesh, bluegene-p or bluegene-q",
+                    ("machines", label),
+                    machine.kind,
+                )
+        return self

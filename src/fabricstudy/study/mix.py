@@ -1,0 +1,147 @@
+"""Random workloads of several jobs: a mix is drawn when the study is read, and becomes plain lists of jobs."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
+
+from .base import ConfigError, Model, Number, Whole
+from .workloads import AllocationConfig, Job, JobName, MappingConfig, PatternConfig
+
+DRAWS = 10_000
+"""Draws after which a mix that never fills up is given up."""
+
+Share = Annotated[Number, Field(gt=0, le=1)]
+Nodes = Annotated[Whole, Field(ge=1)]
+
+
+class Mix(Model):
+    """Workloads of jobs drawn at random until no further job fits, as in Jain et al. (IPDPS 2017).
+
+    Sizes are drawn with equal chance from those that still fit, patterns from those that have not been drawn too
+    often. A workload that runs out of patterns before it is full is drawn anew.
+    """
+
+    count: Whole = Field(ge=1, le=10_000, description="number of workloads; their labels are w01, w02, ...")
+    seed: Whole = Field(1, ge=0, lt=2**31, description="seed of the draw; the same seed gives the same workloads")
+    shares: tuple[Share, ...] = Field((), description="sizes of jobs to draw from, as shares of the machine's nodes")
+    nodes: tuple[Nodes, ...] = Field((), description="sizes of jobs to draw from in nodes, instead of shares")
+    fill: Number | None = Field(
+        None, gt=0, description="how much to fill, in the same unit as the sizes; left out with shares: 1, all nodes"
+    )
+    patterns: dict[JobName, PatternConfig] = Field(
+        min_length=1, description="patterns to draw from; their names become those of the jobs"
+    )
+    most_of_a_pattern: Whole = Field(2, ge=1, description="jobs of one pattern in a workload at most")
+    allocation: AllocationConfig | None = Field(None, description="allocation of the jobs drawn")
+    mapping: MappingConfig | None = Field(None, description="mapping of the jobs drawn")
+    ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
+    first: tuple[Job, ...] = Field((), description="jobs that stand at the head of every workload")
+
+    _written: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _drawn: list[list[tuple[int, str]]] = PrivateAttr(default_factory=list)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Mix]) -> Mix:
+        mix = handler(data)
+        mix._written = dict(data) if isinstance(data, dict) else {}
+        return mix
+
+    @model_validator(mode="after")
+    def _one_unit(self) -> Mix:
+        if bool(self.shares) == bool(self.nodes):
+            raise ConfigError("sizes are given not exactly once", "give shares: [0.1, 0.2] or nodes: [100, 200]")
+        if self.nodes and self.fill is None:
+            raise ConfigError("nobody knows how many nodes to fill", "add fill: 1000, say", ("fill",))
+        if self.shares and self._capacity > 1:
+            raise ConfigError("more than the machine", "take at most 1, or leave it out", ("fill",), self.fill)
+        for number, job in enumerate(self.first):
+            if self._size(job) is None:
+                unit = "share" if self.shares else "nodes"
+                problem = "its size is in another unit than those to draw from"
+                raise ConfigError(problem, f"give it as {unit}", ("first", str(number)))
+        if self._room < min(self._sizes):
+            raise ConfigError("no job to draw fits", "raise fill, or lower the least size", self._unit_path)
+        return self
+
+    @property
+    def _unit_path(self) -> tuple[str, ...]:
+        return ("shares",) if self.shares else ("nodes",)
+
+    @property
+    def _sizes(self) -> list[Fraction]:
+        """Sizes to draw from, exact as they are written."""
+        return [_exact(size) for size in self.shares or self.nodes]
+
+    @property
+    def _capacity(self) -> Fraction:
+        return Fraction(1) if self.fill is None else _exact(self.fill)
+
+    @property
+    def _room(self) -> Fraction:
+        """What the jobs at the head leave."""
+        return self._capacity - sum((self._size(job) or Fraction(0) for job in self.first), Fraction(0))
+
+    def _size(self, job: Job) -> Fraction | None:
+        size = job.share if self.shares else job.nodes
+        return None if size is None else _exact(size)
+
+    @cached_property
+    def workloads(self) -> dict[str, list[dict[str, Any]]]:
+        """The workloads by label, each a list of jobs as a study file would have them."""
+        digits = max(2, len(str(self.count)))
+        first = self._written.get("first", [])
+        return {
+            f"w{number:0{digits}d}": [*first, *(self._job(size, name) for size, name in jobs)]
+            for number, jobs in enumerate(self._drawn, 1)
+        }
+
+    @model_validator(mode="after")
+    def _draw_all(self) -> Mix:
+        rng = random.Random(self.seed)
+        self._drawn = [self._draw(rng) for _ in range(self.count)]
+        return self
+
+    def _draw(self, rng: random.Random) -> list[tuple[int, str]]:
+        """Draw sizes (their positions) and patterns until nothing fits any more."""
+        sizes = self._sizes
+        for _ in range(DRAWS):
+            jobs: list[tuple[int, str]] = []
+            left, stock = self._room, [name for name in self.patterns for _ in range(self.most_of_a_pattern)]
+            while stock and (fitting := [i for i, size in enumerate(sizes) if size <= left]):
+                size = _choice(rng, fitting)
+                name = _choice(rng, list(dict.fromkeys(stock)))
+                stock.remove(name)
+                left -= sizes[size]
+                jobs.append((size, name))
+            if left < min(sizes):
+                return jobs
+        raise ConfigError(
+            f"{DRAWS:,} draws did not fill a workload",
+            "raise most_of_a_pattern, add patterns, or add larger sizes",
+            ("most_of_a_pattern",),
+            self.most_of_a_pattern,
+        )
+
+    def _job(self, size: int, name: str) -> dict[str, Any]:
+        sizes = {"share": self.shares[size]} if self.shares else {"nodes": self.nodes[size]}
+        job: dict[str, Any] = {"name": name, **sizes}
+        job["pattern"] = self._written["patterns"][name]
+        return job | {
+            key: self._written[key] for key in ("allocation", "mapping", "ranks_per_node") if key in self._written
+        }
+
+
+def _exact(size: float) -> Fraction:
+    """Give a decimal number as it is written: 0.1 is a tenth."""
+    return Fraction(repr(size))
+
+
+def _choice(rng: random.Random, options: list[Any]) -> Any:
+    # random.choice may change with the version of Python; random.random does not.
+    return options[int(rng.random() * len(options))]

@@ -1,0 +1,95 @@
+"""Cuboids of whole routers of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Dimension, Machine
+from fabricstudy.workload.placed import Indices, Mask
+
+from .request import Grant, Request
+
+Sides = tuple[int, ...]
+
+
+def routers_needed(request: Request) -> int:
+    """Routers whose nodes are enough for the job; all routers of a grid have equally many."""
+    return -(-request.wanted // (request.machine.nodes // request.machine.routers))
+
+
+def first_free_cuboid(request: Request, boxes: Iterable[Sides], step: Sides | None = None) -> Grant | None:
+    """Give the job the first of the cuboids that is free somewhere, at the first such place; it holds all of it.
+
+    Parameters
+    ----------
+    request : Request
+        On a machine with dimensions.
+    boxes : iterable of tuple of int
+        Sides of the cuboids to try, in this order.
+    step : tuple of int, optional
+        Corners lie at multiples of these coordinates; anywhere where left out.
+
+    Returns
+    -------
+    Grant or None
+        Ranks fill the nodes in the order of the routers within the cuboid, first dimension fastest.
+    """
+    machine = request.machine
+    free = free_routers(machine, request.free)
+    for box in boxes:
+        corner = _first_corner(free, box, machine.dimensions, step or (1,) * len(box))
+        if corner is not None:
+            held = _nodes_of(machine, _routers_of(corner, box, machine.dimensions))
+            return Grant(held[: request.wanted], held)
+    return None
+
+
+def free_routers(machine: Machine, free: Mask) -> Mask:
+    """Tell of which routers all nodes are free, bool [length of the last dimension, ..., of the first]."""
+    taken = np.bincount(machine.node_router[~free], minlength=machine.routers)
+    return np.equal(taken, 0).reshape([line.length for line in reversed(machine.dimensions)])
+
+
+def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Sides) -> Sides | None:
+    """Lowest coordinates of the first free cuboid, first dimension fastest, or None."""
+    fits = free
+    for axis, side in enumerate(reversed(box)):
+        line = lines[len(box) - 1 - axis]
+        fits = _all_along(fits, axis, side, line.wrap and side < line.length)
+        fits = fits[(slice(None),) * axis + (slice(None, None, step[len(box) - 1 - axis]),)]
+    if not fits.any():
+        return None
+    corner = np.unravel_index(int(np.argmax(fits)), fits.shape)[::-1]
+    return tuple(int(at) * by for at, by in zip(corner, step, strict=True))
+
+
+def _all_along(free: Mask, axis: int, side: int, wrap: bool) -> Mask:
+    """Tell for each place whether it and the next `side` - 1 along `axis` are free, also across the end of a ring."""
+    if wrap:
+        free = np.concatenate([free, np.take(free, range(side - 1), axis)], axis)
+    count = np.cumsum(free, axis=axis, dtype=np.int32)
+    count = np.concatenate([np.zeros_like(np.take(count, [0], axis)), count], axis)
+    places = free.shape[axis] - side + 1
+    ahead = np.take(count, range(side, side + places), axis)
+    behind = np.take(count, range(places), axis)
+    fits: Mask = ahead - behind == side
+    return fits
+
+
+def _routers_of(corner: Sides, box: Sides, lines: tuple[Dimension, ...]) -> npt.NDArray[np.int64]:
+    """Routers of a cuboid, first dimension fastest."""
+    router, stride = np.zeros(1, dtype=np.int64), 1
+    for start, side, line in zip(corner, box, lines, strict=True):
+        along = (start + np.arange(side)) % line.length * stride
+        router = (along[:, None] + router).reshape(-1)
+        stride *= line.length
+    return router
+
+
+def _nodes_of(machine: Machine, router: npt.NDArray[np.int64]) -> Indices:
+    """Nodes of routers, router after router; nodes stand in the order of their routers."""
+    each = machine.nodes // machine.routers
+    return (router[:, None] * each + np.arange(each)).reshape(-1)

@@ -1,0 +1,56 @@
+"""What a job asks for, and what it gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fabricstudy.machine import Machine
+from fabricstudy.workload.placed import Indices, IntArray, Mask
+
+NOBODY = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A job's wish for nodes.
+
+    Parameters
+    ----------
+    machine : Machine
+        The machine.
+    holder : int32 array [nodes]
+        Position of the job that holds each node, or `NOBODY`.
+    wanted : int
+        Nodes the job needs, at least 1.
+    rng, common_rng : numpy.random.Generator
+        Streams of this job, and of all jobs together: the latter gives the same numbers to each.
+    """
+
+    machine: Machine
+    holder: IntArray
+    wanted: int
+    rng: np.random.Generator
+    common_rng: np.random.Generator
+
+    @property
+    def free(self) -> Mask:
+        """Whether each node is free, bool [nodes]; at least `wanted` are."""
+        return np.equal(self.holder, NOBODY)
+
+
+@dataclass(frozen=True, eq=False)
+class Grant:
+    """Nodes of a job in the order in which ranks fill them, and all nodes it keeps from other jobs.
+
+    The latter are left out where they are the same.
+    """
+
+    nodes: Indices
+    held: Indices | None = None
+
+    @property
+    def all_held(self) -> Indices:
+        """The nodes that no other job can have."""
+        return self.nodes if self.held is None else self.held

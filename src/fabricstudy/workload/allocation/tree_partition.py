@@ -1,0 +1,105 @@
+"""Rules for fat trees under which jobs share no links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.study import TreePartition
+from fabricstudy.workload.placed import Indices, Mask, WorkloadError
+
+from . import groups
+from .request import NOBODY, Grant, Request
+
+
+def allocate(config: TreePartition, request: Request) -> Grant:
+    """Take nodes by the rule of the study: see the model, and the function of each rule.
+
+    Raises
+    ------
+    WorkloadError
+        If no free nodes keep the rule.
+    """
+    rules = ("one-leaf", "whole-leaves", "shared-pods") if config.rule == "auto" else (config.rule,)
+    for rule in rules:
+        grant = _RULES[rule](request)
+        if grant is not None:
+            return grant
+    raise WorkloadError(
+        f"no free {request.wanted} nodes keep the rule {config.rule} of tree-partition; place large jobs first"
+    )
+
+
+def _one_leaf(request: Request) -> Grant | None:
+    """(i) Nodes of the leaf with the fewest free nodes that are enough; other jobs may have the leaf's other nodes."""
+    leaf = request.machine.node_router
+    room = np.bincount(leaf[request.free], minlength=request.machine.routers)
+    best = _tightest(room, request.wanted)
+    return None if best is None else Grant(_first_free(request, leaf == best))
+
+
+def _whole_leaves(request: Request) -> Grant | None:
+    """(ii) The first empty leaves of the pod that has the fewest empty leaves that are enough; the job holds them."""
+    machine, leaf = request.machine, request.machine.node_router
+    taken = np.bincount(leaf[~request.free], minlength=machine.routers)
+    empty = (taken == 0)[leaf]  # of each node: whether its leaf is
+    best = _tightest(np.bincount(_pod(request)[empty]), request.wanted)
+    if best is None:
+        return None
+    nodes = np.flatnonzero(empty & (_pod(request) == best))
+    last = leaf[nodes[request.wanted - 1]]
+    return Grant(nodes[: request.wanted], nodes[leaf[nodes] <= last])
+
+
+def _shared_pods(request: Request) -> Grant | None:
+    """(iii) All free nodes of pods in which every job keeps (i) or (ii), those with the most free nodes first.
+
+    What the jobs there keep is judged by where they lie: all nodes they hold on one leaf, or on leaves of one pod
+    that hold nobody else's. Nodes that are left free may later go to jobs that keep (i) or (ii).
+    """
+    pod = _pod(request)
+    open_pods = np.ones(int(pod.max()) + 1, dtype=np.bool_)
+    for job in np.unique(request.holder[request.holder != NOBODY]):
+        mine = request.holder == job
+        if not _keeps_to_itself(request, mine):
+            open_pods[np.unique(pod[mine])] = False
+    room = np.bincount(pod[request.free], minlength=len(open_pods)) * open_pods
+    order = np.argsort(-room, kind="stable")
+    pods = int(np.searchsorted(np.cumsum(room[order]), request.wanted)) + 1
+    return None if pods > len(order) else Grant(_first_free(request, np.isin(pod, order[:pods])))
+
+
+def _keeps_to_itself(request: Request, mine: Mask) -> bool:
+    """Tell whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
+    leaf = request.machine.node_router
+    leaves = np.unique(leaf[mine])
+    if len(leaves) == 1:
+        return True
+    alone = np.array_equal(np.isin(leaf, leaves), mine)
+    return alone and len(np.unique(_pod(request)[mine])) == 1
+
+
+def _tightest(room: npt.NDArray[np.integer], wanted: int) -> int | None:
+    """Number of the first place with the least room that is enough, or None."""
+    enough = np.flatnonzero(room >= wanted)
+    return int(enough[np.argmin(room[enough])]) if len(enough) else None
+
+
+def _first_free(request: Request, where: Mask) -> Indices:
+    return np.flatnonzero(request.free & where)[: request.wanted]
+
+
+def _pod(request: Request) -> Indices:
+    """Pod of each node."""
+    assert request.machine.group is not None  # a tree's groups are its pods
+    return request.machine.group[request.machine.node_router]
+
+
+_RULES: dict[str, Callable[[Request], Grant | None]] = {
+    "one-leaf": _one_leaf,
+    "whole-leaves": _whole_leaves,
+    "shared-pods": _shared_pods,
+    "whole-pods": groups.whole,
+}

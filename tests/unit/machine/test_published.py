@@ -1,0 +1,85 @@
+"""Published machines against the numbers of their papers."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from fabricstudy.analyse import Structure, structure
+from fabricstudy.analyse.structure import hop_figures
+from fabricstudy.machine import build
+from fabricstudy.study import INSTANCES, published
+
+# Nodes, routers, cables, ports of the largest router, cores a node.
+COUNTS = {
+    "mira": (49_152, 49_152, 245_760, 11, 16),
+    "juqueen": (28_672, 28_672, 143_360, 11, 16),
+    "juqueen-48": (24_576, 24_576, 122_880, 11, 16),
+    "juqueen-54": (27_648, 27_648, 138_240, 11, 16),
+    "sequoia": (98_304, 98_304, 491_520, 11, 16),
+    "intrepid": (40_960, 40_960, 122_880, 7, 4),
+    "dragonfly-11k": (11_130, 1_590, 16_695, 28, 4),  # 7 + 14 + 7 ports; Table I of the paper says 29
+    "fat-tree-11k": (10_648, 1_210, 21_296, 44, 4),  # 484 leaves, 484 aggregation, 242 core routers
+    "slim-fly-11k": (10_830, 722, 10_469, 44, 4),
+    "express-mesh-11k-g1": (10_800, 1_200, 17_400, 38, 4),
+    "express-mesh-11k-g2": (10_080, 2_016, 19_152, 24, 4),
+}
+# Diameter, mean hops, and least cables between halves as an interval.
+STRUCTURE = {
+    "dragonfly-11k": (3, 2.85, (2_809, 2_809)),
+    "fat-tree-11k": (4, 3.91, (5_324, 5_324)),
+    "slim-fly-11k": (2, 1.96, (3_430, 3_439)),
+    "express-mesh-11k-g1": (3, 2.72, (3_000, 3_000)),
+    "express-mesh-11k-g2": (6, 4.03, (3_024, 3_024)),
+}
+
+
+def test_all_are_listed_here() -> None:
+    assert set(COUNTS) == set(INSTANCES)
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name: str) -> None:
+    machine = build(published(name))
+    assert (machine.nodes, machine.routers, machine.cables, machine.radix, machine.cores_per_node) == COUNTS[name]
+
+
+@pytest.fixture(scope="module")
+def table_1() -> dict[str, Structure]:
+    return {name: structure(build(published(name))) for name in STRUCTURE}
+
+
+@pytest.mark.parametrize("name", STRUCTURE)
+def test_structure_of_table_1(name: str, table_1: dict[str, Structure]) -> None:
+    found = table_1[name]
+    diameter, mean_hops, (least, most) = STRUCTURE[name]
+    assert found.diameter == diameter
+    assert found.mean_hops == pytest.approx(mean_hops, abs=0.005)
+    assert found.bisection.lower_Bps >= least * 10e9 and found.bisection.upper_Bps <= most * 10e9
+    assert found.bisection.exact == (least == most)
+
+
+def test_order_of_bisections_per_node(table_1: dict[str, Structure]) -> None:
+    """FT > SF, G2 > G1 > DF, as section IV of the paper has it."""
+    order = ["fat-tree-11k", "slim-fly-11k", "express-mesh-11k-g2", "express-mesh-11k-g1", "dragonfly-11k"]
+    intervals = [(table_1[n].bisection.lower_Bps, table_1[n].bisection.upper_Bps, table_1[n].nodes) for n in order]
+    for (lower, _, nodes), (_, upper, fewer) in itertools.pairwise(intervals):
+        assert lower / nodes > upper / fewer
+
+
+def test_order_of_cables() -> None:
+    """Slim Fly needs the fewest, then dragonfly and G1, then G2 and the fat tree."""
+    order = ["slim-fly-11k", "dragonfly-11k", "express-mesh-11k-g1", "express-mesh-11k-g2", "fat-tree-11k"]
+    cables = [published(name).cables for name in order]
+    assert cables == sorted(cables)
+
+
+@pytest.mark.parametrize("name", ["mira", "sequoia", "juqueen-54", "intrepid"])
+def test_hops_of_tori(name: str) -> None:
+    """Half of each even ring at most, a quarter on average, counting a router's distance to itself."""
+    machine = build(published(name))
+    lengths = [dimension.length for dimension in machine.dimensions]
+    diameter, mean_hops = hop_figures(machine)
+    assert diameter == sum(length // 2 for length in lengths)
+    assert mean_hops == pytest.approx(sum(lengths) / 4 * machine.routers / (machine.routers - 1))

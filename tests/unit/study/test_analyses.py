@@ -1,0 +1,97 @@
+"""Studies with analyses, with simulation or without, and what is refused in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fabricstudy.errors import StudyError
+from fabricstudy.study import Study, plan
+from fabricstudy.study.file import read_study
+
+ALONE: dict[str, Any] = {
+    "study": "no-simulation",
+    "analyses": {"p": {"kind": "partitions", "machines": {"M": "mira"}, "allowed": "mira"}},
+    "figures": [{"id": "f", "kind": "line", "title": "t", "analysis": "p", "x": "blocks", "y": "bisection_links",
+                 "hue": "choice", "where": {"geometry": "2x1x1x1"}}],
+    "claims": [{"id": "c", "says": "s", "source": "o", "parts": [
+        {"says": "p", "expect": [0, 0], "measure": {"kind": "rows", "analysis": "p", "where": {"blocks": 4},
+         "columns": ["blocks", "geometry"], "rows": [[4, "4x1x1x1"]]}}]}],
+}  # fmt: skip
+
+
+def test_a_study_may_have_nothing_to_simulate() -> None:
+    study = read_study(ALONE)
+    assert not study.simulates and study.parts == {} and study.axes == ()
+    planned = plan(study)
+    assert not planned.rows and not planned.points and not planned.machines
+
+
+def test_analyses_beside_simulation(study_data: Any) -> None:
+    study: Study = read_study({**study_data({}), "analyses": ALONE["analyses"], "figures": ALONE["figures"]})
+    assert study.simulates and list(study.parts) == ["main"] and list(study.analyses) == ["p"]
+
+
+def test_a_published_list_is_the_same_as_its_geometries() -> None:
+    lists = ALONE["analyses"]["p"] | {"allowed": [list(one) for one in read_study(ALONE).analyses["p"].allowed]}  # type: ignore[union-attr]
+    assert read_study({**ALONE, "analyses": {"p": lists}}).analyses == read_study(ALONE).analyses
+
+
+HALF = {
+    "machine": {"kind": "dragonfly", "groups": 3, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
+}
+ISO = {"kind": "isoperimetry"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "words"),
+    [
+        (HALF, "routing", "missing"),
+        ({"sweep": {}}, "machine", "missing"),
+        ({"seeds": 3}, "machine", "missing"),
+        ({"analyses": {}, "figures": [], "claims": []}, "machine", "missing"),
+        ({"analyses": {"p": {"kind": "partition"}}}, "analyses.p.kind", "did you mean 'partitions'"),
+        ({"analyses": {"p": {"kind": "partitions", "machines": {}}}}, "analyses.p.machines", "too few"),
+        ({"analyses": {"p": {"kind": "partitions", "machines": {"D": "dragonfly-11k"}}}}, "analyses.p.machines.D",
+         "has no cuboids"),
+        ({"analyses": {"p": {"kind": "partitions", "machines": {"M": "mirra"}}}}, "analyses.p.machines.M", "mira"),
+        ({"analyses": {"p": {"kind": "partitions", "machines": {"M": "mira"}, "allowed": "juqueen"}}},
+         "analyses.p.allowed", "no published list"),
+        ({"analyses": {"p": ISO}}, "analyses.p.shapes", "either shapes or a family"),
+        ({"analyses": {"p": ISO | {"shapes": [[6, 5]], "exact": True}}}, "analyses.p.shapes.0", "too many to search"),
+        ({"analyses": {"p": ISO | {"shapes": [[5, 5]], "weights": [1]}}}, "analyses.p.shapes.0", "1 weights for 2"),
+        ({"analyses": {"p": {"kind": "design", "families": {"F": "fat-tree"}, "ports": [9, 5]}}}, "analyses.p.ports",
+         "empty range"),
+        ({"analyses": {"p": {"kind": "express-lines", "lengths": [9, 5], "gaps": [1, 2]}}}, "analyses.p.lengths",
+         "empty range"),
+        ({"analyses": {"p": {"kind": "topologies", "families": {"M": ["mira", "sequoia", "mira"]}}}},
+         "analyses.p.families.M.2", "two machines of the family have 49152 nodes"),
+        ({"analyses": {"p": {"kind": "deadlock", "machines": {"D": "dragonfly-11k"}, "routings": {"m": "minimal"}}}},
+         "analyses.p.machines.D", "at most 600 routers"),
+        ({"figures": [ALONE["figures"][0] | {"analysis": "q"}]}, "figures.0.analysis", "no such analysis"),
+        ({"figures": [ALONE["figures"][0] | {"x": "midplanes"}]}, "figures.0", "no such column"),
+        ({"figures": [ALONE["figures"][0] | {"y": "runtime_ns"}]}, "figures.0", "no such number"),
+        ({"figures": [ALONE["figures"][0] | {"table": "jobs"}]}, "figures.0", "means nothing for an analysis"),
+        ({"figures": [{"id": "f", "kind": "line", "title": "t", "x": "a", "y": "runtime_ns"}]}, "figures.0.experiment",
+         "no such experiment"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(changes: dict[str, Any], path: str, words: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_study({**ALONE, **changes})
+    assert caught.value.path == path
+    assert words in f"{caught.value.problem}; {caught.value.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"columns": ["blocks"]}, "2 cells for 1 columns"), ({"analysis": None}, "give `analysis`"),
+     ({"columns": ["blocks", "shape"]}, "no such column"), ({"rows": []}, "too few")],
+)  # fmt: skip
+def test_printed_rows_that_cannot_be_compared(change: dict[str, Any], words: str) -> None:
+    claim = ALONE["claims"][0]
+    part = claim["parts"][0]
+    changed = {**claim, "parts": [{**part, "measure": {**part["measure"], **change}}]}
+    with pytest.raises(StudyError, match=words):
+        read_study({**ALONE, "claims": [changed]})

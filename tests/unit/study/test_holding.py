@@ -1,0 +1,111 @@
+"""Allocation policies that cannot be, told when a study is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from fabricstudy.errors import StudyError
+from fabricstudy.study import Job, MachineConfig, load_study, plan
+from fabricstudy.study.holding import nodes_held
+
+MESH = {"kind": "mesh", "shape": [6, 4], "nodes_per_router": 2}
+TORUS = {"kind": "torus", "shape": [8, 8]}
+TREE = {"kind": "fat-tree", "radix": 6}
+DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2}
+SLIM_FLY = {"kind": "slim-fly", "q": 5, "nodes_per_router": 3}
+RING = {"kind": "ring", "message": "1 kB"}
+
+HELD: dict[str, tuple[dict[str, Any], Any, int, int]] = {
+    "cluster": (MESH, "cluster", 7, 7),
+    "cuboid": (MESH, "cuboid", 7, 8),
+    "cuboid of a shape": (MESH, {"kind": "cuboid", "shape": [3, 2]}, 7, 12),
+    "convex block": (MESH, "convex-block", 10, 10),
+    "convex block of no prime": (MESH, "convex-block", 14, 16),
+    "convex block on rings": (TORUS, "convex-block", 25, 32),
+    "building blocks": (MESH, {"kind": "building-blocks", "block": [3, 2]}, 13, 24),
+    "one group": (DRAGONFLY, "one-group", 3, 8),
+    "one sub-group": (SLIM_FLY, "one-group", 15, 15),
+    "whole groups": (DRAGONFLY, "whole-groups", 17, 24),
+    "whole pods": (TREE, {"kind": "tree-partition", "rule": "whole-pods"}, 10, 18),
+    "whole leaves": (TREE, {"kind": "tree-partition", "rule": "whole-leaves"}, 4, 6),
+    "shared pods": (TREE, "tree-partition", 10, 10),
+}
+
+
+@pytest.mark.parametrize("kind", HELD)
+def test_nodes_held_by_hand(kind: str) -> None:
+    machine, allocation, nodes, held = HELD[kind]
+    config = TypeAdapter(MachineConfig).validate_python({"bandwidth": "1 GB/s"} | machine)
+    job = Job.model_validate({"nodes": nodes, "pattern": RING, "allocation": allocation})
+    assert nodes_held(config, job) == held
+
+
+# machine, allocation and nodes of each job -> path, fragments
+BROKEN: dict[str, tuple[dict[str, Any], list[tuple[Any, int]], str, tuple[str, ...]]] = {
+    "cuboid on a dragonfly": (
+        DRAGONFLY, [("cuboid", 4)], "jobs.0.allocation", ("needs the dimensions of a grid", "'cuboid'", "cluster"),
+    ),
+    "groups on a mesh": (MESH, [("one-group", 4)], "jobs.0.allocation", ("needs groups of routers", "kind mesh")),
+    "tree rules on a Slim Fly": (SLIM_FLY, [("tree-partition", 4)], "jobs.0.allocation", ("the levels of a tree",)),
+    "cuboid of a large prime": (
+        MESH, [("cuboid", 14)], "jobs.0.allocation", ("no cuboid of exactly 7 routers fits in 6 x 4", "convex-block"),
+    ),
+    "cuboid of other dimensions": (
+        MESH, [({"kind": "cuboid", "shape": [2, 2, 2]}, 4)], "jobs.0.allocation.shape", ("3 sides", "2 dimensions"),
+    ),
+    "cuboid that does not fit": (
+        MESH, [({"kind": "cuboid", "shape": [4, 6]}, 4)], "jobs.0.allocation.shape",
+        ("does not fit in 6 x 4", "[4, 6]"),
+    ),
+    "cuboid too small": (
+        MESH, [({"kind": "cuboid", "shape": [2, 2]}, 9)], "jobs.0.allocation.shape", ("4 routers", "9 nodes need 5"),
+    ),
+    "block that does not divide": (
+        MESH, [({"kind": "building-blocks", "block": [4, 2]}, 9)], "jobs.0.allocation.block",
+        ("does not divide 6 x 4",),
+    ),
+    "blocks that do not fit together": (
+        MESH, [({"kind": "building-blocks", "block": [6, 1]}, 9), ("cuboid", 26)], "jobs.1.allocation", ("13 routers",),
+    ),
+    "job larger than a group": (
+        SLIM_FLY, [("one-group", 16)], "jobs.0.allocation", ("needs 16 nodes, and a group has 15", "'one-group'"),
+    ),
+    "job larger than a leaf": (
+        TREE, [({"kind": "tree-partition", "rule": "one-leaf"}, 4)], "jobs.0.allocation", ("a leaf has 3",),
+    ),
+    "job larger than a pod": (
+        TREE, [({"kind": "tree-partition", "rule": "whole-leaves"}, 10)], "jobs.0.allocation", ("a pod has 9",),
+    ),
+    "whole pods that are too few": (
+        TREE, [({"kind": "tree-partition", "rule": "whole-pods"}, 10)] * 4, "jobs.3.nodes",
+        ("needs 10 nodes (18 by its allocation) after 54", "has 54"),
+    ),
+    "convex block of more than the machine": (
+        MESH, [("convex-block", 49)], "jobs.0.nodes", ("needs 49 nodes", "has 48"),
+    ),
+    "ranks for pairs": (MESH, [("cluster", 3)], "jobs.0.pattern", ("even number of ranks and get 3",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_cannot_be_is_told_when_planned(kind: str, write_study: Callable[[dict[str, Any]], Path]) -> None:
+    machine, jobs, place, fragments = BROKEN[kind]
+    pattern = {"kind": "pairs", "message": "1 kB"} if kind == "ranks for pairs" else RING
+    path = write_study(
+        {
+            "machine": {"bandwidth": "1 GB/s"} | machine,
+            "jobs": [{"nodes": nodes, "pattern": pattern, "allocation": allocation} for allocation, nodes in jobs],
+            "sweep": ...,
+        }
+    )
+    with pytest.raises(StudyError) as caught:
+        plan(load_study(path))
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {place}: ") and "; " in message
+    for fragment in fragments:
+        assert fragment in message

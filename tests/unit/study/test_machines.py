@@ -1,0 +1,224 @@
+"""What studies may say about machines: names, shorthands, misfits, and sweeps over their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from pydantic import TypeAdapter
+
+from fabricstudy.errors import StudyError
+from fabricstudy.study import (
+    OUR_UNITS,
+    MachineConfig,
+    Study,
+    load_machine,
+    machine_from_json,
+    machine_id,
+    plan,
+    published,
+)
+
+CONFIG: TypeAdapter[Any] = TypeAdapter(MachineConfig)
+TORUS = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
+EXPRESS = {"kind": "express-mesh", "shape": [6, 5], "gap": 2, "bandwidth": "1 GB/s"}
+TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
+SLIM = {"kind": "slim-fly", "q": 5, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
+BGQ = {"kind": "bluegene-q", "midplanes": [1, 1, 1, 1]}
+BGP = {"kind": "bluegene-p", "midplanes": [1, 1, 1]}
+
+MISFITS: dict[str, tuple[Any, str, tuple[str, ...]]] = {
+    "a length of 1": (TORUS | {"shape": [4, 1]}, "machine.shape.1", ("too small", "at least 2")),
+    "no shape": (TORUS | {"shape": []}, "machine.shape", ("too few entries",)),
+    "shape of text": (TORUS | {"shape": "4x4"}, "machine.shape", ("not a list",)),
+    "wraps of another length": (TORUS | {"wrap": [True] * 3}, "machine.wrap", ("3 values for 2 dimensions",)),
+    "mixed wraps of another length": (
+        TORUS | {"wrap": [True, False, True]}, "machine.wrap", ("3 values for 2 dimensions", "one a dimension"),
+    ),
+    "wrap of text": (TORUS | {"wrap": "yes"}, "machine.wrap", ("true or false",)),
+    "three cables in a pair": (TORUS | {"pair_cables": 3}, "machine.pair_cables", ("3", "take 1 or 2")),
+    "bandwidths of another length": (
+        TORUS | {"bandwidth": {"links": ["1 GB/s", "2 GB/s", "1 GB/s"], "host": "1 GB/s"}},
+        "machine.bandwidth.links", ("3 values for 2 dimensions",),
+    ),
+    "bandwidth of another kind": (
+        TORUS | {"bandwidth": {"local": "1 GB/s", "host": "1 GB/s"}}, "machine.bandwidth.local",
+        ("unknown key", "known: host, links"),
+    ),
+    "bandwidth without a unit": (TORUS | {"bandwidth": 1}, "machine.bandwidth", ("without a unit", "1 GB/s")),
+    "key of another kind": (TORUS | {"midplanes": [1]}, "machine.midplanes", ("unknown key", "known: bandwidth")),
+    "too large": (TORUS | {"shape": [100_000, 100_000]}, "machine", ("too large", "stay below")),
+    "gap too large": (
+        EXPRESS | {"gap": 4}, "machine.gap", ("dimension of 5 routers has no express cable of length 5", "at most 3"),
+    ),
+    "no gap": (EXPRESS | {"gap": 0}, "machine.gap", ("too small",)),
+    "three midplane counts": (
+        {"kind": "bluegene-q", "midplanes": [4, 4, 3]}, "machine.midplanes", ("too few entries", "at least 4"),
+    ),
+    "four midplane counts": (BGP | {"midplanes": [1, 1, 1, 1]}, "machine.midplanes", ("too many entries",)),
+    "two wraps": (BGP | {"wrap": [True, False]}, "machine.wrap", ("2 values for 3 dimensions",)),
+    "two nodes on a Blue Gene router": (BGP | {"nodes_per_router": 2}, "machine.nodes_per_router", ()),
+    "large hypercube": ({"kind": "hypercube", "dimensions": 24, "bandwidth": "1 GB/s"}, "machine.dimensions", ()),
+    "odd radix": (TREE | {"radix": 5}, "machine.radix", ("must be even", "take 4 or 6")),
+    "radix of text": (TREE | {"radix": "4"}, "machine.radix", ("whole number",)),
+    "more pods than ports": (TREE | {"pods": 5}, "machine.pods", ("4 ports cannot take", "at most 4 pods")),
+    "bundles for all pods": (TREE | {"core_cables": 2}, "machine.pods", ("2 cables from each of 4 pods",)),
+    "one pod": (TREE | {"pods": 1}, "machine.pods", ("too small",)),
+    "uneven bundles": (
+        TREE | {"radix": 8, "pods": 2, "core_cables": 3}, "machine.core_cables", ("do not divide", "divisor of 4"),
+    ),
+    "no prime power": (SLIM | {"q": 6}, "machine.q", ("prime power", "take one of 5, 7", "6")),
+    "another one": (SLIM | {"q": 18}, "machine.q", ("take one of 17, 19",)),
+    "q without a construction": (SLIM | {"q": 2}, "machine.q", ("too small",)),
+    "unknown name": ("mirra", "machine", ("no machine of this name", "'mirra'", "did you mean 'mira'?")),
+    "unknown instance": (
+        {"instance": "juqueen-49"}, "machine.instance", ("no machine of this name", "did you mean 'juqueen"),
+    ),
+    "instance that is no text": ({"instance": ["mira"]}, "machine.instance", ("no machine of this name",)),
+    "unknown key of an instance": (
+        {"instance": "mira", "midplane": [1]}, "machine.midplane", ("unknown key", "did you mean 'midplanes'?"),
+    ),
+    "wrong value beside an instance": (
+        {"instance": "mira", "cores_per_node": 0}, "machine.cores_per_node", ("too small (value: 0)",),
+    ),
+    "kind alone": ("torus", "machine.bandwidth", ("missing", "add bandwidth: ...")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_misfits(misfit: str, tmp_path: Path) -> None:
+    machine, place, fragments = MISFITS[misfit]
+    path = tmp_path / "machine.yaml"
+    path.write_text(yaml.safe_dump({"machine": machine}))
+    with pytest.raises(StudyError) as caught:
+        load_machine(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {place}: ") and "\n" not in message
+    for fragment in fragments:
+        assert fragment in message
+    assert "; " in message  # the remedy
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("mira", {"kind": "bluegene-q", "midplanes": [4, 4, 3, 2]}),
+        ("mira", {"instance": "mira"}),
+        ({"instance": "mira", "midplanes": [1, 1, 1, 1], "cores_per_node": 16}, BGQ),
+        ({"instance": "mira", "midplanes": [1, 1, 1, 1]}, BGQ),
+        (TORUS, TORUS | {"wrap": True}),
+        (TORUS, TORUS | {"wrap": [True, True]}),
+        (TORUS, TORUS | {"bandwidth": {"links": ["1 GB/s", "1000 MB/s"], "host": "1 GB/s"}}),
+        (TORUS, TORUS | {"latency": "40 ns", "nodes_per_router": 1, "pair_cables": 1}),
+        (TREE, TREE | {"pods": 4}),
+        (TREE, TREE | {"bandwidth": {"pod": "1 GB/s", "core": "1 GB/s", "host": "1 GB/s"}}),
+    ],
+)  # fmt: skip
+def test_same_machine_same_id(one: Any, other: Any) -> None:
+    assert machine_id(CONFIG.validate_python(one)) == machine_id(CONFIG.validate_python(other))
+
+
+@pytest.mark.parametrize("change", [{"wrap": False}, {"wrap": [True, False]}, {"pair_cables": 2}, {"kind": "mesh"}])
+def test_other_machine_other_id(change: dict[str, Any]) -> None:
+    assert machine_id(CONFIG.validate_python(TORUS)) != machine_id(CONFIG.validate_python(TORUS | change))
+
+
+def test_id_of_a_dragonfly_has_not_changed() -> None:
+    """Stored points of older versions are found by it."""
+    keys = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
+    assert machine_id(CONFIG.validate_python(keys)) == "m1b4e5f5dc47d"
+
+
+@pytest.mark.parametrize(
+    "machine", ["sequoia", "intrepid", "fat-tree-11k", "slim-fly-11k", TORUS | {"wrap": [True, False]}, EXPRESS]
+)
+def test_description_comes_back_from_json(machine: Any) -> None:
+    described = CONFIG.validate_python(machine)
+    data = described.model_dump(mode="json")
+    assert machine_from_json(data) == CONFIG.validate_python(data, context=OUR_UNITS) == described
+
+
+def test_published_blue_genes() -> None:
+    assert published("mira").nodes == 49_152 and published("juqueen-54").nodes == 27_648
+    assert published("intrepid").nodes * published("intrepid").cores_per_node == 163_840
+
+
+STUDY: dict[str, Any] = {
+    "machine": TORUS,
+    "routing": {"kind": "minimal"},
+    "jobs": [{"name": "app", "share": 1.0, "pattern": {"kind": "ring", "message": "100 kB"}}],
+    "sweep": ...,
+}
+
+
+def machines_of(study_of: Callable[..., Study], machine: Any, sweep: dict[str, Any]) -> list[Any]:
+    """Machines of the points of a study, in the order of its rows."""
+    found = plan(study_of(**(STUDY | {"machine": machine, "sweep": sweep})))
+    return [found.points[row.point_id].point.machine for row in found.rows]
+
+
+@pytest.mark.parametrize(
+    ("machine", "path", "values", "expected"),
+    [
+        (TORUS, "machine.shape", {"small": [4, 4], "large": [8, 4, 4]}, [(4, 4), (8, 4, 4)]),
+        (TORUS, "machine.shape.1", [2, 6], [(4, 2), (4, 6)]),
+        ("mira", "machine.midplanes", {"old": [4, 1, 1, 1], "new": [2, 2, 1, 1]}, [(4, 1, 1, 1), (2, 2, 1, 1)]),
+        (EXPRESS, "machine.gap", [1, 2, 3], [1, 2, 3]),
+        ({"instance": "mira"}, "machine.cores_per_node", [1, 4], [1, 4]),
+        (SLIM, "machine.q", [4, 5], [4, 5]),
+        (TREE, "machine.pods", [2, 4], [2, 4]),
+        (TORUS, "machine.wrap", {"torus": True, "both": [True, False]}, [(True,), (True, False)]),
+    ],
+)  # fmt: skip
+def test_sweeps_reach_fields(
+    study_of: Callable[..., Study], machine: Any, path: str, values: Any, expected: list[Any]
+) -> None:
+    found = machines_of(study_of, machine, {"x": {"of": path, "values": values}})
+    assert [getattr(each, path.split(".")[1]) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("machine", "path", "expected"),
+    [
+        (TORUS, "links", {"links_Bps": [5e9], "host_Bps": 1e9}),
+        (TORUS, "host", {"links_Bps": [1e9], "host_Bps": 5e9}),
+        (TREE, "core", {"pod_Bps": 1e9, "core_Bps": 5e9, "host_Bps": 1e9}),
+        (TREE, "host", {"pod_Bps": 1e9, "core_Bps": 1e9, "host_Bps": 5e9}),
+        (SLIM, "global", {"local_Bps": 1e9, "global_Bps": 5e9, "host_Bps": 1e9}),
+    ],
+)
+def test_sweeps_expand_the_bandwidth_of_their_machine(
+    study_of: Callable[..., Study], machine: Any, path: str, expected: dict[str, Any]
+) -> None:
+    sweep = {"x": {"of": f"machine.bandwidth.{path}", "values": ["5 GB/s"]}}
+    (found,) = machines_of(study_of, machine, sweep)
+    assert found.bandwidth.model_dump(mode="json") == expected
+
+
+def test_machines_are_swept_by_name(study_of: Callable[..., Study]) -> None:
+    values = {"bgq": {"instance": "mira", "midplanes": [1, 1, 1, 1]}, "tree": TREE, "small": "slim-fly-11k"}
+    found = machines_of(study_of, TORUS, {"x": {"of": "machine", "values": values}})
+    assert [machine.kind for machine in found] == ["bluegene-q", "fat-tree", "slim-fly"]
+    found = machines_of(study_of, TORUS, {"x": {"of": "machine", "values": ["slim-fly-11k", "dragonfly-11k"]}})
+    assert [machine.nodes for machine in found] == [10_830, 11_130]
+
+
+def test_a_sweep_sets_fields_of_a_machine_that_it_names(study_of: Callable[..., Study]) -> None:
+    sweep = {
+        "machine": {"of": "machine", "values": ["mira", "juqueen"]},
+        "midplanes": {"of": "machine.midplanes", "values": {"one": [1, 1, 1, 1], "two": [2, 1, 1, 1]}},
+    }
+    assert [machine.nodes for machine in machines_of(study_of, TORUS, sweep)] == [512, 1024, 512, 1024]
+
+
+@pytest.mark.parametrize("machine", ["mira", {"instance": "mira", "cores_per_node": 2}, TORUS, EXPRESS, TREE, SLIM])
+def test_schema_takes_all_ways_of_writing(machine: Any) -> None:
+    schema = CONFIG.json_schema(by_alias=True)
+    jsonschema.validate(machine, schema)
+    for broken in ("mirra", {"instance": "mirra"}, TORUS | {"shape": "4"}, TREE | {"q": 5}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, schema)

@@ -1,0 +1,139 @@
+"""Random workloads of several jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.errors import StudyError
+from fabricstudy.study import load_study, plan
+from fabricstudy.study.mix import Mix
+
+NAMES = ("umesh", "stencil", "pairs", "spread", "sub")
+PATTERNS = {name: {"kind": "ring", "message": "1 MiB"} for name in NAMES}
+SOURCE: dict[str, Any] = {"count": 30, "shares": [0.05, 0.1, 0.2, 0.3, 0.4], "patterns": PATTERNS}
+
+Writer = Callable[[dict[str, Any]], Path]
+
+
+def mixed(**changes: Any) -> Mix:
+    return Mix.model_validate({**SOURCE, **changes})
+
+
+@given(seed=st.integers(0, 2**31 - 1), most=st.integers(2, 4), patterns=st.integers(3, 5))
+@settings(deadline=None)
+def test_workloads_keep_the_rules(seed: int, most: int, patterns: int) -> None:
+    few = dict(list(PATTERNS.items())[:patterns])
+    for jobs in mixed(seed=seed, count=5, most_of_a_pattern=most, patterns=few).workloads.values():
+        assert sum(Fraction(str(job["share"])) for job in jobs) == 1
+        assert max(Counter(job["name"] for job in jobs).values()) <= most
+        assert all(job["pattern"] is few[job["name"]] for job in jobs)
+
+
+@given(seed=st.integers(0, 1000), fill=st.integers(50, 400), sizes=st.sets(st.integers(7, 60), min_size=1, max_size=4))
+@settings(deadline=None)
+def test_full_means_that_the_smallest_job_does_not_fit(seed: int, fill: int, sizes: set[int]) -> None:
+    mix = mixed(seed=seed, count=2, shares=[], nodes=sorted(sizes), fill=max(fill, *sizes), most_of_a_pattern=60)
+    for jobs in mix.workloads.values():
+        left = max(fill, *sizes) - sum(job["nodes"] for job in jobs)
+        assert 0 <= left < min(sizes)
+
+
+def test_the_same_seed_gives_the_same_workloads() -> None:
+    """Pinned: a change would silently be another experiment."""
+    drawn = [[(job["name"], job["share"]) for job in jobs] for jobs in mixed(count=2).workloads.values()]
+    assert drawn == [
+        [("sub", 0.05), ("stencil", 0.3), ("pairs", 0.2), ("spread", 0.3), ("umesh", 0.05), ("pairs", 0.1)],
+        [("umesh", 0.3), ("spread", 0.2), ("sub", 0.1), ("umesh", 0.4)],
+    ]
+    assert mixed(seed=2).workloads != mixed(seed=1).workloads
+    assert list(mixed(count=3).workloads) == ["w01", "w02", "w03"]
+    assert list(mixed(count=100).workloads)[::99] == ["w001", "w100"]
+    assert mixed(count=30).workloads["w02"] == mixed(count=2).workloads["w02"]
+
+
+def test_first_draws_are_uniform() -> None:
+    first = [jobs[0] for jobs in mixed(count=3000).workloads.values()]
+    # Binomial(3000, 1/5): five standard deviations are 110. Workloads that do not fill up are too rare to matter.
+    for key in ("share", "name"):
+        assert all(abs(number - 600) < 110 for number in Counter(job[key] for job in first).values())
+
+
+def test_what_all_jobs_share_and_the_fixed_first_job() -> None:
+    fixed = {"name": "probe", "share": 0.3, "pattern": PATTERNS["sub"], "allocation": "random"}
+    rest = {"allocation": "spread", "mapping": {"kind": "random"}, "ranks_per_node": 2}
+    for jobs in mixed(first=[fixed], **rest).workloads.values():
+        assert jobs[0] == fixed
+        assert all({key: job[key] for key in rest} == rest for job in jobs[1:])
+        assert sum(Fraction(str(job["share"])) for job in jobs) == 1
+
+
+def test_a_study_plans_them_and_may_change_all_jobs(write_study: Writer) -> None:
+    sweep = {
+        "workload": {"of": "jobs", "mix": SOURCE | {"count": 4}},
+        "placement": {"of": "jobs.*.allocation", "values": ["cluster", "random"]},
+    }
+    found = plan(load_study(write_study({"sweep": sweep, "jobs/0": {"share": 1, "pattern": PATTERNS["sub"]}})))
+    assert [row.labels["workload"] for row in found.rows] == [f"w{n:02d}" for n in (1, 1, 2, 2, 3, 3, 4, 4)]
+    kinds = [{job.allocation.kind for job in found.points[row.point_id].point.jobs} for row in found.rows]
+    assert kinds == [{"cluster"}, {"random"}] * 4
+    drawn = mixed(count=4).workloads["w03"]
+    point = found.points[found.rows[4].point_id].point
+    assert [(job.name, job.share) for job in point.jobs] == [(job["name"], job["share"]) for job in drawn]
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
+    "no sizes": ({"shares": []}, "", ("sizes are given not exactly once", "shares: [0.1, 0.2] or nodes")),
+    "two kinds of sizes": ({"nodes": [4], "fill": 10}, "", ("not exactly once",)),
+    "nodes without fill": ({"shares": [], "nodes": [4]}, ".fill", ("how many nodes", "add fill")),
+    "more than the machine": ({"fill": 1.5}, ".fill", ("more than the machine", "1.5")),
+    "nothing fits": ({"fill": 0.01}, ".shares", ("no job to draw fits", "raise fill")),
+    "first job of another unit": (
+        {"first": [{"nodes": 3, "pattern": PATTERNS["sub"]}]}, ".first.0", ("another unit", "as share"),
+    ),
+    "never full": (
+        {"most_of_a_pattern": 1, "shares": [0.05]}, ".most_of_a_pattern", ("did not fill", "raise most_of_a_pattern"),
+    ),
+    "no patterns": ({"patterns": {}}, ".patterns", ("too few", "at least 1")),
+    "wrong pattern": (
+        {"patterns": {"a": {"kind": "ring", "message": "1 k"}}}, ".patterns.a.message", ("'1 k'", "like '100 kB'"),
+    ),
+    "wrong share": ({"shares": [0.1, 2]}, ".shares.1", ("too large", "at most 1")),
+    "unknown key": ({"sizes": [1]}, ".sizes", ("unknown key", "'sizes'")),
+    "job too large for its allocation": (
+        {"allocation": "one-group"}, ".w01.1.allocation", ("nodes, and a group has 8", "smaller"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_mix(kind: str, write_study: Writer) -> None:
+    changes, place, fragments = BROKEN[kind]
+    path = write_study({"sweep": {"workload": {"of": "jobs", "mix": {**SOURCE, **changes}}}})
+    with pytest.raises(StudyError) as caught:
+        plan(load_study(path))
+    message = str(caught.value)
+    assert message.startswith(f"{path}: sweep.workload.mix{place}: ") and "; " in message
+    for fragment in fragments:
+        assert fragment in message
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        {"of": "routing", "mix": SOURCE},
+        {"mix": SOURCE},
+        {"of": "jobs", "mix": SOURCE, "values": [1]},
+        {"of": "jobs", "mix": SOURCE, "set": {"a": {"routing": "minimal"}}},
+    ],
+)
+def test_a_mix_needs_jobs_and_stands_alone(axis: dict[str, Any], write_study: Writer) -> None:
+    with pytest.raises(StudyError, match=r"sweep\.workload.*; write {of: "):
+        plan(load_study(write_study({"sweep": {"workload": axis}})))

@@ -1,0 +1,214 @@
+"""Patterns of the sources, against their definitions written out rank by rank."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from fabricstudy.analyse import distances
+from fabricstudy.machine import build
+from fabricstudy.study import PatternConfig, Point
+from fabricstudy.workload import WorkloadError, place
+from fabricstudy.workload.pattern import PATTERNS
+
+PATTERN = TypeAdapter(PatternConfig)
+
+
+def sent(ranks, **pattern):
+    """(phase, source, destination, bytes) of a pattern, counted."""
+    config = PATTERN.validate_python({"message": "1000 B"} | pattern)
+    found = PATTERNS[config.kind](config, ranks, np.random.default_rng(1))
+    size = np.full(len(found.phase), config.message_bytes) if found.size_bytes is None else found.size_bytes
+    return Counter(
+        zip(*(column.tolist() for column in (found.phase, found.source, found.destination, size)), strict=True)
+    )
+
+
+def test_sub_all_to_all_is_an_all_to_all_on_each_line():
+    shape, expected = (2, 3, 4), Counter()
+    cells = list(np.ndindex(*shape))
+    for source, here in enumerate(cells):
+        for destination, there in enumerate(cells):
+            differs = [axis for axis in range(3) if here[axis] != there[axis]]
+            if len(differs) == 1:
+                expected[2 - differs[0], source, destination, 1000] += 1
+    assert sent(24, kind="sub-all-to-all", shape=shape) == expected
+
+
+@pytest.mark.parametrize(("rows", "ranks"), [(None, 12), (2, 12), (1, 5), (6, 6), (None, 49)])
+def test_pencil_transposes_exchange_all_but_the_own_part(rows, ranks):
+    found = sent(ranks, kind="pencil-fft", message="1 MB", **({"rows": rows} if rows else {}))
+    rows = rows or {12: 3, 49: 7}[ranks]
+    columns = ranks // rows
+    expected, phase = Counter(), 0
+    for length, together in ((columns, lambda r: r // columns), (rows, lambda r: r % columns)):
+        for a in range(ranks):
+            for b in range(ranks):
+                if a != b and together(a) == together(b):
+                    expected[phase, a, b, 1_000_000 // length] += 1
+        phase += length > 1
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ranks"), [("ring", 2), ("ring", 7), ("recursive-doubling", 2), ("recursive-doubling", 16)]
+)
+def test_all_gather_brings_every_block_everywhere(algorithm, ranks):
+    """Each message carries the blocks that its sender holds and, on a ring, got last; in the end all hold all."""
+    holds, last = [{rank} for rank in range(ranks)], [{rank} for rank in range(ranks)]
+    found = sent(ranks, kind="all-gather", algorithm=algorithm)
+    for phase in range(max(row[0] for row in found) + 1):
+        news = {}
+        for _, source, destination, size in (row for row in found if row[0] == phase):
+            blocks = last[source] if algorithm == "ring" else set(holds[source])
+            assert size == 1000 * len(blocks)
+            news[destination] = blocks
+        for destination, blocks in news.items():
+            holds[destination] |= blocks
+            last[destination] = blocks
+    assert holds == [set(range(ranks))] * ranks
+
+
+def test_strassen_steps_by_hand():
+    """49 ranks, two steps: first over sevenths of all, then within each; 7/4 as much; products half of factors."""
+    found = sent(49, kind="strassen-bfs", steps=2, message="1600 B")
+    for (phase, source, destination, size), number in found.items():
+        step = {0: 0, 1: 1, 2: 1, 3: 0}[phase]
+        assert number == 1 and size == {0: 1600, 1: 2800, 2: 1400, 3: 800}[phase]
+        if step == 0:
+            assert source % 7 == destination % 7 and source != destination
+        else:
+            assert source // 7 == destination // 7 and source != destination
+    assert Counter(row[0] for row in found) == dict.fromkeys(range(4), 6 * 49)
+
+
+def test_b_eff_has_rings_of_the_sizes_it_states():
+    found = sent(64, kind="b-eff")
+    for phase, size in enumerate((2, 4, 8, 16, 32, 64)):
+        for shuffled in (False, True):
+            rows = [row for row in found.elements() if row[0] == phase + 6 * shuffled]
+            assert ring_sizes(rows) == [size] * (64 // size)
+        expected = Counter()
+        for rank in range(64):
+            first = rank - rank % size
+            for turn in (1, -1):
+                expected[phase, rank, first + (rank - first + turn) % size, 1000] += 1
+        assert Counter({row: n for row, n in found.items() if row[0] == phase}) == expected
+
+
+def ring_sizes(rows):
+    """Sizes of the cycles that sends to both neighbours form; each rank sends twice."""
+    after = {}
+    for _, source, destination, _ in rows:
+        after.setdefault(source, []).append(destination)
+    sizes, left = [], set(after)
+    while left:
+        rank = left.pop()
+        ring = {rank}
+        while others := [other for member in ring for other in after[member] if other not in ring]:
+            ring.update(others)
+        sizes.append(len(ring))
+        left -= ring
+    return sizes
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 17, 31])
+def test_b_eff_divides_any_number_of_ranks(ranks):
+    found = sent(ranks, kind="b-eff")
+    assert sum(found.values()) == 24 * ranks
+    assert all(ring_sizes([row for row in found.elements() if row[0] == p]) for p in range(12))
+    assert all(source != destination for _, source, destination, _ in found)
+
+
+@given(ranks=st.integers(1, 30).map(lambda half: 2 * half), shuffled=st.booleans())
+@settings(deadline=None)
+def test_pairs_are_pairs(ranks, shuffled):
+    partner = {source: destination for _, source, destination, _ in sent(ranks, kind="pairs", shuffled=shuffled)}
+    assert all(partner[partner[rank]] == rank != partner[rank] for rank in range(ranks))
+    if not shuffled:
+        assert partner == {rank: (rank + ranks // 2) % ranks for rank in range(ranks)}
+
+
+def test_spread_partners_are_the_next_ranks_with_equal_chance():
+    found = sent(200, kind="spread", degree=[50, 50], neighbourhood=5)
+    steps = Counter()
+    for (_, source, destination, _), number in found.items():
+        steps[(destination - source) % 200] += number
+    assert set(steps) == {1, 2, 3, 4, 5}
+    # Binomial(10,000, 1/5): five standard deviations are 200.
+    assert all(abs(number - 2000) < 200 for number in steps.values())
+
+
+def test_spread_reaches_all_ranks_where_nothing_is_said():
+    assert {(b - a) % 20 for _, a, b, _ in sent(20, kind="spread", degree=[60, 60])} == set(range(1, 20))
+
+
+def test_mesh_partners_are_in_the_neighbourhood():
+    """On a periodic 7 x 9 grid with 2 steps at most: 25 places less the own."""
+    found = sent(63, kind="unstructured-mesh", dimensions=2, shape=[7, 9], degree=[80, 90], neighbourhood=2)
+    steps = Counter()
+    for (_, a, b, _), number in found.items():
+        steps[(b // 9 - a // 9 + 3) % 7 - 3, (b % 9 - a % 9 + 4) % 9 - 4] += number
+    assert set(steps) == {(i, j) for i in range(-2, 3) for j in range(-2, 3)} - {(0, 0)}
+    mean = sum(steps.values()) / 24
+    assert all(abs(number - mean) < 5 * mean**0.5 for number in steps.values())
+
+
+def test_degrees_have_equal_chance_and_stay_for_all_iterations():
+    found = sent(600, kind="spread", degree=[3, 5], iterations=2)
+    first, second = ({row[1:]: n for row, n in found.items() if row[0] == phase} for phase in (0, 1))
+    assert first == second
+    degree = Counter()
+    for (source, _, _), number in first.items():
+        degree[source] += number
+    # Binomial(600, 1/3): five standard deviations are 58.
+    assert all(abs(number - 200) < 58 for number in Counter(degree.values()).values())
+    assert set(degree.values()) == {3, 4, 5}
+
+
+def torus_point(shape, job, **machine):
+    return Point.model_validate(
+        {
+            "machine": {"kind": "torus", "shape": shape, "bandwidth": "1 GB/s"} | machine,
+            "routing": "minimal",
+            "jobs": [job],
+            "engine": "caminos",
+            "seed": 1,
+        }
+    )
+
+
+@pytest.mark.parametrize(("shape", "wrap", "hops"), [((8, 4, 4), True, 8), ((8, 4, 4), False, 13), ((5, 3), True, 3)])
+def test_ping_pong_goes_the_longest_way_and_back(shape, wrap, hops):
+    job = {"share": 1.0, "pattern": {"kind": "ping-pong", "message": "1 kB", "iterations": 3}, "mapping": "random"}
+    point = torus_point(shape, job, wrap=wrap)
+    machine = build(point.machine)
+    (placed,) = place(point, machine, np.zeros(machine.routers, dtype=bool))
+    messages, router = placed.messages, machine.node_router[placed.node_of_rank]
+    assert messages.phase.tolist() == list(range(6))
+    assert np.all(distances(machine)[router[messages.source], router[messages.destination]] == hops)
+    assert np.array_equal(messages.source[1:], messages.destination[:-1])
+    assert len(set(messages.source.tolist())) == 2
+
+
+@pytest.mark.parametrize(
+    ("job", "text"),
+    [
+        ({"nodes": 15, "pattern": {"kind": "pairs"}}, "pairs need an even number of ranks and get 15"),
+        ({"nodes": 15, "pattern": {"kind": "strassen-bfs"}}, "1 steps need a multiple of 7 ranks and get 15"),
+        ({"nodes": 12, "pattern": {"kind": "all-gather", "algorithm": "recursive-doubling"}}, "a power of two"),
+        ({"nodes": 12, "pattern": {"kind": "pencil-fft", "rows": 5}}, "12 ranks cannot stand in such rows"),
+        ({"nodes": 1, "pattern": {"kind": "pairs"}}, "needs at least 2 ranks"),
+    ],
+)
+def test_numbers_of_ranks_that_do_not_fit_are_refused(job, text):
+    job["pattern"]["message"] = "1 kB"
+    point = torus_point((4, 4), job)
+    machine = build(point.machine)
+    with pytest.raises(WorkloadError, match=f"job 0: .*{text}"):
+        place(point, machine, np.zeros(machine.routers, dtype=bool))
