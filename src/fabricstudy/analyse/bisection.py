@@ -1,7 +1,8 @@
 """Bisection of a machine as an interval, with the best cut found.
 
 The bisection is the least capacity, one direction of each cable, between two halves with equal numbers of nodes
-(as equal as whole routers allow). Every cut bounds it from above: `fabricstudy.analyse.cut`. From below there are
+(as equal as whole routers allow). Of some grids and fat trees theorems give it: `fabricstudy.analyse.closed_form`.
+Every cut bounds it from above: `fabricstudy.analyse.cut`. From below there are
 
 * *spectral*: a cut of n1 and n2 routers has at least lambda2 n1 n2 / (n1 + n2), lambda2 the second eigenvalue of
   the Laplacian (Fiedler 1973; Donath, Hoffman 1973);
@@ -21,9 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..machine import Machine
+from ..machine import Dimension, Machine
+from ..study import Minimal
+from .closed_form import closed_form, dimension_capacities_Bps
 from .cut import best_cut, capacity_step_Bps, carriers_per_half, cut_capacity_Bps
 from .load import router_link_loads
+from .routes import joins
 
 ROUTERS_FOR_MILP = 48
 ROUTERS_FOR_ALL_TO_ALL = 2500
@@ -80,6 +84,10 @@ def bisect(machine: Machine) -> Bisection:
     ValueError
         If routers carry different numbers of nodes.
     """
+    known = closed_form(machine)
+    if known is not None and known.half is not None:
+        upper_Bps = cut_capacity_Bps(machine, known.half)
+        return Bisection(upper_Bps, upper_Bps, True, f"closed form: {known.name}", known.half)
     half, upper = best_cut(machine), "metis and Kernighan-Lin"
     upper_Bps = cut_capacity_Bps(machine, half)
     lower_Bps, lower = _lower_bound(machine)
@@ -103,9 +111,13 @@ def bisect(machine: Machine) -> Bisection:
 
 def _lower_bound(machine: Machine) -> tuple[float, str]:
     """Best of the cheap lower bounds and its name, raised to a possible capacity."""
-    bounds = {"spectral": spectral_bound_Bps(machine)}
-    if machine.routers <= ROUTERS_FOR_ALL_TO_ALL:
-        bounds["all-to-all"] = all_to_all_bound_Bps(machine)
+    known = closed_form(machine)
+    if known is not None:  # at least as large as the others
+        bounds = {known.name: known.lower_Bps}
+    elif machine.routers <= ROUTERS_FOR_ALL_TO_ALL:
+        bounds = {"spectral": spectral_bound_Bps(machine), "all-to-all": all_to_all_bound_Bps(machine)}
+    else:
+        bounds = {"spectral": spectral_bound_Bps(machine)}
     name = max(bounds, key=lambda name: bounds[name])
     lower_Bps, step = bounds[name], capacity_step_Bps(machine)
     # The tolerances keep rounding errors from lifting a bound by a whole step.
@@ -116,7 +128,7 @@ def _lower_bound(machine: Machine) -> tuple[float, str]:
 def all_to_all_bound_Bps(machine: Machine) -> float:
     """Lower bound from the link loads of all-to-all under minimal routing, in bytes per second."""
     carrier = (machine.nodes_of_router > 0).astype(np.float64)
-    loads = router_link_loads(machine, np.outer(carrier, carrier), "minimal")
+    loads = router_link_loads(machine, np.outer(carrier, carrier), Minimal())
     smaller, larger = carriers_per_half(machine)
     return float(smaller * larger / np.max(loads / machine.link_capacity_Bps))
 
@@ -128,7 +140,16 @@ def spectral_bound_Bps(machine: Machine) -> float:
 
 
 def _second_eigenvalue(machine: Machine) -> float:
-    """Second eigenvalue of the Laplacian on the routers with nodes; the others settle where they cost least."""
+    """Second eigenvalue of the Laplacian on the routers with nodes; the others settle where they cost least.
+
+    The eigenvalues of a grid are the sums of those of its dimensions (Fiedler 1973).
+    """
+    capacity_Bps = dimension_capacities_Bps(machine) if machine.dimensions else None
+    if capacity_Bps is not None and machine.nodes_of_router.all():
+        return min(
+            capacity * float(np.linalg.eigvalsh(_line_laplacian(dimension))[1])
+            for capacity, dimension in zip(capacity_Bps, machine.dimensions, strict=True)
+        )
     from scipy.sparse import csr_array, diags_array
     from scipy.sparse.linalg import spsolve
 
@@ -145,6 +166,11 @@ def _second_eigenvalue(machine: Machine) -> float:
     if len(carrier) <= ROUTERS_FOR_DENSE_EIGENVALUES:
         return float(np.linalg.eigvalsh(laplacian.toarray())[1])
     return _second_eigenvalue_by_lanczos(laplacian)
+
+
+def _line_laplacian(dimension: Dimension) -> npt.NDArray[np.float64]:
+    weight = joins(dimension).astype(np.float64)
+    return np.diag(weight.sum(axis=1)) - weight
 
 
 def _second_eigenvalue_by_lanczos(laplacian: Any) -> float:

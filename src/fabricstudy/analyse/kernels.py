@@ -19,28 +19,6 @@ Floats = npt.NDArray[np.float64]
 
 
 @njit(cache=True)
-def hop_distances(first: Ints, head: Ints, distance: npt.NDArray[np.int16]) -> None:
-    """Fill `distance` [routers, routers] with hop counts by one breadth-first search a router; -1: no path."""
-    routers = len(first) - 1
-    queue = np.empty(routers, np.int64)
-    distance[:] = -1
-    for start in range(routers):
-        row = distance[start]
-        row[start] = 0
-        queue[0] = start
-        end = 1
-        begin = 0
-        while begin < end:
-            router = queue[begin]
-            begin += 1
-            for i in range(first[router], first[router + 1]):
-                if row[head[i]] < 0:
-                    row[head[i]] = row[router] + 1
-                    queue[end] = head[i]
-                    end += 1
-
-
-@njit(cache=True)
 def settle(
     destination: int, first: Ints, head: Ints, kind: Ints, weight: Ints, distance: Ints, order: Ints, queue: Ints
 ) -> int:
@@ -79,28 +57,6 @@ def settle(
         settled[router] = True
         order[found] = router
         found += 1
-
-
-@njit(cache=True)
-def most_hops(first: Ints, head: Ints, kind: Ints, weight: Ints) -> int:
-    """Hops of the longest path of least weight between any two routers; -1 if some router cannot be reached."""
-    routers = len(first) - 1
-    distance = np.empty(routers, np.int64)
-    order = np.empty(routers, np.int64)
-    queue = np.empty((len(weight), len(head) + 1), np.int64)
-    hops = np.zeros(routers, np.int64)
-    most = 0
-    for destination in range(routers):
-        if settle(destination, first, head, kind, weight, distance, order, queue) < routers:
-            return -1
-        hops[destination] = 0
-        for router in order[1:]:
-            hops[router] = 0
-            for i in range(first[router], first[router + 1]):
-                if distance[head[i]] + weight[kind[i]] == distance[router]:
-                    hops[router] = max(hops[router], hops[head[i]] + 1)
-            most = max(most, hops[router])
-    return most
 
 
 @njit(cache=True)

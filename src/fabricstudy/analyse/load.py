@@ -1,28 +1,22 @@
-"""Bytes on every link, exactly, without simulation.
+"""Bytes on every link, exactly, without simulation, and the links that messages may use.
 
-**Minimal**: the paths of least total `Machine.hop_weight`; where several links lead on, the bytes split in
-proportion to their parallel cables, hop by hop.
-
-**Valiant** (Valiant, SIAM J. Computing 11(2), 1982): minimal to a router drawn uniformly from those that carry
-nodes, then minimal to the destination; the loads are the expectation over the draws. The first and last router may
-be drawn, and then the path is minimal. A packet that meets its destination router on the way to the drawn one is
-delivered there. A message between nodes of one router takes no cable, so it draws none. So do CAMINOS' `Valiant`
-(caminos-lib 0.6.3, with `selection_exclude_indirect_routers: true`) and the routing of our front end for it.
+The rules of each routing stand in its module in `fabricstudy.analyse.routing`. Loads are known beforehand for
+oblivious routings; what links a message may use, for all.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ..machine import Machine
-from .routes import adjacency
+from ..study import RoutingConfig
+from .routing import Flows, Routes, added_up, routes
 
 Floats = npt.NDArray[np.float64]
-Routing = Literal["minimal", "valiant"]
+Nodes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +36,17 @@ class LinkLoads:
     ejection_bytes: Floats
 
 
+def has_loads(machine: Machine, routing: RoutingConfig) -> bool:
+    """Whether `link_loads` are known for a routing: whether a packet's way is independent of the others'."""
+    return routes(machine, routing).oblivious
+
+
 def link_loads(
     machine: Machine,
-    source_node: npt.NDArray[np.integer],
-    destination_node: npt.NDArray[np.integer],
+    source_node: Nodes,
+    destination_node: Nodes,
     size_bytes: npt.NDArray[np.number],
-    routing: Routing,
+    routing: RoutingConfig,
 ) -> LinkLoads:
     """Bytes that a list of messages puts on each link.
 
@@ -59,31 +58,55 @@ def link_loads(
         Nodes; a message within one node uses no link.
     size_bytes : array [messages]
         Bytes of each message.
-    routing : {"minimal", "valiant"}
-        See the module's docstring.
+    routing : RoutingConfig
+        An oblivious routing of the study that fits the machine.
 
     Returns
     -------
     LinkLoads
-        Whole numbers where every path is unique.
+        Whole numbers where every path is unique; expected ones where packets draw their way.
 
     Raises
     ------
     ValueError
-        If the machine is not connected, or `routing` has no loads of its own (adaptive).
+        If the machine is not connected or lacks what the routing needs, or the routing is adaptive.
     """
     outside = np.asarray(source_node) != np.asarray(destination_node)
     source, destination = np.asarray(source_node)[outside], np.asarray(destination_node)[outside]
     size = np.asarray(size_bytes)[outside].astype(np.float64)
-    router = machine.node_router.astype(np.int64)
+    way = routes(machine, routing)
     return LinkLoads(
-        link_bytes=_loads(machine, router[source], router[destination], size, routing),
-        injection_bytes=_bytes_of(source, size, machine.nodes),
-        ejection_bytes=_bytes_of(destination, size, machine.nodes),
+        link_bytes=way.loads(_flows(machine, way, source, destination, size)),
+        injection_bytes=added_up(source, size, machine.nodes),
+        ejection_bytes=added_up(destination, size, machine.nodes),
     )
 
 
-def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing) -> Floats:
+def link_support(
+    machine: Machine, source_node: Nodes, destination_node: Nodes, routing: RoutingConfig
+) -> npt.NDArray[np.bool_]:
+    """Directed links between routers that messages may use, bool [links].
+
+    Parameters
+    ----------
+    machine : Machine
+        Routers and cables.
+    source_node, destination_node : int arrays [messages]
+        Nodes; a message within one router uses no link.
+    routing : RoutingConfig
+        Any routing of the study that fits the machine.
+
+    Raises
+    ------
+    ValueError
+        If the machine is not connected or lacks what the routing needs.
+    """
+    way = routes(machine, routing)
+    source, destination = np.asarray(source_node), np.asarray(destination_node)
+    return way.support(_flows(machine, way, source, destination, np.ones(len(source))))
+
+
+def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: RoutingConfig) -> Floats:
     """Bytes on each directed link for traffic that is given between routers.
 
     Parameters
@@ -92,64 +115,31 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
         Routers and cables.
     traffic_bytes : float64 array [routers, routers]
         Bytes from the nodes of one router to those of another; the diagonal uses no cable.
-    routing : {"minimal", "valiant"}
-        See the module's docstring.
+    routing : RoutingConfig
+        An oblivious routing that does not tell the nodes of a router apart.
 
     Returns
     -------
     float64 array [links]
+
+    Raises
+    ------
+    ValueError
+        As `link_loads`, and if the routing goes by destination nodes (d-mod-k).
     """
+    way = routes(machine, routing)
+    if way.to_nodes:
+        raise ValueError(f"{routing.kind} routing goes by destination nodes, and traffic between routers names none")
     source, destination = np.nonzero(traffic_bytes)
-    return _loads(machine, source, destination, traffic_bytes[source, destination], routing)
+    apart = source != destination
+    source, destination = source[apart], destination[apart]
+    return way.loads(Flows(source, destination, traffic_bytes[source, destination]))
 
 
-def _bytes_of(place: npt.NDArray[np.integer], size: Floats, places: int) -> Floats:
-    return np.bincount(place, weights=size, minlength=places).astype(np.float64, copy=False)
-
-
-def _loads(
-    machine: Machine,
-    source: npt.NDArray[np.int64],
-    destination: npt.NDArray[np.int64],
-    size: Floats,
-    routing: Routing,
-) -> Floats:
-    if routing == "minimal":
-        return _minimal(machine, source, destination, size)
-    if routing == "valiant":
-        pair = source * machine.routers + destination
-        traffic = _bytes_of(pair, size, machine.routers**2)
-        return _valiant(machine, traffic.reshape(machine.routers, machine.routers))
-    raise ValueError(f"link loads are known for minimal and valiant routing, not for {routing!r}")
-
-
-def _minimal(
-    machine: Machine, source: npt.NDArray[np.int64], destination: npt.NDArray[np.int64], size: Floats
-) -> Floats:
-    from .kernels import group_by_destination, minimal_loads  # numba takes long to import
-
-    messages = group_by_destination(source, destination, size, machine.routers)
-    weight = np.array(machine.hop_weight, dtype=np.int64)
-    load: Floats = minimal_loads(*adjacency(machine), weight, *messages)
-    return _connected(load)
-
-
-def _valiant(machine: Machine, traffic: Floats) -> Floats:
-    """Minimal loads of both legs, less the legs that early arrivals are spared."""
-    from .kernels import early_arrivals
-
-    np.fill_diagonal(traffic, 0.0)
-    middles = np.flatnonzero(machine.nodes_of_router)
-    weight = np.array(machine.hop_weight, dtype=np.int64)
-    spared = _connected(early_arrivals(*adjacency(machine), weight, traffic, middles))
-    legs = -spared - spared.T
-    legs[:, middles] += traffic.sum(axis=1)[:, None]
-    legs[middles, :] += traffic.sum(axis=0)[None, :]
-    np.fill_diagonal(legs, 0.0)
-    return router_link_loads(machine, legs / len(middles), "minimal")
-
-
-def _connected(result: Floats) -> Floats:
-    if np.isnan(result.flat[0] if result.size else 0.0):
-        raise ValueError("the machine is not connected")
-    return result
+def _flows(machine: Machine, way: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
+    """Add up the messages between different routers."""
+    router = machine.node_router.astype(np.int64)
+    apart = router[source] != router[destination]
+    goal = destination[apart].astype(np.int64) if way.to_nodes else router[destination[apart]]
+    goals = machine.nodes if way.to_nodes else machine.routers
+    return Flows.merged(router[source[apart]], goal, size[apart], goals)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..machine import Machine
 from .bisection import Bisection, bisect
-from .routes import distances
+from .routes import adjacency, line_distances, reach
 
 
 @dataclass(frozen=True)
@@ -82,20 +83,61 @@ def structure(machine: Machine) -> Structure:
     ValueError
         If the machine is not connected, or `bisect` cannot take it.
     """
-    carrier = np.flatnonzero(machine.nodes_of_router)
-    hops = distances(machine)[np.ix_(carrier, carrier)]
-    pairs = len(carrier) * (len(carrier) - 1)
+    diameter, mean_hops = hop_figures(machine)
     return Structure(
         kind=machine.kind,
         nodes=machine.nodes,
         routers=machine.routers,
         cables=machine.cables,
         radix=machine.radix,
-        diameter=int(hops.max(initial=0)),
-        mean_hops=float(hops.sum(dtype=np.int64) / pairs) if pairs else 0.0,
+        diameter=diameter,
+        mean_hops=mean_hops,
         classes=_class_figures(machine),
         bisection=bisect(machine),
     )
+
+
+def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, float]:
+    """Diameter and mean hops over ordered pairs of distinct routers that carry nodes.
+
+    In a grid hops add up over the dimensions, so distances along each of them suffice. Elsewhere searches from some
+    routers at a time keep the memory small.
+
+    Raises
+    ------
+    ValueError
+        If some router with nodes cannot be reached from another one.
+    """
+    carrier = np.flatnonzero(machine.nodes_of_router)
+    pairs = len(carrier) * (len(carrier) - 1)
+    if machine.dimensions and len(carrier) == machine.routers:
+        lines = [line_distances(dimension) for dimension in machine.dimensions]
+        diameter = sum(int(line.max()) for line in lines)
+        hops = sum(int(line.sum(dtype=np.int64)) * (machine.routers // len(line)) ** 2 for line in lines)
+    else:
+        diameter, hops = _walk(machine, carrier, sources_at_a_time)
+    return diameter, hops / pairs if pairs else 0.0
+
+
+def _walk(machine: Machine, carrier: npt.NDArray[np.int64], sources_at_a_time: int) -> tuple[int, int]:
+    """Most hops, and their sum over ordered pairs, by breadth-first searches."""
+    links = adjacency(machine)
+    diameter = hops = 0
+    for start in range(0, len(carrier), sources_at_a_time):
+        sources = carrier[start : start + sources_at_a_time]
+        at_first = np.zeros((machine.routers, len(sources)), dtype=np.bool_)
+        at_first[sources, np.arange(len(sources))] = True
+        left = []
+        for reached in reach(np.packbits(at_first, axis=1), links.first, links.head):
+            # A pair that is still apart after h hops has more than h of them.
+            left.append(len(carrier) * len(sources) - int(np.bitwise_count(reached[carrier]).sum(dtype=np.int64)))
+            if not left[-1]:
+                break
+        else:
+            raise ValueError("the machine is not connected")
+        diameter = max(diameter, len(left) - 1)
+        hops += sum(left)
+    return diameter, hops
 
 
 def _class_figures(machine: Machine) -> tuple[ClassFigures, ...]:

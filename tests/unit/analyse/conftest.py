@@ -8,9 +8,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from fabricstudy.machine import LinkClass, Machine, build
-from fabricstudy.study import DragonflyConfig
+from fabricstudy.study import DragonflyConfig, MachineConfig
 
 
 def build_dragonfly(
@@ -60,6 +61,16 @@ def build_random(seed: int, routers: int, **more: Any) -> Machine:
     for a, b in graph.edges:
         graph.edges[a, b].update(kind=int(random.integers(2)), count=int(random.integers(1, 4)))
     return build_from_graph(graph, **more)
+
+
+def build_machine(kind: str, **fields: Any) -> Machine:
+    """Machine of any kind, with 1 GB/s everywhere."""
+    return build(TypeAdapter(MachineConfig).validate_python({"kind": kind, "bandwidth": "1 GB/s"} | fields))
+
+
+@pytest.fixture(scope="session")
+def machine_of() -> Callable[..., Machine]:
+    return build_machine
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.analyse import bound_ns, bound_of_any_routing_ns, link_loads
+from fabricstudy.study import Minimal, Valiant
 
 
 def bounds(machine, source, destination, size, half) -> dict[str, float]:
     messages = np.array(source), np.array(destination), np.array(size)
-    routed = {r: bound_ns(machine, link_loads(machine, *messages, r)) for r in ("minimal", "valiant")}
+    routed = {r.kind: bound_ns(machine, link_loads(machine, *messages, r)) for r in (Minimal(), Valiant())}
     return routed | {"any": bound_of_any_routing_ns(machine, *messages, np.array(half, dtype=bool))}
 
 

@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from fabricstudy.analyse import distances, structure
+from fabricstudy.analyse.structure import hop_figures
+from fabricstudy.machine import build
+from fabricstudy.study import MachineConfig
 
 
 def as_graph(machine) -> nx.Graph:
@@ -54,3 +58,49 @@ def test_json_holds_what_tables_need(dragonfly):
     assert set(data["bisection"]) == {"lower_Bps", "upper_Bps", "exact", "method"}
     assert data["classes"][1] == {"name": "global", "cables": 6, "bandwidth_Bps": 1e9, "latency_ns": 40.0}
     assert data["cables"] == sum(c["cables"] for c in data["classes"][:2])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"kind": "torus", "shape": [5, 4, 2], "wrap": [True, False, True]},
+        {"kind": "mesh", "shape": [6, 3]},
+        {"kind": "hypercube", "dimensions": 5},
+        {"kind": "hyperx", "shape": [4, 3]},
+        {"kind": "express-mesh", "shape": [9, 6], "gap": 3},
+        {"kind": "slim-fly", "q": 5, "nodes_per_router": 1},
+    ],
+    ids=lambda keys: keys["kind"],
+)
+def test_hops_equal_those_of_networkx(keys):
+    machine = build(TypeAdapter(MachineConfig).validate_python(keys | {"bandwidth": "1 GB/s"}))
+    diameter, mean_hops = hop_figures(machine)
+    assert diameter == nx.diameter(as_graph(machine))
+    assert mean_hops == pytest.approx(nx.average_shortest_path_length(as_graph(machine)))
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(2, 30))
+@settings(deadline=None, max_examples=40)
+def test_hops_from_some_routers_at_a_time(random_machine, seed, routers):
+    random = np.random.default_rng(seed)
+    carrier = random.choice(routers, random.integers(1, routers + 1), replace=False)
+    machine = random_machine(seed, routers, node_router=carrier.tolist())
+    hops = distances(machine)[np.ix_(carrier, carrier)]
+    diameter, mean_hops = hop_figures(machine, sources_at_a_time=5)
+    assert diameter == hops.max()
+    assert mean_hops == pytest.approx(hops.sum() / max(1, len(carrier) * (len(carrier) - 1)))
+
+
+def test_hops_of_machines_in_two_parts_are_refused(from_graph):
+    with pytest.raises(ValueError, match="not connected"):
+        hop_figures(from_graph(nx.Graph([(0, 1), (2, 3)])))
+
+
+@pytest.mark.parametrize("length", range(2, 12))
+def test_mean_hops_of_one_dimension_by_the_closed_forms(length):
+    """With a router's distance to itself: k/4 or (k^2 - 1)/4k on rings, (k^2 - 1)/3k on lines, 1 - 1/k on cliques."""
+    ring = length / 4 if length % 2 == 0 else (length**2 - 1) / (4 * length)
+    for kind, mean in (("torus", ring), ("mesh", (length**2 - 1) / (3 * length)), ("hyperx", 1 - 1 / length)):
+        keys = {"kind": kind, "shape": [length], "bandwidth": "1 GB/s"}
+        _, found = hop_figures(build(TypeAdapter(MachineConfig).validate_python(keys)))
+        assert found == pytest.approx(mean * length / (length - 1))

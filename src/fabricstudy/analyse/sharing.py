@@ -1,0 +1,59 @@
+"""How far jobs share links: MLS and TLS (Jain et al.: Partitioning low-diameter networks ..., IPDPS 2017).
+
+With l_i the directed links between routers that job i uses:
+
+* maximum link sharing: MLS = max_i |l_i ∩ ∪_{k≠i} l_k| / |l_i|, the share of its links that a job has not for itself;
+* total link sharing: TLS = |∪_{i≠k} l_i ∩ l_k| / |∪_i l_i|, the share of all used links that two jobs or more use.
+
+Links between nodes and routers never count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """How far jobs share links.
+
+    Parameters
+    ----------
+    used, shared : int64 arrays [jobs]
+        Links each job uses, and those of them that another job uses, too.
+    mls, tls : float
+        Maximum and total link sharing, as fractions; 0 where no job uses a link.
+    """
+
+    used: npt.NDArray[np.int64]
+    shared: npt.NDArray[np.int64]
+    mls: float
+    tls: float
+
+
+def link_sharing(used: npt.NDArray[np.bool_]) -> Sharing:
+    """Count shared links.
+
+    Parameters
+    ----------
+    used : bool array [jobs, links]
+        Whether a job uses a directed link between routers.
+
+    Examples
+    --------
+    >>> found = link_sharing(np.array([[1, 1, 1, 0], [0, 0, 1, 1]], dtype=bool))
+    >>> found.mls, found.tls
+    (0.5, 0.25)
+    """
+    users = used.sum(axis=0)
+    own = used.sum(axis=1)
+    shared = (used & (users > 1)).sum(axis=1)
+    return Sharing(
+        used=own,
+        shared=shared,
+        mls=float((shared / np.maximum(own, 1)).max(initial=0.0)),
+        tls=float((users > 1).sum() / max(1, (users > 0).sum())),
+    )

@@ -1,0 +1,155 @@
+"""``fabricstudy partitions``: geometries and bisections of the partitions of a grid machine."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fabricstudy.analyse.partitions import Geometry, choices, space_of
+from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.study import INSTANCES, load_machine, parse_yaml, published, read_machine
+from fabricstudy.study.analyses import PRODUCTION
+from fabricstudy.study.machines import BlueGenePConfig, BlueGeneQConfig, GridConfig
+
+KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
+UNIT = (
+    "Bisections are in links: the cables across the best flat cut into halves"
+    " (2 N / L on a Blue Gene/Q of N nodes and longest dimension L)."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.epilog = (
+        f"{UNIT} Sizes are building blocks: midplanes of a Blue Gene, else routers. Partitions of a Blue Gene have the"
+        " rings of the machine; in another torus a ring stays one only where the partition spans the dimension."
+    )
+    parser.add_argument(
+        "source",
+        nargs="?",
+        metavar="MACHINE",
+        help="published machine, like mira; YAML file of a machine; or study file",
+    )
+    parser.add_argument("--shape", help="in place of MACHINE: lengths, like 12x10x10 (of a Blue Gene in midplanes)")
+    parser.add_argument("--kind", choices=KINDS, help="what --shape is the shape of (default: torus)")
+    parser.add_argument("--gap", type=int, help="gap of an express-mesh")
+    parser.add_argument(
+        "--allowed", type=Path, help="YAML list of the geometries in production, like 4x2x1x1 (default: published list)"
+    )
+
+
+def list_partitions(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """List for each size of partition the production, best and worst geometry and their bisections."""
+    machine = _machine(given)
+    space = space_of(machine)
+    in_midplanes = isinstance(machine, BlueGeneQConfig | BlueGenePConfig)
+    allowed = _allowed(given.allowed) if given.allowed else PRODUCTION.get(given.source or "")
+    rows = []
+    for size in choices(space, allowed):
+        geometries = {"production": size.production, "best": size.best, "worst": size.worst}
+        links = {f"{name}_bisection": own and space.bisection_links(own) for name, own in geometries.items()}
+        midplanes = size.blocks if in_midplanes else None
+        shown = {name: own and list(own) for name, own in geometries.items()}
+        rows.append({"midplanes": midplanes, "nodes": size.nodes, **shown, **links})
+    return rows
+
+
+def _machine(given: argparse.Namespace) -> GridConfig:
+    if (given.source is None) == (given.shape is None):
+        raise FabricstudyError("give either a machine, such as mira, or --shape, such as 12x10x10")
+    if given.shape is None and (given.kind or given.gap):
+        raise FabricstudyError("--kind and --gap belong to --shape; leave them out")
+    if given.shape is not None:
+        machine = read_machine(_description(given))
+    elif given.source in INSTANCES:
+        machine = published(given.source)
+    elif Path(given.source).suffix in (".yaml", ".yml"):
+        machine = load_machine(given.source)
+    else:
+        known = ", ".join(name for name in INSTANCES if isinstance(published(name), GridConfig))
+        raise FabricstudyError(f"{given.source}: neither a published machine nor a .yaml file; known: {known}")
+    if not isinstance(machine, GridConfig):
+        kinds = ", ".join((*KINDS, "hypercube"))
+        raise FabricstudyError(f"a machine of kind {machine.kind} has no cuboids; take one of {kinds}")
+    return machine
+
+
+def _description(given: argparse.Namespace) -> dict[str, Any]:
+    kind = given.kind or "torus"
+    if (kind == "express-mesh") != (given.gap is not None):
+        raise FabricstudyError("--gap belongs to --kind express-mesh, which needs it")
+    lengths = list(_geometry(given.shape))
+    if kind.startswith("bluegene"):
+        return {"kind": kind, "midplanes": lengths}
+    # Only links are counted, so the bandwidth does not matter.
+    gap = {} if given.gap is None else {"gap": given.gap}
+    return {"kind": kind, "shape": lengths, "bandwidth": "1 GB/s", **gap}
+
+
+def _geometry(text: str) -> Geometry:
+    """Read lengths.
+
+    Examples
+    --------
+    >>> _geometry("4x3x2")
+    (4, 3, 2)
+    """
+    if not re.fullmatch(r"[0-9]{1,6}(x[0-9]{1,6})*", text):
+        raise FabricstudyError(f"{text}: not lengths; write them like 4x3x2")
+    return tuple(map(int, text.split("x")))
+
+
+def _allowed(path: Path) -> list[Sequence[int]]:
+    try:
+        listed = parse_yaml(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise FabricstudyError(f"{path}: not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise FabricstudyError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from None
+    except StudyError as error:
+        raise FabricstudyError(f"{path}: {error}") from None
+    if isinstance(listed, str):  # lines without dashes
+        listed = listed.split()
+    if not isinstance(listed, list) or not listed:
+        raise FabricstudyError(f"{path}: not a list of geometries; write lines like '- 4x2x1x1'")
+    return [_entry(path, entry) for entry in listed]
+
+
+def _entry(path: Path, entry: Any) -> Sequence[int]:
+    if isinstance(entry, list) and entry and all(type(side) is int for side in entry):
+        return entry
+    if isinstance(entry, str | int):
+        return _geometry(str(entry))
+    raise FabricstudyError(f"{path}: {entry!r} is no geometry; write it like 4x2x1x1 or [4, 2, 1, 1]")
+
+
+def show_partitions(rows: list[dict[str, Any]]) -> None:
+    """Print what `list_partitions` found."""
+    midplanes, listed = rows[0]["midplanes"] is not None, any(row["production"] for row in rows)
+    names = ("production", "best", "worst") if listed else ("best", "worst")
+    table = Table(box=None)
+    for head in (
+        *(["midplanes"] if midplanes else []),
+        "nodes",
+        *(x for name in names for x in (name, "links")),
+        "gain",
+    ):
+        table.add_column(head, justify="left" if head in names else "right")
+    for row in rows:
+        cells = [str(row["midplanes"])] if midplanes else []
+        cells.append(str(row["nodes"]))
+        for name in names:
+            cells += ["x".join(map(str, row[name])), str(row[f"{name}_bisection"])]
+        against = row[f"{'production' if listed else 'worst'}_bisection"]
+        cells.append(f"{row['best_bisection'] / against:.2f}" if against else "–")
+        table.add_row(*cells)
+    console = Console(width=None if sys.stdout.isatty() else 140)
+    console.print(table)
+    console.print(f"\n{UNIT} Gain: of the best over {'production' if listed else 'the worst'}.", highlight=False)
