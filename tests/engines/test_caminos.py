@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,13 @@ import pytest
 
 from fabricstudy.analyse import bound_ns, link_loads
 from fabricstudy.engine.caminos import MACHINE, MESSAGES, RESULT, Caminos, clock, phits_of
-from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.machine import LinkClass, Machine, build
-from fabricstudy.study import Point
-from fabricstudy.workload import Messages, PlacedJob, place
+from fabricstudy.study import Minimal, Point, Valiant
+from fabricstudy.workload import PlacedJob
+
+from ..machines import DRAGONFLY, job_of, line, place_jobs, point_on, ring
+from .run_caminos import ends, run, simulate
 
 PROBE = Caminos().probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
@@ -27,82 +29,15 @@ PACKET = 1000
 
 def point(routing: str = "minimal", seed: int = 1, phit: int = PHIT, **machine: Any) -> Point:
     """Point on a small dragonfly, without latencies."""
-    small = {
-        "kind": "dragonfly",
-        "groups": 9,
-        "routers_per_group": 4,
-        "nodes_per_router": 2,
-        "cores_per_node": 2,
-        "arrangement": "absolute",
-        "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"},
-        "latency": "0 ns",
-    }
-    return Point.model_validate(
-        {
-            "machine": small | machine,
-            "routing": {"kind": routing},
-            "jobs": [{"share": 1.0, "pattern": {"kind": "all-to-all", "message": "2 kB"}}],
-            "network": {"packet": f"{PACKET} B", "buffer": "8 kB", "router_latency": "0 ns"},
-            "engine": {"kind": "caminos", "phit": f"{phit} B"},
-            "seed": seed,
-        }
-    )
+    bandwidth = {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}
+    small = DRAGONFLY | {"bandwidth": bandwidth, "latency": "0 ns"} | machine
+    return exact(small, routing, message="2 kB", seed=seed, phit=phit)
 
 
-def job(nodes: list[int], messages: list[tuple[int, int, int, int]]) -> PlacedJob:
-    """Job of ranks on `nodes`; a message is phase, source, destination, bytes."""
-    columns = np.array(messages, dtype=np.int64).reshape(-1, 4).T
-    phase, source, destination = columns[:3].astype(np.int32)
-    return PlacedJob("app", np.array(nodes, dtype=np.int32), Messages(phase, source, destination, columns[3]))
-
-
-def line(bandwidth_Bps: list[float], host_Bps: float = 1e9, count: int = 1, nodes: int = 1) -> Machine:
-    """Routers in a row, one link class a hop, and as many nodes on each."""
-    routers = len(bandwidth_Bps) + 1
-    tail = np.arange(routers - 1, dtype=np.int32)
-    return Machine(
-        kind="line",
-        node_router=np.repeat(np.arange(routers, dtype=np.int32), nodes),
-        cable_tail=tail,
-        cable_head=tail + 1,
-        cable_class=tail,
-        cable_count=np.full(routers - 1, count, dtype=np.int32),
-        classes=tuple(LinkClass(f"hop{i}", bandwidth, 0.0) for i, bandwidth in enumerate(bandwidth_Bps)),
-        host=LinkClass("host", host_Bps, 0.0),
-        routers=routers,
-    )
-
-
-def simulate(
-    folder: Path, point: Point, jobs: list[PlacedJob], machine: Machine | None = None
-) -> tuple[EngineResult, dict[str, Any]]:
-    """Run a point and give the result as read, and as written."""
-    machine = machine or build(point.machine)
-    folder.mkdir(exist_ok=True)
-    argv = Caminos().prepare(folder, point, machine, jobs)
-    exit_code = run(argv, folder)
-    result = Caminos().read(folder, exit_code, point, machine, jobs)
-    return result, json.loads((folder / RESULT).read_text())
-
-
-def run(argv: list[str], folder: Path) -> int:
-    """Run the front end, keep its words, give its exit code."""
-    with (folder / "stdout").open("w") as out, (folder / "stderr").open("w") as err:
-        return subprocess.run(argv, cwd=folder, stdout=out, stderr=err, timeout=120).returncode
-
-
-def placed(point: Point, machine: Machine) -> list[PlacedJob]:
-    """Place the point's jobs as a study would."""
-    return place(point, machine, np.arange(machine.routers) < machine.routers // 2)
-
-
-def ends(jobs: list[PlacedJob]) -> tuple[Any, Any, Any]:
-    """Source node, destination node and bytes of all messages."""
-    return (
-        np.concatenate([j.node_of_rank[j.messages.source] for j in jobs]),
-        np.concatenate([j.node_of_rank[j.messages.destination] for j in jobs]),
-        np.concatenate([j.messages.size_bytes for j in jobs]),
-    )
+def exact(machine: dict[str, Any], routing: Any, phit: int = PHIT, **more: Any) -> Point:
+    """Point without latencies and with short buffers."""
+    network = {"packet": f"{PACKET} B", "buffer": "8 kB", "router_latency": "0 ns"}
+    return point_on(machine, routing, network=network, engine={"kind": "caminos", "phit": f"{phit} B"}, **more)
 
 
 class TestLinkLoads:
@@ -110,9 +45,9 @@ class TestLinkLoads:
     def test_minimal_loads_are_those_of_the_analysis(self, tmp_path: Path, arrangement: str) -> None:
         this = point(arrangement=arrangement)
         machine = build(this.machine)
-        jobs = placed(this, machine)
+        jobs = place_jobs(this, machine)
         result, _ = simulate(tmp_path, this, jobs, machine)
-        loads = link_loads(machine, *ends(jobs), "minimal")
+        loads = link_loads(machine, *ends(jobs), Minimal())
         assert result.link_bytes is not None
         np.testing.assert_array_equal(result.link_bytes, loads.link_bytes)
         assert result.job_runtime_ns[0] >= bound_ns(machine, loads)
@@ -123,10 +58,10 @@ class TestLinkLoads:
         rng = np.random.default_rng(5)
         pairs = rng.permutation(72)
         messages = [(0, i, int(pairs[i]), int(rng.integers(1, 9000))) for i in range(72) if i != pairs[i]]
-        jobs = [job(list(range(72)), messages)]
+        jobs = [job_of(list(range(72)), messages)]
         result, written = simulate(tmp_path, this, jobs, machine)
         source, destination, size = ends(jobs)
-        phits = link_loads(machine, source, destination, phits_of(size, PHIT), "minimal").link_bytes
+        phits = link_loads(machine, source, destination, phits_of(size, PHIT), Minimal()).link_bytes
         np.testing.assert_array_equal(written["link_phits"], phits)
         assert result.link_bytes is not None
         # Bytes are shared out among the phits: the total is between that of the messages and that of full phits.
@@ -135,9 +70,9 @@ class TestLinkLoads:
     def test_valiant_finishes_and_meets_the_expected_loads(self, tmp_path: Path) -> None:
         this = point("valiant", phit=1000)
         machine = build(this.machine)
-        jobs = placed(this, machine)
+        jobs = place_jobs(this, machine)
         result, written = simulate(tmp_path, this, jobs, machine)
-        loads = link_loads(machine, *ends(jobs), "valiant")
+        loads = link_loads(machine, *ends(jobs), Valiant())
         assert result.link_bytes is not None
         # A link sees about 2,000 packets or more, so a deviation of 15 % would be seven times the standard one.
         np.testing.assert_allclose(result.link_bytes, loads.link_bytes, rtol=0.15)
@@ -146,7 +81,7 @@ class TestLinkLoads:
         assert result.job_runtime_ns[0] >= 0.99 * bound_ns(machine, loads)
 
     def test_parallel_cables_are_one_link_with_their_capacity_together(self, tmp_path: Path) -> None:
-        streams = [job([0, 1, 2, 3], [(0, 0, 2, 200_000), (0, 1, 3, 200_000)])]
+        streams = [job_of([0, 1, 2, 3], [(0, 0, 2, 200_000), (0, 1, 3, 200_000)])]
         single, _ = simulate(tmp_path / "one", point(), streams, line([1e9], nodes=2))
         double, _ = simulate(tmp_path / "two", point(), streams, line([1e9], count=2, nodes=2))
         assert single.link_bytes is not None and double.link_bytes is not None
@@ -172,7 +107,7 @@ class TestTimes:
     @pytest.mark.parametrize("size", [500, 1000, 10_000])
     def test_one_message_over_one_link(self, tmp_path: Path, slow: float, size: int) -> None:
         machine = line([slow])
-        result, _ = simulate(tmp_path, point(), [job([0, 1], [(0, 0, 1, size)])], machine)
+        result, _ = simulate(tmp_path, point(), [job_of([0, 1], [(0, 0, 1, size)])], machine)
         assert result.job_runtime_ns == pytest.approx((self.expected_ns(size, machine),))
         # n phits need n - 1 phit times of the slowest link and one of every link, and wait at most for a tick.
         times = PHIT / np.array([1e9, slow, 1e9]) * 1e9
@@ -181,34 +116,34 @@ class TestTimes:
 
     def test_the_slowest_of_several_links_decides(self, tmp_path: Path) -> None:
         machine = line([2e9, 0.5e9, 3e9])
-        result, _ = simulate(tmp_path, point(), [job([0, 3], [(0, 0, 1, 20_000)])], machine)
+        result, _ = simulate(tmp_path, point(), [job_of([0, 3], [(0, 0, 1, 20_000)])], machine)
         assert result.job_runtime_ns == pytest.approx((self.expected_ns(20_000, machine),))
 
     def test_latency_is_added_once_a_link(self, tmp_path: Path) -> None:
         machine = line([1e9])
         far = Machine(**(machine.__dict__ | {"classes": (LinkClass("hop0", 1e9, 5000.0),)}))
-        result, _ = simulate(tmp_path, point(), [job([0, 1], [(0, 0, 1, 1000)])], far)
+        result, _ = simulate(tmp_path, point(), [job_of([0, 1], [(0, 0, 1, 1000)])], far)
         assert result.job_runtime_ns == pytest.approx((self.expected_ns(1000, machine) + 5000,))
 
     def test_ranks_of_a_node_share_its_link(self, tmp_path: Path) -> None:
         machine = line([4e9])
-        ranks = job([0, 0, 1, 1], [(0, 0, 2, 10_000), (0, 1, 3, 10_000)])
+        ranks = job_of([0, 0, 1, 1], [(0, 0, 2, 10_000), (0, 1, 3, 10_000)])
         result, _ = simulate(tmp_path, point(), [ranks], machine)
         assert 20_000 <= result.job_runtime_ns[0] <= 20_000 + 4 * 500
 
     def test_ranks_of_a_node_take_turns(self, tmp_path: Path) -> None:
         # One job's rank has ten messages, the other's one: in turn, the one is not kept waiting for all ten.
         machine = line([4e9])
-        many = job([0, 1], [(0, 0, 1, 1000)] * 10)
-        one = job([0, 1], [(0, 0, 1, 1000)])
+        many = job_of([0, 1], [(0, 0, 1, 1000)] * 10)
+        one = job_of([0, 1], [(0, 0, 1, 1000)])
         result, _ = simulate(tmp_path, point(), [many, one], machine)
         assert result.job_runtime_ns[1] <= 4000 < 11_000 <= result.job_runtime_ns[0]
 
 
 class TestPhases:
     def test_a_phase_begins_when_the_ranks_own_messages_have_arrived(self, tmp_path: Path) -> None:
-        once, _ = simulate(tmp_path / "once", point(), [job([0, 1], [(0, 0, 1, 5000)])], line([1e9]))
-        chain = job([0, 1], [(0, 0, 1, 5000), (1, 1, 0, 5000), (2, 0, 1, 5000)])
+        once, _ = simulate(tmp_path / "once", point(), [job_of([0, 1], [(0, 0, 1, 5000)])], line([1e9]))
+        chain = job_of([0, 1], [(0, 0, 1, 5000), (1, 1, 0, 5000), (2, 0, 1, 5000)])
         thrice, _ = simulate(tmp_path / "thrice", point(), [chain], line([1e9]))
         # The cycle in which a message arrives is the one in which the next is sent.
         assert thrice.job_runtime_ns[0] == pytest.approx(3 * once.job_runtime_ns[0])
@@ -217,20 +152,20 @@ class TestPhases:
         # Ranks 0 and 1 exchange a long message first, ranks 2 and 3 go through four phases meanwhile.
         pairs = [(0, 0, 1, 50_000)] + [(phase, 2, 3, 500) for phase in range(4)]
         machine = line([4e9], nodes=2)
-        both, _ = simulate(tmp_path / "both", point(), [job([0, 2, 1, 3], pairs)], machine)
-        alone, _ = simulate(tmp_path / "alone", point(), [job([0, 2], pairs[:1])], machine)
+        both, _ = simulate(tmp_path / "both", point(), [job_of([0, 2, 1, 3], pairs)], machine)
+        alone, _ = simulate(tmp_path / "alone", point(), [job_of([0, 2], pairs[:1])], machine)
         assert both.job_runtime_ns[0] == pytest.approx(alone.job_runtime_ns[0], abs=1000)
 
     def test_a_message_of_a_later_phase_is_taken_early(self, tmp_path: Path) -> None:
         # Rank 0 is in phase 0 until the long message arrives; rank 1 sends it something for phase 1 at once.
         messages = [(0, 2, 0, 50_000), (1, 1, 0, 500)]
-        result, written = simulate(tmp_path, point(), [job([0, 2, 3], messages)], line([4e9], nodes=2))
+        result, written = simulate(tmp_path, point(), [job_of([0, 2, 3], messages)], line([4e9], nodes=2))
         assert written["ejected_phits"] == 101
         assert 50_000 <= result.job_runtime_ns[0] <= 53_000
 
     def test_messages_within_a_node_take_no_time_and_no_link(self, tmp_path: Path) -> None:
-        inside = job([0, 0], [(0, 0, 1, 10**9), (1, 1, 0, 10**9)])
-        mixed = job([0, 0, 1], [(0, 0, 1, 10**9), (0, 1, 0, 10**9), (1, 1, 2, 1000)])
+        inside = job_of([0, 0], [(0, 0, 1, 10**9), (1, 1, 0, 10**9)])
+        mixed = job_of([0, 0, 1], [(0, 0, 1, 10**9), (0, 1, 0, 10**9), (1, 1, 2, 1000)])
         result, written = simulate(tmp_path, point(), [inside, mixed], line([1e9]))
         assert result.job_runtime_ns == pytest.approx((0.0, 2000.0))
         assert written["link_phits"] == [2, 0]
@@ -239,17 +174,17 @@ class TestPhases:
 class TestJobs:
     def test_jobs_finish_each_at_its_own_time(self, tmp_path: Path) -> None:
         machine = line([1e9], nodes=2)
-        short, long = job([0, 2], [(0, 0, 1, 1000)]), job([1, 3], [(0, 0, 1, 9000)])
+        short, long = job_of([0, 2], [(0, 0, 1, 1000)]), job_of([1, 3], [(0, 0, 1, 9000)])
         result, _ = simulate(tmp_path, point(), [long, short], machine)
         assert result.job_runtime_ns[1] < result.job_runtime_ns[0] / 2
         assert result.job_runtime_ns[0] >= 10_000  # both cross one link
 
     def test_an_idle_job_takes_no_time(self, tmp_path: Path) -> None:
-        result, _ = simulate(tmp_path, point(), [job([0, 1], []), job([0, 1], [(0, 0, 1, 500)])], line([1e9]))
+        result, _ = simulate(tmp_path, point(), [job_of([0, 1], []), job_of([0, 1], [(0, 0, 1, 500)])], line([1e9]))
         assert result.job_runtime_ns == (0.0, 1500.0)
 
     def test_nothing_to_send_at_all(self, tmp_path: Path) -> None:
-        result, _ = simulate(tmp_path, point(), [job([0, 1], [])], line([1e9]))
+        result, _ = simulate(tmp_path, point(), [job_of([0, 1], [])], line([1e9]))
         assert result.job_runtime_ns == (0.0,)
         assert result.link_bytes is not None and not result.link_bytes.any()
 
@@ -259,7 +194,7 @@ class TestJobs:
             this = point(routing, seed, phit=1000)
             machine = build(this.machine)
             # The same jobs for both seeds: the engine's own draws are what differs.
-            return simulate(tmp_path / name, this, placed(point(phit=1000), machine), machine)[1]
+            return simulate(tmp_path / name, this, place_jobs(point(phit=1000), machine), machine)[1]
 
         first = once("first", 1)
         assert once("again", 1) == first
@@ -269,7 +204,7 @@ class TestJobs:
         def hops(routing: str) -> float:
             this = point(routing, phit=1000)
             machine = build(this.machine)
-            _, written = simulate(tmp_path / routing, this, placed(this, machine), machine)
+            _, written = simulate(tmp_path / routing, this, place_jobs(this, machine), machine)
             packets = np.array(written["packets_by_hops"])
             return float(packets @ np.arange(len(packets)) / packets.sum())
 
@@ -278,7 +213,7 @@ class TestJobs:
 
 class TestFailures:
     def prepared(self, folder: Path) -> tuple[Point, Machine, list[PlacedJob], list[str]]:
-        this, machine, jobs = point(), line([1e9]), [job([0, 1], [(0, 0, 1, 5000)])]
+        this, machine, jobs = point(), line([1e9]), [job_of([0, 1], [(0, 0, 1, 5000)])]
         return this, machine, jobs, Caminos().prepare(folder, this, machine, jobs)
 
     def test_traffic_that_does_not_finish(self, tmp_path: Path) -> None:
@@ -293,20 +228,8 @@ class TestFailures:
 
     def test_deadlock_is_noticed(self, tmp_path: Path) -> None:
         # A ring of routers, each sending two hops on, with one virtual channel and buffers of one packet.
-        nodes = 6
-        ring = np.arange(nodes, dtype=np.int32)
-        machine = Machine(
-            kind="ring",
-            node_router=ring,
-            cable_tail=ring,
-            cable_head=(ring + 1) % nodes,
-            cable_class=np.zeros(nodes, dtype=np.int32),
-            cable_count=np.ones(nodes, dtype=np.int32),
-            classes=(LinkClass("ring", 1e9, 0.0),),
-            host=LinkClass("host", 8e9, 0.0),
-            routers=nodes,
-        )
-        jobs = [job(list(range(nodes)), [(0, i, (i + 2) % nodes, 5_000_000) for i in range(nodes)])]
+        nodes, machine = 6, ring(6)
+        jobs = [job_of(list(range(nodes)), [(0, i, (i + 2) % nodes, 5_000_000) for i in range(nodes)])]
         argv = Caminos().prepare(tmp_path, point(), machine, jobs)
         path = tmp_path / argv[1]
         text = path.read_text()

@@ -24,7 +24,9 @@ from fabricstudy.engine.caminos import (
 )
 from fabricstudy.machine import Machine, build
 from fabricstudy.study import Point
-from fabricstudy.workload import Messages, PlacedJob
+from fabricstudy.workload import PlacedJob
+
+from ..machines import DRAGONFLY, job_of, point_on
 
 
 def point(
@@ -38,23 +40,10 @@ def point(
     local: str = "1 GB/s",
 ) -> Point:
     """Point on the small dragonfly."""
-    return Point.model_validate(
-        {
-            "machine": {
-                "kind": "dragonfly",
-                "groups": 9,
-                "routers_per_group": 4,
-                "nodes_per_router": 2,
-                "cores_per_node": 2,
-                "bandwidth": {"local": local, "global": global_, "host": "1 GB/s"},
-                "latency": latency,
-            },
-            "routing": {"kind": routing},
-            "jobs": jobs or [{"share": 1.0, "pattern": {"kind": pattern, "message": message}}],
-            "engine": engine,
-            "seed": 7,
-        }
-    )
+    bandwidth = {"local": local, "global": global_, "host": "1 GB/s"}
+    given = {"jobs": jobs} if jobs else {}
+    machine = DRAGONFLY | {"bandwidth": bandwidth, "latency": latency}
+    return point_on(machine, routing, pattern, message, seed=7, engine=engine, **given)
 
 
 class TestGrid:
@@ -173,9 +162,7 @@ class TestPhit:
 
 class TestFiles:
     def job(self) -> PlacedJob:
-        phase, source, destination = np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0]], dtype=np.int32)
-        messages = Messages(phase, source, destination, np.array([1, 1000, 1001], dtype=np.int64))
-        return PlacedJob("app", np.array([3, 71], dtype=np.int32), messages)
+        return job_of([3, 71], [(0, 0, 1, 1), (0, 1, 0, 1000), (1, 1, 0, 1001)])
 
     def test_machine_and_messages_in_words(self, tmp_path: Path) -> None:
         this = point(engine={"kind": "caminos", "phit": "500 B"})
@@ -200,7 +187,7 @@ class TestFiles:
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
-            'Routes { kind: "valiant", class_weight: [1, 100], channels: 6 }',
+            'Routes { kind: "valiant", tie: "split", class_weight: [1, 100], channels: 6 }',
             "maximum_packet_size: 1,",
             "buffer_size: 32,",
             "link_classes: [LinkClass { delay: 2, frequency_divisor: 2 }, "

@@ -4,6 +4,10 @@
 //! M lines `TAIL HEAD CLASS COUNT`. CAMINOS' server i is node i. Classes 0..C are those of the cables, class C is
 //! that of the links between nodes and routers. COUNT parallel cables are as many ports. Cable i makes two
 //! directed links: 2i from tail to head, 2i+1 from head to tail.
+//!
+//! Two parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
+//! `grid.rs`): WRAP is 1 for a ring and 0 for a line, GAP is 0 where there are no express links, and the cables must
+//! be those of such a grid. `levels R` and R lines `LEVEL` make it a tree.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -16,19 +20,36 @@ use caminos_lib::topology::cartesian::CartesianData;
 use caminos_lib::topology::{Location, Topology, TopologyBuilderArgument};
 use rand::rngs::StdRng;
 
+use crate::grid::{Dimension, Grid};
 use crate::input::{BadFile, Lines};
 
 /// For each port of each router, the directed link that enters the router there; none at ports to nodes.
 pub type EnteringLinks = Vec<Vec<Option<usize>>>;
 
-thread_local! {
-    /// The links of the topology built last: CAMINOS keeps the topology behind a trait that has no place for them.
-    static ENTERING: RefCell<Rc<EnteringLinks>> = RefCell::default();
+/// What a `Topology` of CAMINOS has no place for.
+#[derive(Debug, Default)]
+pub struct Layout {
+    pub entering: EnteringLinks,
+    pub grid: Option<Grid>,
+    /// Level of each router of a tree.
+    pub level: Option<Vec<usize>>,
 }
 
-/// The links of the topology built last.
-pub fn entering_links() -> Rc<EnteringLinks> {
-    ENTERING.with(|entering| entering.borrow().clone())
+impl Layout {
+    /// Number of directed links between routers.
+    pub fn links(&self) -> usize {
+        self.entering.iter().flatten().flatten().max().map_or(0, |last| last + 1)
+    }
+}
+
+thread_local! {
+    /// The layout of the topology built last.
+    static LAYOUT: RefCell<Rc<Layout>> = RefCell::default();
+}
+
+/// The layout of the topology built last.
+pub fn layout() -> Rc<Layout> {
+    LAYOUT.with(|layout| layout.borrow().clone())
 }
 
 /// Build the topology from its file.
@@ -37,8 +58,8 @@ pub fn entering_links() -> Rc<EnteringLinks> {
 /// With a `BadFile` if the file is not such a graph.
 pub fn build(argument: TopologyBuilderArgument) -> Box<dyn Topology> {
     match Graph::read(&crate::filename(argument.cv, "Graph")) {
-        Ok((graph, entering)) => {
-            ENTERING.with(|place| *place.borrow_mut() = Rc::new(entering));
+        Ok(graph) => {
+            LAYOUT.with(|place| *place.borrow_mut() = graph.layout.clone());
             Box::new(graph)
         }
         Err(bad) => std::panic::panic_any(bad),
@@ -62,12 +83,13 @@ struct Graph {
     node_port: Vec<(usize, usize)>,
     /// The class of the links to nodes.
     node_class: usize,
-    /// Hops between routers, row by row.
-    hops: Vec<u16>,
+    layout: Rc<Layout>,
+    /// Hops between routers, row by row; made when a routing first asks and the graph is no grid.
+    hops: RefCell<Vec<u16>>,
 }
 
 impl Graph {
-    fn read(name: &str) -> Result<(Graph, EnteringLinks), BadFile> {
+    fn read(name: &str) -> Result<Graph, BadFile> {
         let mut lines = Lines::open(name)?;
         lines.format("graph")?;
         let routers = lines.header("routers")?;
@@ -92,16 +114,29 @@ impl Graph {
             }
             cables.push(Cable { tail, head, class, count });
         }
-        lines.end()?;
-        let (mut graph, entering) = Graph::wire(routers, classes, &node_router, &cables);
-        graph.hops = graph.all_hops();
-        if graph.hops.contains(&u16::MAX) {
+        let mut layout = Layout::default();
+        while let Some((word, count)) = lines.section()? {
+            match (word.as_str(), count == routers) {
+                ("dimensions", _) => layout.grid = Some(read_grid(&mut lines, count, routers)?),
+                ("levels", true) => layout.level = Some(read_levels(&mut lines, routers)?),
+                _ => return Err(lines.bad("should be 'dimensions NUMBER' or 'levels ROUTERS', or the end")),
+            }
+        }
+        let graph = Graph::wire(layout, routers, classes, &node_router, &cables);
+        if graph.hops_from(0).contains(&u16::MAX) {
             return Err(BadFile(format!("{}: not every router can be reached from every other", name)));
         }
-        Ok((graph, entering))
+        graph.check_grid().map_err(|problem| BadFile(format!("{}: {}", name, problem)))?;
+        Ok(graph)
     }
 
-    fn wire(routers: usize, node_class: usize, node_router: &[usize], cables: &[Cable]) -> (Graph, EnteringLinks) {
+    fn wire(
+        mut layout: Layout,
+        routers: usize,
+        node_class: usize,
+        node_router: &[usize],
+        cables: &[Cable],
+    ) -> Graph {
         let mut ports: Vec<Vec<(Location, usize)>> = vec![Vec::new(); routers];
         let mut entering: EnteringLinks = vec![Vec::new(); routers];
         for (row, cable) in cables.iter().enumerate() {
@@ -122,7 +157,23 @@ impl Graph {
             ports[router].push((Location::ServerPort(node), node_class));
             entering[router].push(None);
         }
-        (Graph { ports, degree, node_port, node_class, hops: Vec::new() }, entering)
+        layout.entering = entering;
+        Graph { ports, degree, node_port, node_class, layout: Rc::new(layout), hops: RefCell::default() }
+    }
+
+    /// Make sure that the cables are those of the grid, if there is one.
+    fn check_grid(&self) -> Result<(), String> {
+        if let Some(grid) = &self.layout.grid {
+            for router in 0..self.ports.len() {
+                let mut joined: Vec<usize> = self.exits(router).map(|(other, _)| other).collect();
+                joined.sort_unstable();
+                joined.dedup();
+                if joined != grid.neighbours(router) {
+                    return Err(format!("the cables of router {} are not those of the grid", router));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Router and class at the other end of each port to a router.
@@ -133,24 +184,48 @@ impl Graph {
         })
     }
 
-    fn all_hops(&self) -> Vec<u16> {
-        let mut hops = Vec::with_capacity(self.ports.len() * self.ports.len());
-        for origin in 0..self.ports.len() {
-            let mut row = vec![u16::MAX; self.ports.len()];
-            row[origin] = 0;
-            let mut queue = VecDeque::from(vec![origin]);
-            while let Some(router) = queue.pop_front() {
-                for (neighbour, _) in self.exits(router) {
-                    if row[neighbour] == u16::MAX {
-                        row[neighbour] = row[router] + 1;
-                        queue.push_back(neighbour);
-                    }
+    fn hops_from(&self, origin: usize) -> Vec<u16> {
+        let mut hops = vec![u16::MAX; self.ports.len()];
+        hops[origin] = 0;
+        let mut queue = VecDeque::from(vec![origin]);
+        while let Some(router) = queue.pop_front() {
+            for (neighbour, _) in self.exits(router) {
+                if hops[neighbour] == u16::MAX {
+                    hops[neighbour] = hops[router] + 1;
+                    queue.push_back(neighbour);
                 }
             }
-            hops.extend(row);
         }
         hops
     }
+}
+
+fn read_grid(lines: &mut Lines, dimensions: usize, routers: usize) -> Result<Grid, BadFile> {
+    let mut read = Vec::new();
+    for _ in 0..dimensions {
+        let [length, wrap, gap] = lines.numbers("LENGTH WRAP GAP")?;
+        if length == 0 || length > routers || wrap > 1 || wrap == 1 && gap > 0 {
+            return Err(lines.bad("LENGTH must be at least 1, WRAP 0 or 1, and GAP 0 in a ring"));
+        }
+        read.push(Dimension { length, wrap: wrap == 1, gap });
+    }
+    let fits = read.iter().try_fold(1, |product: usize, dimension| product.checked_mul(dimension.length));
+    if fits != Some(routers) || dimensions > 32 {
+        return Err(lines.bad("the dimensions must make the number of routers, and be 32 at most"));
+    }
+    Ok(Grid::new(read))
+}
+
+fn read_levels(lines: &mut Lines, routers: usize) -> Result<Vec<usize>, BadFile> {
+    let mut levels = Vec::new();
+    for _ in 0..routers {
+        let [level] = lines.numbers("LEVEL")?;
+        if level >= routers {
+            return Err(lines.bad("there cannot be so many levels"));
+        }
+        levels.push(level);
+    }
+    Ok(levels)
 }
 
 impl Topology for Graph {
@@ -168,10 +243,17 @@ impl Topology for Graph {
         (Location::RouterPort { router_index, router_port }, self.node_class)
     }
     fn diameter(&self) -> usize {
-        self.hops.iter().copied().max().unwrap_or(0).into()
+        unimplemented!("no routing of ours asks for the diameter of a Graph")
     }
     fn distance(&self, origin: usize, destination: usize) -> usize {
-        self.hops[origin * self.ports.len() + destination].into()
+        if let Some(grid) = &self.layout.grid {
+            return grid.distance(origin, destination);
+        }
+        let mut hops = self.hops.borrow_mut();
+        if hops.is_empty() {
+            *hops = (0..self.ports.len()).flat_map(|router| self.hops_from(router)).collect();
+        }
+        hops[origin * self.ports.len() + destination].into()
     }
     fn amount_shortest_paths(&self, _origin: usize, _destination: usize) -> usize {
         unimplemented!("a Graph does not count its shortest paths")
@@ -224,7 +306,7 @@ impl Topology for Graph {
 impl Quantifiable for Graph {
     fn total_memory(&self) -> usize {
         let ports: usize = self.ports.iter().map(|ports| size_of_val(&ports[..])).sum();
-        size_of::<Graph>() + ports + size_of_val(&self.hops[..]) + size_of_val(&self.node_port[..])
+        size_of::<Graph>() + ports + size_of_val(&self.hops.borrow()[..]) + size_of_val(&self.node_port[..])
     }
     fn print_memory_breakdown(&self) {
         println!("graph: {} bytes", self.total_memory());

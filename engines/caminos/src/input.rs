@@ -71,6 +71,18 @@ impl Lines {
         }
     }
 
+    /// Read a line of a word and one whole number; none at the end of the file.
+    pub fn section(&mut self) -> Result<Option<(String, usize)>, BadFile> {
+        if !self.next()? {
+            return Ok(None);
+        }
+        let mut words = self.line.split_ascii_whitespace();
+        match (words.next(), words.next().map(str::parse), words.next()) {
+            (Some(word), Some(Ok(value)), None) => Ok(Some((word.to_string(), value))),
+            _ => Err(self.bad("should be 'WORD NUMBER', or the file should have ended")),
+        }
+    }
+
     /// Read a first line of `format` and the only version known, 1.
     pub fn format(&mut self, format: &str) -> Result<(), BadFile> {
         match self.header(format)? {

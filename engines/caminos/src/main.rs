@@ -5,10 +5,14 @@
 //! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
 mod graph;
+mod grid;
 mod input;
+mod lightest;
 mod messages;
 mod result;
 mod routes;
+mod shares;
+mod tree;
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};

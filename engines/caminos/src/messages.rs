@@ -25,6 +25,7 @@ use caminos_lib::{Message, Time};
 use rand::rngs::StdRng;
 
 use crate::input::{BadFile, Lines};
+use crate::{graph, shares};
 
 /// For each job the cycle in which it finished, if it has.
 pub type FinishCycles = Rc<RefCell<Vec<Option<Time>>>>;
@@ -45,8 +46,10 @@ pub fn finish_cycles() -> FinishCycles {
 /// With a `BadFile` if the file is not such a list, or does not fit the topology.
 pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     match read(&crate::filename(argument.cv, "MessageList"), argument.topology.num_servers()) {
-        Ok(ranks) => {
-            let traffic = MessageList::new(ranks, argument.topology.num_servers());
+        Ok(listed) => {
+            let nodes = argument.topology.num_servers();
+            shares::watch(listed.jobs, nodes, &listed.ranks, graph::layout().links());
+            let traffic = MessageList::new(listed, nodes);
             FINISH.with(|place| *place.borrow_mut() = traffic.finish_cycles.clone());
             Box::new(traffic)
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use caminos_lib::{get_version_number, Simulation};
 
-use crate::{graph, messages};
+use crate::{graph, messages, shares};
 
 /// Write the result of a finished simulation under a temporary name, then give it its own.
 pub fn write(simulation: &Simulation, path: &Path) -> io::Result<()> {
@@ -28,16 +28,18 @@ fn to_json(simulation: &Simulation) -> String {
     add_number(&mut text, "ejected_phits", measured.consumed_phits as u64);
     let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
     add_list(&mut text, "packets_by_hops", &packets);
+    if let Some(packets) = shares::listed() {
+        add_list(&mut text, "job_link_packets", &packets);
+    }
     text.push_str("}\n");
     text
 }
 
 /// Phits that crossed each directed link between routers, all its parallel cables together.
 fn link_phits(simulation: &Simulation) -> Vec<u64> {
-    let entering = graph::entering_links();
-    let links = entering.iter().flatten().flatten().max().map_or(0, |last| last + 1);
-    let mut phits = vec![0; links];
-    for (router_links, router_statistics) in entering.iter().zip(&simulation.statistics.link_statistics) {
+    let layout = graph::layout();
+    let mut phits = vec![0; layout.links()];
+    for (router_links, router_statistics) in layout.entering.iter().zip(&simulation.statistics.link_statistics) {
         for (link, statistics) in router_links.iter().zip(router_statistics) {
             if let Some(link) = link {
                 phits[*link] += statistics.phit_arrivals as u64;

@@ -30,14 +30,19 @@ class EngineResult:
 
     Parameters
     ----------
-    job_runtime_ns : tuple of float
-        One a job of the workload, in its order: start to the last completion of its last rank. 0 for idle jobs.
+    job_runtime_ns : tuple of float or None
+        One a job of the workload, in its order: start to the last completion of its last rank. 0 for idle jobs, None
+        from an engine that does not simulate.
     link_bytes : float64 array [links], optional
         Bytes that crossed each directed link of the machine; left out where the engine cannot tell.
+    job_link_packets : int32 array [jobs, links], optional
+        Packets of each job that crossed each directed link. Left out where there is one job, or two share a node, or
+        the engine cannot tell.
     """
 
-    job_runtime_ns: tuple[float, ...]
+    job_runtime_ns: tuple[float | None, ...]
     link_bytes: npt.NDArray[np.float64] | None = None
+    job_link_packets: npt.NDArray[np.int32] | None = None
 
 
 class EngineFailure(Exception):
@@ -65,8 +70,8 @@ class Engine(Protocol):
         """Say why the engine cannot simulate this point, or None if it can."""
         ...
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        """Write the input files into the empty `folder` and give the command, to be run inside it."""
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
+        """Write the input files into the empty `folder`; give the command, to be run inside it, if there is one."""
         ...
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:

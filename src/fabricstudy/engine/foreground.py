@@ -22,7 +22,7 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     Returns
     -------
     dict
-        ``command`` (to be repeated inside ``folder``), ``folder`` and ``record``.
+        ``command`` (to be repeated inside ``folder``) or None, ``folder`` and ``record``.
 
     Raises
     ------
@@ -38,6 +38,6 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     analysed = AnalysedMachine(machine, bisect(machine).half, distances(machine))
     record = attempt(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)
-    if command is not None:
-        write_parquet(place(planned.point, machine, analysed.half), folder)
+    if "jobs" in record:
+        write_parquet(place(planned.point, machine, analysed.half, analysed.distance), folder)
     return {"command": command and shlex.join(command), "folder": str(folder), "record": record}

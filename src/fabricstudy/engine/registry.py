@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
+from .analysis import Analysis
 from .caminos import Caminos
 from .contract import Engine
 
 # One line an engine.
-ENGINES: dict[str, type[Engine]] = {"caminos": Caminos}
+ENGINES: dict[str, type[Engine]] = {"caminos": Caminos, "analysis": Analysis}
 
 
 @cache

@@ -14,7 +14,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.analyse import bound_ns, bound_of_any_routing_ns, distances, link_loads, load_structure
+from fabricstudy.analyse import (
+    bound_ns,
+    bound_of_any_routing_ns,
+    distances,
+    has_loads,
+    link_loads,
+    link_sharing,
+    link_support,
+    load_structure,
+)
 from fabricstudy.fingerprint import source_digest
 from fabricstudy.machine import Machine, load_machine
 from fabricstudy.store import Record, Store
@@ -128,6 +137,7 @@ def _head(planned: PlannedPoint, engine: Engine, version: str | None, mark: str)
         "overhead_cpu_s": 0.0,
         "jobs": [],
         "links": [],
+        "sharing": {},
     }
 
 
@@ -153,18 +163,46 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     refusal = engine.unsupported(point, machine)
     if refusal is not None:
         raise _NotDone("refused", refusal)
-    jobs = place(point, machine, analysed.half)
+    jobs = place(point, machine, analysed.half, analysed.distance)
     found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
-    found["command"] = engine.prepare(folder, point, machine, jobs)
-    outcome = run(found["command"], folder, limits.time_s, limits.memory_bytes)
-    found |= _usage(outcome)
-    _check_limits(outcome, limits)
-    result = engine.read(folder, outcome.exit_code, point, machine, jobs)
+    found["sharing"] = _sharing_by_routes(jobs, point, machine)
+    command = engine.prepare(folder, point, machine, jobs)
+    exit_code = 0 if command is None else _run_program(command, folder, limits, found)
+    result = engine.read(folder, exit_code, point, machine, jobs)
     for job, runtime in zip(found["jobs"], result.job_runtime_ns, strict=True):
         job["runtime_ns"] = runtime
     if result.link_bytes is not None:
         found["links"] = _class_loads(result.link_bytes, machine)
         np.save(folder / "links.npy", result.link_bytes)
+    if result.job_link_packets is not None:
+        found["sharing"]["simulated"] = _sharing_record(result.job_link_packets > 0)
+
+
+def _run_program(command: list[str], folder: Path, limits: Limits, found: Record) -> int:
+    """Run the simulator within the limits; give its exit code."""
+    found["command"] = command
+    outcome = run(command, folder, limits.time_s, limits.memory_bytes)
+    found |= _usage(outcome)
+    _check_limits(outcome, limits)
+    return outcome.exit_code
+
+
+def _sharing_by_routes(jobs: list[PlacedJob], point: Point, machine: Machine) -> Record:
+    """Say how far the jobs share links by their routes alone; nothing unless two communicate."""
+    if sum(len(job.messages) > 0 for job in jobs) < 2:
+        return {}
+    used = [
+        link_support(
+            machine, job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination], point.routing
+        )
+        for job in jobs
+    ]
+    return {"routes": _sharing_record(np.array(used))}
+
+
+def _sharing_record(used: npt.NDArray[np.bool_]) -> Record:
+    found = link_sharing(used)
+    return {"mls": found.mls, "tls": found.tls, "used": found.used.tolist(), "shared": found.shared.tolist()}
 
 
 class _NotDone(Exception):
@@ -211,10 +249,9 @@ def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[flo
     """Least time (ns) that the job's own bytes need on the links, and what that rests on."""
     messages = job.messages
     source, destination = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
-    routing = point.routing.kind
     # The link loads of oblivious routing are known beforehand; an adaptive one may take any path.
-    if routing == "minimal" or routing == "valiant":
-        loads = link_loads(analysed.machine, source, destination, messages.size_bytes, routing)
+    if has_loads(analysed.machine, point.routing):
+        loads = link_loads(analysed.machine, source, destination, messages.size_bytes, point.routing)
         return bound_ns(analysed.machine, loads), "routed"
     bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.half)
     return bound, "cut"

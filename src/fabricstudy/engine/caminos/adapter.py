@@ -1,0 +1,120 @@
+"""The engine CAMINOS behind our contract: find the program, prepare its input, read its result."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from math import ceil
+from pathlib import Path
+
+from fabricstudy.fingerprint import source_digest
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+from ..contract import EngineFailure, EngineResult, Probe
+from .clock import Unsupported, clock, loads_of, phit_bytes
+from .files import CONFIGURATION, RESULT, write_files
+from .result import read_result
+
+BUILT = Path(__file__).parents[4] / "engines" / "caminos" / "target" / "release" / "fabricstudy-caminos"
+"""Where ``cargo build`` puts the front end in a clone of the repository."""
+
+_REMEDY = "run 'cargo build --release --locked' in engines/caminos, or set FABRICSTUDY_CAMINOS to its path"
+_START_CPU_S = 0.02
+_CPU_S_OF_PHITS = {
+    "minimal": 3.1e-7,
+    "dimension-order": 3.1e-7,
+    "d-mod-k": 3.1e-7,
+    "adaptive": 4.0e-7,
+    "valiant": 5.2e-7,
+    "ugal": 4.3e-7,
+}
+
+
+class Caminos:
+    """The engine CAMINOS; see the module's docstring."""
+
+    name = "caminos"
+
+    def probe(self) -> Probe:
+        """Look for the front end: FABRICSTUDY_CAMINOS, the clone's build, or PATH."""
+        program = program_path()
+        if program is None:
+            return Probe(self.name, False, reason=f"fabricstudy-caminos is not built; {_REMEDY}")
+        version = _version(program)
+        if version is None:
+            return Probe(self.name, False, reason=f"{program} --version failed; {_REMEDY}")
+        return Probe(self.name, True, version=version)
+
+    def fingerprint(self) -> str:
+        """Digest of this package and of the front end's sources, as the front end was built from them."""
+        program = program_path()
+        version = None if program is None else _version(program)
+        return f"{source_digest('engine/caminos')}-{version}"
+
+    def predict_cpu_s(self, point: Point) -> float:
+        """Predict the CPU seconds of a point; a law fitted to 107 runs, which differ from it by a factor of 1.3.
+
+        Notes
+        -----
+        Dragonflies of 36 and 136 routers, 0.1 to 10 s, all ratios and routings, four patterns, on an AMD EPYC. More
+        phits cost more each, since packets that wait ask again in every cycle; the ratio of the bandwidths, the size
+        of the machine and the number of jobs hardly matter.
+        """
+        phit = phit_bytes(point)
+        phits = sum(load.messages * ceil(load.message_bytes / phit) for load in loads_of(point))
+        return _START_CPU_S + _CPU_S_OF_PHITS[point.routing.kind] * float(phits**1.25)
+
+    def unsupported(self, point: Point, machine: Machine) -> str | None:
+        """Say why CAMINOS cannot simulate this point: bandwidths without a grid, delays too long."""
+        try:
+            clock(point, machine)
+        except Unsupported as error:
+            return str(error)
+        return None
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
+        """Write configuration, machine and messages; give the command."""
+        write_files(folder, point, machine, jobs)
+        return [str(program_path() or BUILT.name), CONFIGURATION, RESULT]
+
+    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived.
+
+        Raises
+        ------
+        EngineFailure
+            If the exit code is not 0, or the result is not one.
+        """
+        if exit_code != 0:
+            raise EngineFailure(_failure(folder, exit_code))
+        return read_result(folder, point, machine, jobs)
+
+
+def _failure(folder: Path, exit_code: int) -> str:
+    lines = (folder / "stderr").read_text(errors="replace").strip().splitlines()
+    said = lines[0] if lines else "it said nothing"
+    return f"CAMINOS ended with {exit_code}: {said}"
+
+
+def program_path() -> Path | None:
+    """Give the front end that would be run, or None."""
+    given = os.environ.get("FABRICSTUDY_CAMINOS")
+    if given:
+        return Path(given) if os.access(given, os.X_OK) else None
+    if os.access(BUILT, os.X_OK):
+        return BUILT
+    found = shutil.which(BUILT.name)
+    return Path(found) if found else None
+
+
+@cache
+def _version(program: Path) -> str | None:
+    try:
+        run = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return run.stdout.strip() if run.returncode == 0 else None

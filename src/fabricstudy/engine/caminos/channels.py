@@ -1,0 +1,68 @@
+"""Virtual channels: how many a routing needs on a machine, and which policy chooses among its candidates."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from fabricstudy.analyse import longest_route
+from fabricstudy.machine import Machine
+from fabricstudy.study import DimensionOrder, Point
+
+from .clock import DETOURS
+
+FREE_CHANNELS = 4
+"""Channels where they do not count hops: two for each class of dimension order on rings, three beside an escape."""
+
+_ROOM = "EnforceFlowControl"
+_LEAST_QUEUE = (
+    "OccupancyFunction { label_coefficient: 1, occupancy_coefficient: 1, product_coefficient: 0, "
+    "constant_coefficient: 0, use_internal_space: true, use_neighbour_space: true, aggregate: true }, LowestLabel"
+)
+_SHORTER_OF_BOTH = "LowestSinghWeight { extra_congestion: 1, aggregate: true, use_internal_space: true }"
+
+
+def channels(point: Point, machine: Machine) -> int:
+    """Give the virtual channels of each link; ``engines/caminos/src/routes.rs`` says what they are for."""
+    if not _by_hops(point, machine):
+        return FREE_CHANNELS
+    # A packet between two nodes of one router makes no hop, and needs a channel to leave by.
+    return max(1, _longest_route(machine) * (2 if point.routing.kind in DETOURS else 1))
+
+
+def _by_hops(point: Point, machine: Machine) -> bool:
+    """Whether hop k uses channel k."""
+    kind = point.routing.kind
+    if kind == "adaptive":
+        rings = any(dimension.wrap for dimension in machine.dimensions)
+        return rings or not (machine.dimensions or machine.level is not None)
+    return kind not in ("dimension-order", "d-mod-k")
+
+
+def transit_first(point: Point, machine: Machine) -> bool:
+    """Whether packets from other routers go before those that a node of the router sends.
+
+    Where any channel will do, a full network would else let in more than it can carry: furthest pairing on a torus
+    then takes 1.6 times as long. Where hop k has channel k, new packets have a channel of their own.
+    """
+    return not _by_hops(point, machine)
+
+
+def policies(point: Point) -> str:
+    """Give the policies by which a router chooses among the candidates of a packet, in CAMINOS' words."""
+    if point.routing.kind == "ugal":
+        return f"{_SHORTER_OF_BOTH}, {_ROOM}, Random"
+    if point.routing.kind == "adaptive":
+        return f"{_ROOM}, {_LEAST_QUEUE}, Random"
+    return f"{_ROOM}, Random"
+
+
+def routes(point: Point, machine: Machine) -> str:
+    """Give the routing in the words of our plug."""
+    tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"
+    return (
+        f'Routes {{ kind: "{point.routing.kind}", tie: "{tie}", class_weight: {list(machine.hop_weight)}, '
+        f"channels: {channels(point, machine)} }}"
+    )
+
+
+_longest_route = lru_cache(maxsize=1)(longest_route)

@@ -1,0 +1,202 @@
+"""A point in CAMINOS' units: phits, cycles, divisors, delays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Caminos, Idle, Point
+
+GRID_ERROR = 0.01
+LARGEST_DIVISOR = 256
+LONGEST_DELAY = 999
+"""CAMINOS' event queue reaches no further, in cycles."""
+
+DETOURS = ("valiant", "ugal")
+"""Routings whose packets may go through a router drawn at random."""
+
+
+class Unsupported(Exception):
+    """CAMINOS cannot simulate the point; the message says why."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The machine in CAMINOS' units.
+
+    Parameters
+    ----------
+    phit_bytes, cycle_ns : int, float
+        What the units are.
+    divisors, delays : tuple of int
+        Cycles between two phits on a link, and from a phit's start to its arrival, for each class of `Machine.classes`
+        and then for the links to nodes.
+    crossbar_divisor : int
+        Cycles between two phits through the crossbar: those of the fastest class.
+    packet_phits, buffer_phits : int
+        Size of packets, and of each input buffer.
+    """
+
+    phit_bytes: int
+    cycle_ns: float
+    divisors: tuple[int, ...]
+    delays: tuple[int, ...]
+    crossbar_divisor: int
+    packet_phits: int
+    buffer_phits: int
+
+
+def grid(bandwidths_Bps: list[float]) -> tuple[int, ...]:
+    """Give the smallest integers in inverse proportion to the bandwidths, such that no two are off by more than 1 %.
+
+    Raises
+    ------
+    Unsupported
+        If there are none up to 256.
+
+    Examples
+    --------
+    >>> grid([1e9, 3.5e9, 1e9])
+    (7, 2, 7)
+    """
+    slowness = max(bandwidths_Bps) / np.array(bandwidths_Bps)
+    for fastest in range(1, int(LARGEST_DIVISOR / slowness.max()) + 1):
+        divisors = np.rint(fastest * slowness)
+        fit = fastest * slowness / divisors
+        if fit.min() >= (1 - GRID_ERROR) * fit.max():
+            return tuple(int(divisor) for divisor in divisors)
+    raise Unsupported(
+        f"CAMINOS needs bandwidths in a ratio of integers up to {LARGEST_DIVISOR} (to 1 %), not "
+        + " : ".join(f"{bandwidth / 1e9:g}" for bandwidth in bandwidths_Bps)
+        + " GB/s; choose simpler bandwidths"
+    )
+
+
+def clock(point: Point, machine: Machine) -> Clock:
+    """Put the machine of a point into CAMINOS' units.
+
+    Raises
+    ------
+    Unsupported
+        If the bandwidths have no common grid, or a delay is too long.
+    """
+    phit = phit_bytes(point)
+    units = _clock(point, machine, phit)
+    while _longest_delay(units) > LONGEST_DELAY:
+        if _given_phit_bytes(point) is not None:
+            raise Unsupported(
+                f"CAMINOS takes delays up to {LONGEST_DELAY} cycles, and the longest is {_longest_delay(units)} at a "
+                f"phit of {phit} B; choose a larger engine.phit, or leave it out"
+            )
+        phit *= 2
+        units = _clock(point, machine, phit)
+    return units
+
+
+def _given_phit_bytes(point: Point) -> int | None:
+    given = point.engine.phit_bytes if isinstance(point.engine, Caminos) else None
+    return None if given is None else int(given)
+
+
+def _clock(point: Point, machine: Machine, phit: int) -> Clock:
+    classes = (*machine.classes, machine.host)
+    divisors = grid([link.bandwidth_Bps for link in classes])
+    # The longest of the cycles that the classes ask for: then no simulated link is faster than the true one.
+    cycle_ns = max(phit / link.bandwidth_Bps * 1e9 / divisor for link, divisor in zip(classes, divisors, strict=True))
+    router_ns = point.network.router_latency_ns
+    packet_phits = max(1, point.network.packet_bytes // phit)
+    return Clock(
+        phit_bytes=phit,
+        cycle_ns=cycle_ns,
+        divisors=divisors,
+        delays=tuple(
+            divisor + round((link.latency_ns + router_ns) / cycle_ns)
+            for link, divisor in zip(classes, divisors, strict=True)
+        ),
+        crossbar_divisor=min(divisors),
+        packet_phits=packet_phits,
+        buffer_phits=max(point.network.buffer_bytes // phit, 4 * packet_phits),
+    )
+
+
+def _longest_delay(units: Clock) -> int:
+    """Cycles that CAMINOS may have to plan ahead: an acknowledgement waits for the next tick of its link, too."""
+    return max(delay + divisor for delay, divisor in zip(units.delays, units.divisors, strict=True))
+
+
+def phit_bytes(point: Point) -> int:
+    """Give the phit of a point: what the study says, or else the largest that changes times by no more than 3 %.
+
+    The longest message is cut into equal pieces of at most a packet; the phit is such a piece, or a half, quarter
+    or eighth of it, the largest for which
+
+    * no job's messages grow by more than 1 % by being rounded up to whole phits, and
+    * what a node sends in one phase is 100 phits or more, and 200 where routing makes detours: a phit is stored
+      whole at each router, which delays the end of a phase by a few phit times (2 to 3, or 5 to 6).
+
+    Smaller ones cost time and change little: ``benches/phit.py`` measures it.
+
+    Examples
+    --------
+    >>> from fabricstudy.study import Point
+    >>> def choose(pattern: str, message: str) -> int:
+    ...     return phit_bytes(Point.model_validate({"seed": 1, "engine": "caminos", "routing": {"kind": "minimal"},
+    ...         "machine": {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
+    ...                     "bandwidth": "1 GB/s"},
+    ...         "jobs": [{"share": 1, "pattern": {"kind": pattern, "message": message}}]}))
+    >>> choose("all-to-all", "100 kB"), choose("all-to-all", "2.1 kB"), choose("ring", "40 kB"), choose("ring", "1 kB")
+    (2000, 1050, 500, 125)
+    """
+    given = _given_phit_bytes(point)
+    if given is not None:
+        return given
+    packet_bytes = int(point.network.packet_bytes)
+    loads = loads_of(point)
+    if not loads:
+        return packet_bytes
+    longest = max(load.message_bytes for load in loads)
+    piece = ceil(longest / ceil(longest / packet_bytes))
+    phits_needed = 200 if point.routing.kind in DETOURS else 100
+    least_burst = min(load.burst_bytes for load in loads)
+    for parts in (1, 2, 4):
+        phit = ceil(piece / parts)
+        if least_burst >= phits_needed * phit and all(_growth(load.message_bytes, phit) <= 0.01 for load in loads):
+            return phit
+    return ceil(piece / 8)
+
+
+def _growth(message_bytes: int, phit: int) -> float:
+    return ceil(message_bytes / phit) * phit / message_bytes - 1
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a job sends, in closed form: its messages, and the bytes that one node sends in one phase."""
+
+    message_bytes: int
+    messages: float
+    burst_bytes: float
+
+
+def loads_of(point: Point) -> list[Load]:
+    """Loads of the jobs that send something."""
+    loads = []
+    for job in point.jobs:
+        pattern = job.pattern
+        if isinstance(pattern, Idle):
+            continue
+        ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
+        ranks_per_node = job.ranks_per_node or point.machine.cores_per_node
+        for part in pattern.traffic(ranks):
+            in_phase = part.messages / pattern.iterations / part.phases / max(1, ranks)
+            loads.append(Load(part.size_bytes, part.messages, in_phase * part.size_bytes * ranks_per_node))
+    return loads
+
+
+def phits_of(size_bytes: npt.NDArray[np.int64], phit: int) -> npt.NDArray[np.int64]:
+    """Phits of messages: the last one may be partly empty."""
+    return -(-size_bytes // phit)

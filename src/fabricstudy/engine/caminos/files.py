@@ -1,0 +1,115 @@
+"""The files that the front end reads: configuration, machine, messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+from .channels import channels, policies, routes, transit_first
+from .clock import Clock, clock, phits_of
+
+CONFIGURATION, MACHINE, MESSAGES, RESULT = "caminos.cfg", "machine.graph", "jobs.messages", "result.json"
+
+
+def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+    """Write all that the front end reads."""
+    (folder / CONFIGURATION).write_text(configuration(point, machine, jobs))
+    _write_machine(folder / MACHINE, machine)
+    _write_messages(folder / MESSAGES, jobs, clock(point, machine).phit_bytes)
+
+
+def _write_machine(path: Path, machine: Machine) -> None:
+    cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
+    with path.open("wb") as file:
+        file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
+        file.write(f"nodes {machine.nodes}\n".encode())
+        _write_rows(file, machine.node_router)
+        file.write(f"cables {len(machine.cable_tail)}\n".encode())
+        _write_rows(file, *cables)
+        if machine.dimensions:
+            file.write(f"dimensions {len(machine.dimensions)}\n".encode())
+            for along in machine.dimensions:
+                file.write(f"{along.length} {int(along.wrap)} {along.gap or 0}\n".encode())
+        if machine.level is not None:
+            file.write(f"levels {machine.routers}\n".encode())
+            _write_rows(file, machine.level)
+
+
+def _write_messages(path: Path, jobs: list[PlacedJob], phit: int) -> None:
+    with path.open("wb") as file:
+        file.write(f"messages 1\njobs {len(jobs)}\n".encode())
+        for job in jobs:
+            messages = job.messages
+            file.write(f"ranks {job.ranks}\n".encode())
+            _write_rows(file, job.node_of_rank)
+            file.write(f"messages {len(messages)}\n".encode())
+            phits = phits_of(messages.size_bytes, phit)
+            _write_rows(file, messages.phase, messages.source, messages.destination, phits)
+
+
+def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    def arrow(column: npt.NDArray[Any]) -> pa.Array:
+        # pa.array would import pandas, which takes longer than all else that starts a batch.
+        data = pa.py_buffer(np.ascontiguousarray(column))
+        return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, data])
+
+    table = pa.table([arrow(column) for column in columns], names=[str(i) for i in range(len(columns))])
+    csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=" "))
+
+
+def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
+    """Give the CAMINOS configuration of a point, as text."""
+    units = clock(point, machine)
+    transit = transit_first(point, machine)
+    links = ", ".join(
+        f"LinkClass {{ delay: {delay}, frequency_divisor: {divisor} }}"
+        for delay, divisor in zip(units.delays, units.divisors, strict=True)
+    )
+    return f"""Configuration {{
+  random_seed: {point.seed},
+  warmup: 0,
+  measured: {_cycle_limit(units, machine, jobs)},
+  topology: Graph {{ filename: "{MACHINE}" }},
+  traffic: MessageList {{ filename: "{MESSAGES}" }},
+  server_queue_size: 1,
+  maximum_packet_size: {units.packet_phits},
+  router: InputOutput {{
+    virtual_channels: {channels(point, machine)},
+    virtual_channel_policies: [{policies(point)}],
+    delay: 0,
+    crossbar_frequency_divisor: {units.crossbar_divisor},
+    buffer_size: {units.buffer_phits},
+    output_buffer_size: {units.buffer_phits // 2},
+    flit_size: {units.packet_phits},
+    bubble: false,
+    allow_request_busy_port: true,
+    intransit_priority: {str(transit).lower()},
+    neglect_busy_output: false,
+    allocator: {"RandomWithPriority" if transit else "Random"},
+  }},
+  routing: {routes(point, machine)},
+  link_classes: [{links}],
+}}
+"""
+
+
+def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
+    """Cycles that suffice even if the messages crossed the slowest links one after the other."""
+    phits = sum(int(phits_of(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
+    messages = sum(len(job.messages) for job in jobs)
+    return phits * max(units.divisors) + messages * (_most_hops(machine) + 2) * max(units.delays) + 1000
+
+
+def _most_hops(machine: Machine) -> int:
+    """More hops than a packet can make on its way to a router, twice over."""
+    return 2 * (sum(along.length for along in machine.dimensions) or machine.routers)

@@ -1,0 +1,73 @@
+"""What the front end wrote, checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+from ..contract import EngineFailure, EngineResult
+from .clock import clock, phits_of
+from .files import RESULT
+
+
+def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+    """Read the result of a run that ended well.
+
+    Raises
+    ------
+    EngineFailure
+        If it is not one, does not fit the jobs and the machine, or not all that was sent has arrived.
+    """
+    units = clock(point, machine)
+    try:
+        result = json.loads((folder / RESULT).read_bytes())
+        cycles = np.array(result["job_finish_cycles"], dtype=np.float64)
+        link_phits = np.array(result["link_phits"], dtype=np.float64)
+        injected, ejected = int(result["injected_phits"]), int(result["ejected_phits"])
+        counted = result.get("job_link_packets")
+        packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
+    sent_bytes, sent_phits = _between_nodes(jobs, units.phit_bytes)
+    if not np.all(cycles >= 0) or np.any(np.isinf(cycles)):
+        raise EngineFailure(f"{RESULT} is not a result: it has finish cycles {cycles.tolist()}")
+    if cycles.shape != (len(jobs),) or link_phits.shape != (machine.links,):
+        raise EngineFailure(f"{RESULT} is of another workload or machine")
+    if not injected == ejected == sent_phits:
+        raise EngineFailure(f"{sent_phits} phits were to be sent, {injected} were, and {ejected} arrived")
+    # Phits hold as many bytes as the messages have: exact where all are of one size and paths are unique.
+    bytes_per_phit = sent_bytes / sent_phits if sent_phits else 0.0
+    return EngineResult(
+        job_runtime_ns=tuple(float(cycle) * units.cycle_ns for cycle in cycles),
+        link_bytes=link_phits * bytes_per_phit,
+        job_link_packets=None if packets is None else _by_job(packets, link_phits, len(jobs)),
+    )
+
+
+def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[int, int]:
+    """Bytes and phits of all messages between different nodes."""
+    sizes = [
+        job.messages.size_bytes[job.node_of_rank[job.messages.source] != job.node_of_rank[job.messages.destination]]
+        for job in jobs
+    ]
+    return sum(int(size.sum()) for size in sizes), sum(int(phits_of(size, phit).sum()) for size in sizes)
+
+
+def _by_job(rows: npt.NDArray[np.int64], link_phits: npt.NDArray[Any], jobs: int) -> npt.NDArray[np.int32]:
+    """Packets [jobs, links] from rows of job, link and packets."""
+    shape = (jobs, len(link_phits))
+    if rows.min(initial=0) < 0 or np.any(rows[:, :2].max(axis=0, initial=0) >= shape):
+        raise EngineFailure(f"{RESULT} is of another workload or machine")
+    packets = np.zeros(shape, dtype=np.int32)
+    packets[rows[:, 0], rows[:, 1]] = rows[:, 2]
+    if np.any((packets.sum(axis=0) > 0) != (link_phits > 0)):
+        raise EngineFailure(f"{RESULT} is not a result: links and jobs contradict each other")
+    return packets

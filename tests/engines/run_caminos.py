@@ -1,0 +1,43 @@
+"""Running the front end on prepared points."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fabricstudy.engine.caminos import RESULT, Caminos
+from fabricstudy.engine.contract import EngineResult
+from fabricstudy.machine import Machine, build
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+
+def simulate(
+    folder: Path, point: Point, jobs: list[PlacedJob], machine: Machine | None = None
+) -> tuple[EngineResult, dict[str, Any]]:
+    """Run a point and give the result as read, and as written."""
+    machine = machine or build(point.machine)
+    folder.mkdir(exist_ok=True)
+    argv = Caminos().prepare(folder, point, machine, jobs)
+    exit_code = run(argv, folder)
+    result = Caminos().read(folder, exit_code, point, machine, jobs)
+    return result, json.loads((folder / RESULT).read_text())
+
+
+def run(argv: list[str], folder: Path) -> int:
+    """Run the front end, keep its words, give its exit code."""
+    with (folder / "stdout").open("w") as out, (folder / "stderr").open("w") as err:
+        return subprocess.run(argv, cwd=folder, stdout=out, stderr=err, timeout=120).returncode
+
+
+def ends(jobs: list[PlacedJob]) -> tuple[Any, Any, Any]:
+    """Source node, destination node and bytes of all messages."""
+    return (
+        np.concatenate([j.node_of_rank[j.messages.source] for j in jobs]),
+        np.concatenate([j.node_of_rank[j.messages.destination] for j in jobs]),
+        np.concatenate([j.messages.size_bytes for j in jobs]),
+    )
