@@ -26,6 +26,7 @@ wildcard_constraints:
     study="[a-z0-9][a-z0-9-]*",
     chunk="[01]+|all",
     batch="[a-z]+-([01]+|all)",
+    analysis="[a-z0-9][a-z0-9-]*",
 
 
 rule all:

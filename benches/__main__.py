@@ -1,11 +1,11 @@
-"""Run the benches named, or all: ``python -m benches [pipeline] [analyse] [phit]``."""
+"""Run the benches named, or all: ``python -m benches [pipeline] [analyse] [partitions] [phit]``."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 
-BENCHES = ("pipeline", "analyse", "phit")
+BENCHES = ("pipeline", "analyse", "partitions", "phit")
 
 
 def main() -> None:

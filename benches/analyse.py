@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
+from pydantic import TypeAdapter
 
-from fabricstudy.analyse import Routing, bisect, router_link_loads
+from fabricstudy.analyse import bisect, link_loads, link_sharing, link_support, router_link_loads
 from fabricstudy.machine import Machine, build
-from fabricstudy.study import DragonflyConfig
+from fabricstudy.study import (
+    Adaptive,
+    DimensionOrder,
+    DModK,
+    DragonflyConfig,
+    MachineConfig,
+    Minimal,
+    RoutingConfig,
+    SubAllToAll,
+    Ugal,
+    UnstructuredMesh,
+    Valiant,
+)
+from fabricstudy.workload.pattern import PATTERNS
 
 ARRANGEMENTS = ("absolute", "relative", "circulant")
 RATIOS = (0.5, 1, 1.25, 1.5, 2, 2.5, 3, 4)
+# Ranks and pattern of the jobs of a workload such as those of Jain et al. (IPDPS 2017), 40,000 ranks together.
+MESH = UnstructuredMesh.model_validate({"message": "1 MiB", "degree": [20, 20], "iterations": 1})
+LINES = SubAllToAll.model_validate({"message": "1 MiB", "iterations": 1})
+JOBS = ((16_000, LINES), (12_000, MESH), (8_000, LINES), (4_000, MESH))
+RANKS_PER_NODE = 4
+SYSTEMS: dict[str, tuple[RoutingConfig, ...]] = {
+    "fat-tree-11k": (DModK(), Adaptive(), Minimal()),
+    "slim-fly-11k": (Minimal(), Valiant(), Ugal()),
+    "dragonfly-11k": (Minimal(), Valiant(), Ugal()),
+    "express-mesh-11k-g1": (DimensionOrder(), Adaptive(), Minimal()),
+    "express-mesh-11k-g2": (DimensionOrder(), Adaptive(), Minimal()),
+}
+Messages = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 T = TypeVar("T")
 
 
@@ -41,10 +70,48 @@ def all_to_all_loads() -> None:
     """Link loads of a 9,702-node dragonfly under all-to-all."""
     machine = dragonfly(99, 14, 7)
     traffic = np.full((machine.routers, machine.routers), 49_000.0)
-    routings: tuple[Routing, ...] = ("minimal", "valiant")
-    for routing in routings:
+    for routing in (Minimal(), Valiant()):
         spent, _ = cpu_s(partial(router_link_loads, machine, traffic, routing))
-        print(f"link loads, all-to-all, {machine.nodes} nodes, {routing}: {spent:.2f} s CPU")
+        print(f"link loads, all-to-all, {machine.nodes} nodes, {routing.kind}: {spent:.2f} s CPU")
+
+
+def clustered_jobs(random: np.random.Generator) -> list[Messages]:
+    """Source and destination nodes of the messages of each job; 500 swaps among nodes in linear order."""
+    nodes = np.arange(sum(ranks for ranks, _ in JOBS) // RANKS_PER_NODE)
+    for one, other in random.integers(0, len(nodes), (500, 2)):
+        nodes[[one, other]] = nodes[[other, one]]
+    jobs, first = [], 0
+    for ranks, pattern in JOBS:
+        sends = PATTERNS[pattern.kind](pattern, ranks, random)
+        jobs.append(
+            (nodes[(first + sends.source) // RANKS_PER_NODE], nodes[(first + sends.destination) // RANKS_PER_NODE])
+        )
+        first += ranks
+    return jobs
+
+
+def interference(machine: Machine, jobs: list[Messages], routing: RoutingConfig) -> tuple[float, float]:
+    """Link loads of each job where they are known, then MLS and TLS."""
+    if routing.kind not in ("adaptive", "ugal"):
+        for source, destination in jobs:
+            link_loads(machine, source, destination, np.full(len(source), 2**20), routing)
+    found = link_sharing(np.array([link_support(machine, *messages, routing) for messages in jobs]))
+    return found.mls, found.tls
+
+
+def interference_of_large_workloads() -> None:
+    """Loads and sharing of 40,000 ranks on the five systems of Jain et al."""
+    jobs = clustered_jobs(np.random.default_rng(1))
+    messages = sum(len(source) for source, _ in jobs)
+    for name, routings in SYSTEMS.items():
+        machine = build(TypeAdapter(MachineConfig).validate_python(name))
+        for routing in routings:
+            spent, (mls, tls) = cpu_s(partial(interference, machine, jobs, routing))
+            print(
+                f"loads and sharing, {messages / 1e6:.1f}M messages, {name}, {routing.kind}: "
+                f"{spent:.2f} s CPU, MLS {mls:.0%}, TLS {tls:.0%}"
+            )
+    print(f"most memory so far: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
 
 def bisection_of_small_dragonflies() -> None:
@@ -69,7 +136,8 @@ def bisection_of_larger_machines() -> None:
 def main() -> None:
     """Print all figures."""
     bisect(dragonfly(3, 2, 1))  # compiles, or loads what was compiled before
-    router_link_loads(dragonfly(3, 2, 1), np.ones((6, 6)), "valiant")
+    router_link_loads(dragonfly(17, 10, 1), np.ones((170, 170)), Valiant())
+    interference_of_large_workloads()
     all_to_all_loads()
     bisection_of_larger_machines()
     bisection_of_small_dragonflies()

@@ -15,11 +15,21 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricstudy.analyse import structure
+from fabricstudy.commands import partitions
 from fabricstudy.engine import ENGINES, Stores, engine_named, fingerprint, foreground
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine import build
 from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines, study_file
-from fabricstudy.study import Limits, MachineConfig, PlannedPoint, load_machine, machine_id, point_from_json
+from fabricstudy.study import (
+    INSTANCES,
+    Limits,
+    MachineConfig,
+    PlannedPoint,
+    load_machine,
+    machine_id,
+    point_from_json,
+    published,
+)
 
 # The studies that come with the project stand beside its code (the install is an editable one).
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -77,8 +87,10 @@ def _parser() -> argparse.ArgumentParser:
     point.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
     point.add_argument("--run", action="store_true", help="simulate it now, whatever the store has, and keep all files")
     point.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
+    partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
     machine = command("machine", describe_machines, show_machines)
-    machine.add_argument("source", metavar="FILE-or-STUDY", help="study, or a YAML file that holds one machine")
+    source = "study, YAML file that holds one machine, or published machine, like mira"
+    machine.add_argument("source", metavar="FILE-or-STUDY", help=source)
     machine.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
     return parser
 
@@ -101,6 +113,7 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
         "kept": len(pipeline.plan.points) - len(new),
         "machines": len(pipeline.plan.machines),
         "batches": len(pipeline.batches),
+        "analyses": len(pipeline.analyses),
         "cpu_s": round(sum(_cost(point) for point in new), 1),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
     }
@@ -126,6 +139,8 @@ def show_plan(found: dict[str, Any]) -> None:
     print(f"study     {found['study']}")
     for row in found.get("list", ()):
         print(*row.values(), sep="\t")
+    if found["analyses"]:
+        print(f"analyses  {found['analyses']} without simulation")
     print(f"points    {found['points']} on {found['machines']} machines, for {found['rows']} rows of the tables")
     print(f"new       {found['new']}")
     print(f"kept      {found['kept']} (simulated before)")
@@ -240,10 +255,15 @@ def describe_machines(given: argparse.Namespace) -> Any:
 
 
 def _machines(source: str, every: bool) -> list[MachineConfig]:
+    if source in INSTANCES and not every:
+        return [published(source)]
     try:
         file = study_file(source, CONFIGS)
     except StudyError:
-        raise FabricstudyError(f"{source}: neither a study nor a .yaml file; see configs/ for the studies") from None
+        known = f"published machines are {', '.join(INSTANCES)}"
+        raise FabricstudyError(
+            f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}"
+        ) from None
     return list(_pipeline(source).plan.machines.values()) if every else [load_machine(file)]
 
 

@@ -1,4 +1,4 @@
-"""What the workflow's jobs of the first stages do: ``python -m fabricstudy.jobs machine|analyse|simulate``.
+"""What the workflow's jobs of the first stages do: ``python -m fabricstudy.jobs machine|analyse|analysis|simulate``.
 
 A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
 is no longer the one that Snakemake saw.
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from fabricstudy.analyse import keep_structure
+from fabricstudy.analyse.named import analysis_rows
 from fabricstudy.engine import Stores, run_batch
 from fabricstudy.errors import FabricstudyError, exit_code_of
 from fabricstudy.files import atomic_text
@@ -38,6 +39,14 @@ def analyse_machines(given: argparse.Namespace) -> None:
             out.write(json.dumps(keep_structure(given.results, machine_id)) + "\n")
 
 
+def make_analysis(given: argparse.Namespace) -> None:
+    """Compute the rows of one named analysis and write one JSON object a line."""
+    pipeline = _pipeline(given)
+    _check(given, pipeline.analysis_digest(given.name))
+    with atomic_text(given.out) as out:
+        out.writelines(json.dumps(row) + "\n" for row in analysis_rows(pipeline.plan.study.analyses[given.name]))
+
+
 def simulate_batch(given: argparse.Namespace) -> None:
     """Simulate the points of one batch that the store does not have, and write the records of all."""
     batch = _pipeline(given).batches[given.name]
@@ -58,7 +67,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Do one job."""
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.jobs", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(required=True, metavar="STAGE")
-    for name, work in (("machine", build_machines), ("analyse", analyse_machines), ("simulate", simulate_batch)):
+    jobs = {
+        "machine": build_machines, "analyse": analyse_machines, "analysis": make_analysis, "simulate": simulate_batch,
+    }  # fmt: skip
+    for name, work in jobs.items():
         stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
         stage.set_defaults(work=work)
         stage.add_argument("--results", type=Path, required=True, help="folder of the stores")
@@ -68,7 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
             continue
         stage.add_argument("--study", type=Path, required=True, help="study file")
         stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
-        stage.add_argument("--name", required=True, help="chunk or batch of the plan")
+        stage.add_argument("--name", required=True, help="chunk, batch or analysis of the plan")
         stage.add_argument("--digest", required=True, help="what Snakemake saw of it")
     given = parser.parse_args(arguments)
     given.work(given)

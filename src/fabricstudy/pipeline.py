@@ -58,6 +58,15 @@ class Pipeline:
         engine = engine_named(self.batches[batch].engine)
         return f"{fingerprint(engine)} {engine.probe().version or 'missing'}"
 
+    @property
+    def analyses(self) -> tuple[str, ...]:
+        """Names of the analyses."""
+        return tuple(self.plan.study.analyses)
+
+    def analysis_digest(self, name: str) -> str:
+        """Digest of what an analysis asks for."""
+        return _digest([self.plan.study.analyses[name].model_dump_json()])
+
     def machine_digest(self, chunk: str) -> str:
         """Digest of the ids of a chunk."""
         return _digest(self.machine_chunks[chunk].keys)

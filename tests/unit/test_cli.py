@@ -72,10 +72,12 @@ def test_smaller_batches_are_more(capsys: pytest.CaptureFixture[str]) -> None:
 def test_engines_are_listed_found_or_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (engine,) = data(capsys, "engines")
+    engine, analysis = data(capsys, "engines")
     assert set(engine) == {"name", "found", "version", "reason"} and engine["name"] == "caminos"
+    assert analysis["name"] == "analysis" and analysis["found"]
     monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "nowhere"))
-    (engine,) = data(capsys, "engines")
+    engine, analysis = data(capsys, "engines")
+    assert analysis["found"]
     assert not engine["found"] and engine["version"] is None and engine["reason"]
     assert "not found" in said(capsys, "engines")
 
@@ -119,6 +121,12 @@ def test_a_point_is_shown_and_run_in_the_foreground(capsys: pytest.CaptureFixtur
     assert "not empty" in said(capsys, "point", point_id, "--study", "small.yaml", "--run", code=1)
     assert "neither in" in said(capsys, "point", "p000000000000", "--study", "small.yaml", code=1)
     assert "--study" in said(capsys, "point", "p000000000000", code=1)
+
+
+def test_published_machine_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    found = data(capsys, "machine", "juqueen-48")
+    assert found["nodes"] == 24_576 and found["bisection"]["upper_Bps"] == 3072 * 2e9
+    assert "published machines are mira" in said(capsys, "machine", "mirra", code=1)
 
 
 @pytest.mark.parametrize("command", ["plan", "status", "machine"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabricstudy.engine import engine_named
-from fabricstudy.engine.caminos import _program
+from fabricstudy.engine.caminos import program_path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -51,7 +51,7 @@ def caminos() -> str:
     probe = engine_named("caminos").probe()
     if not probe.found:
         pytest.skip(f"caminos: {probe.reason}")
-    return str(_program())
+    return str(program_path())
 
 
 @dataclass

@@ -1,5 +1,6 @@
 # In:  results/{study}/machine/{chunk}.txt and the machines it names.
-# Out: results/structures, one folder a machine, shared by all studies; results/{study}/analyse/{chunk}.jsonl.
+# Out: results/structures, one folder a machine, shared by all studies; results/{study}/analyse/{chunk}.jsonl;
+#      results/{study}/analyses/{analysis}.jsonl, the rows of a named analysis, from the study alone.
 
 
 rule analyse:
@@ -18,3 +19,27 @@ rule analyse:
         code=source_digest("machine", "analyse"),
     shell:
         "python -m fabricstudy.jobs analyse --machines {input:q} --results results --out {output:q} > {log:q} 2>&1"
+
+
+rule analysis:
+    """Compute the rows of one named analysis."""
+    input:
+        # What counts of the study is in the digest; its figures and claims change no analysis.
+        study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
+    output:
+        "results/{study}/analyses/{analysis}.jsonl",
+    log:
+        "logs/{study}/analyses/{analysis}.log",
+    benchmark:
+        "benchmarks/{study}/analyses/{analysis}.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    params:
+        digest=lambda wildcards: STUDIES[wildcards.study].analysis_digest(
+            wildcards.analysis
+        ),
+        batch_cpu_s=BATCH_S,
+        code=source_digest("study/analyses", "study/machines", "analyse"),
+    shell:
+        "python -m fabricstudy.jobs analysis --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
+        " --name {wildcards.analysis} --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

@@ -1,4 +1,4 @@
-# In:  results/{study}/simulate/*.jsonl and results/{study}/analyse/*.jsonl.
+# In:  results/{study}/simulate/*.jsonl, results/{study}/analyse/*.jsonl and results/{study}/analyses/*.jsonl.
 # Out: results/{study}/tables/*.parquet and *.csv.
 
 
@@ -16,6 +16,11 @@ rule table:
             study=wildcards.study,
             chunk=STUDIES[wildcards.study].machine_chunks,
         ),
+        analyses=lambda wildcards: expand(
+            "results/{study}/analyses/{analysis}.jsonl",
+            study=wildcards.study,
+            analysis=STUDIES[wildcards.study].analyses,
+        ),
     output:
         directory("results/{study}/tables"),
     log:
@@ -28,4 +33,4 @@ rule table:
         code=source_digest("study", "table"),
     shell:
         "python -m fabricstudy.table --study {input.study:q} --shards {input.points:q}"
-        " --structures {input.structures:q} --out {output:q} > {log:q} 2>&1"
+        " --structures {input.structures:q} --analyses {input.analyses:q} --out {output:q} > {log:q} 2>&1"

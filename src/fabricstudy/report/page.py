@@ -18,7 +18,7 @@ import pandas as pd
 import fabricstudy
 from fabricstudy.files import atomic_text
 from fabricstudy.study import Study
-from fabricstudy.table import Tables, axes_of, label_text
+from fabricstudy.table import COMPUTED, Tables, axes_of, label_text
 
 from .figures import Drawn, draw
 
@@ -27,6 +27,7 @@ EMBEDDED_BYTES = 3_000_000
 
 _LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic", "seaborn", "matplotlib", "snakemake")
 _MOST_REASONS = 50
+_MOST_ANALYSIS_ROWS = 120
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
         claims=_claims(tables.claims),
         totals=_totals(tables),
         machines=_machines(tables),
+        analyses=_analyses(tables),
         figures=_pictures(drawn),
         bounds=_bounds(tables.jobs),
         agreement=_agreement(tables),
@@ -160,7 +162,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how = row["show"]
     measured = not pd.isna(row["measured"])
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
-    what = "machines" if row["interval"] == "no seeds involved" else "points"
+    what = {"no seeds involved": "machines", COMPUTED: "rows"}.get(row["interval"], "points")
     spread = f"{shown(row['low'], how)} to {shown(row['high'], how)} ({row['interval']})"
     return {
         "says": "" if pd.isna(row["part_says"]) else row["part_says"],
@@ -210,6 +212,29 @@ def _machines(tables: Tables) -> Grid:
             [*(label_text(row[axis]) for axis in axes), row["kind"], *facts, bisection, row["bisection_method"]]
         )
     return Grid(head, rows, frozenset(range(len(axes) + 1, len(head) - 1)))
+
+
+def _analyses(tables: Tables) -> list[dict[str, Any]]:
+    """Every analysis; a short one with its rows, without columns in which nothing stands."""
+    found = []
+    for name, frame in tables.analyses.items():
+        shown_frame = frame.drop(columns="kind").dropna(axis="columns", how="all")
+        short = len(frame) <= _MOST_ANALYSIS_ROWS
+        found.append(
+            {
+                "name": name, "rows": len(frame), "kind": frame["kind"].iloc[0] if len(frame) else "no rows",
+                "grid": Grid(
+                    [str(column).replace("_", " ") for column in shown_frame],
+                    [[_cell(value) for value in row] for row in shown_frame.itertuples(index=False)] if short else [],
+                    frozenset(i for i, kind in enumerate(shown_frame.dtypes) if pd.api.types.is_numeric_dtype(kind)),
+                ),
+            }
+        )  # fmt: skip
+    return found
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else number(value)
 
 
 def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
@@ -284,20 +309,22 @@ def _provenance(study: Study, tables: Tables, source: str) -> list[tuple[str, st
     started = points["started"].dropna()
     seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} around them"
     memory = points["memory_bytes"].max()
-    facts = [
-        ("fabricstudy", fabricstudy.__version__),
+    of_points = [
         ("engines", _distinct(points["version"])),
         ("fingerprints of engines and adapters", _distinct(points["fingerprint"])),
         ("hosts of the simulations", _distinct(points["host"])),
         ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
         ("CPU seconds", seconds),
         ("largest memory of a simulation", "–" if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
-        ("SHA-256 of the study file", hashlib.sha256(source.encode()).hexdigest()),
         ("SHA-256 of the sorted point ids", plan),
+    ]
+    return [
+        ("fabricstudy", fabricstudy.__version__),
+        *(of_points if study.simulates else ()),
+        ("SHA-256 of the study file", hashlib.sha256(source.encode()).hexdigest()),
         ("Python", platform.python_version()),
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES if _present(name))),
     ]
-    return facts
 
 
 def _present(name: str) -> bool:

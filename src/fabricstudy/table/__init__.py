@@ -2,14 +2,14 @@
 
 In: a plan, the records of its points (one JSON object a line in the shards of ``simulate``) and the structures
 of its machines (``analyse``). Out: pandas frames ``points``, ``jobs``, ``links``, ``interference``, ``machines``,
-``agreement`` and ``claims``, checked by pandera schemas and written as Parquet and CSV.
+``agreement`` and ``claims``, and one frame a named analysis, checked by pandera schemas and written as Parquet and CSV.
 
 Every row of the plan is a row of ``points``, also where nothing was simulated; its status says so. Numbers that
 differ from run to run (CPU, memory, host, times) stand in ``points`` only. The study's axes are columns of each
 table, between ``experiment`` and ``seed``.
 """
 
-from .claims import judge
+from .claims import COMPUTED, judge
 from .collect import collect
 from .schemas import axes_of
 from .select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
@@ -17,6 +17,7 @@ from .store import TableError, Tables, read_tables, write_tables
 
 __all__ = [
     "AGAINST",
+    "COMPUTED",
     "VALUE",
     "Observations",
     "TableError",

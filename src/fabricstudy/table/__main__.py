@@ -19,10 +19,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--study", type=Path, required=True, help="the study file")
     parser.add_argument("--shards", type=Path, nargs="*", default=[], help="records of points, JSON lines")
     parser.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
+    parser.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
     given = parser.parse_args(arguments)
     planned = plan(load_study(given.study))
-    write_tables(collect(planned, read_shards(given.shards), read_shards(given.structures)), given.out)
+    analyses = {path.stem: list(read_shards([path])) for path in given.analyses}
+    write_tables(collect(planned, read_shards(given.shards), read_shards(given.structures), analyses), given.out)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +18,14 @@ from fabricstudy.study.claims import (
     Pairs,
     Part,
     Quotient,
+    Rows,
     Spread,
     Trend,
     Value,
 )
 from fabricstudy.study.figures import KEYS, Condition
 
-from .select import AGAINST, VALUE, by, join, label_text, mask, medians, observe
+from .select import AGAINST, VALUE, analysis_rows, by, join, label_text, mask, medians, observe
 from .store import Tables
 
 SimpleMeasure = Value | Contrast | Trend | Spread
@@ -114,12 +116,35 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measured:
     NotRun
         If a point that it needs has no number, or nothing is selected.
     """
+    if isinstance(asked, Rows):
+        return _differing_rows(asked, tables)
     if isinstance(asked, Quotient):
         of, against = _Sample(asked.of, tables), _Sample(asked.against, tables)
         at = " over ".join(text for text in (of.at, against.at) if text)
         return _measured([of, against], lambda seeds: of.on(seeds) / against.on(seeds), at)
     sample = _Sample(asked, tables)
     return _measured([sample], sample.on, sample.at)
+
+
+COMPUTED = "computed, not simulated"
+
+
+def _differing_rows(asked: Rows, tables: Tables) -> Measured:
+    """Count the rows that only one of printed and computed table has."""
+    if asked.analysis not in tables.analyses:
+        raise NotRun("the analysis has not been made")
+    found = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
+    printed, computed = (Counter(tuple(map(_cell, row)) for row in rows) for rows in (asked.rows, found))
+    extra, lacking = computed - printed, printed - computed
+    count = float(max(extra.total(), lacking.total()))
+    sides = (("printed", lacking), ("computed", extra))
+    at = "; ".join(f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows)
+    return Measured(count, count, count, COMPUTED, at, len(asked.rows), 0)
+
+
+def _cell(value: int | float | str) -> float | str:
+    """Make equal numbers equal, however they were computed."""
+    return value if isinstance(value, str) else float(f"{value:.9g}")
 
 
 def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) -> Measured:
@@ -139,6 +164,8 @@ def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) 
     seeded = any(sample.seeded for sample in samples)
     if len(subsets) <= 1:
         interval = "too few seeds" if seeded else "no seeds involved"
+    if all(sample.asked.analysis for sample in samples):
+        interval = COMPUTED
     points = sum(sample.points for sample in samples)
     return Measured(value, min(parts), max(parts), interval, at, points, len(every) if seeded else 0)
 
@@ -150,9 +177,9 @@ class _Sample:
         self.asked = asked
         self.frame, self.keys = _gather(asked, tables)
         self.seeds = {int(seed) for seed in self.frame["seed"]}
-        self.seeded = asked.table != "machines"
+        self.seeded = asked.analysis is None and asked.table != "machines"
         self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
-        of_point = [name for name in self.keys if name not in KEYS[asked.table]]
+        of_point = [name for name in self.keys if asked.analysis or name not in KEYS[asked.table]]
         self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
         if groups.empty:

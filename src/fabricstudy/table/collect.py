@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ import pandas as pd
 from fabricstudy.study import Plan, canonical_json, physics
 
 from .claims import judge
-from .schemas import TABLES, checked, labels
+from .schemas import TABLES, checked, checked_analysis, labels
 from .store import Tables
 
 Record = Mapping[str, Any]
 
 ALONE = "(alone)"
 """Stands for the experiment of points that run only to give the time of a job by itself."""
+
+ALONE_ID = "(alone point)"
+"""Column of the point in which a job runs by itself."""
 
 _TWIN = "(twin)"
 
@@ -27,7 +31,12 @@ _RUN_FACTS = (
 )  # fmt: skip
 
 
-def collect(plan: Plan, records: Iterable[Record], structures: Iterable[Record]) -> Tables:
+def collect(
+    plan: Plan,
+    records: Iterable[Record],
+    structures: Iterable[Record],
+    analyses: Mapping[str, Sequence[Record]] = MappingProxyType({}),
+) -> Tables:
     """Build all tables of a study.
 
     Parameters
@@ -38,6 +47,8 @@ def collect(plan: Plan, records: Iterable[Record], structures: Iterable[Record])
         Records of points; those of points outside the plan are left out. Of two of one point the last done one counts.
     structures : iterable of mappings
         Structures of machines.
+    analyses : mapping, optional
+        Rows of the named analyses.
 
     Returns
     -------
@@ -58,12 +69,13 @@ def collect(plan: Plan, records: Iterable[Record], structures: Iterable[Record])
         "links": _links(plan, keys, found),
         "machines": _machines(plan, keys, structures),
     }
-    frames["interference"] = _interference(frames["jobs"])
+    frames["interference"] = _interference(frames["jobs"], found)
     frames["agreement"] = _agreement(plan, frames["jobs"])
     axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name != "engine"]}
     tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in TABLES if name != "claims"}
-    claims = judge(plan.study.claims, Tables(**tables))
-    return Tables(**tables, claims=checked("claims", claims))
+    named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
+    claims = judge(plan.study.claims, Tables(**tables, analyses=named))
+    return Tables(**tables, claims=checked("claims", claims), analyses=named)
 
 
 def _latest(records: Iterable[Record]) -> dict[str, Record]:
@@ -119,8 +131,9 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Dat
     for index, row in enumerate(plan.rows):
         for job in _done(found, row.point_id).get("jobs", ()):
             at.append(index)
-            rows.append({**job, "alone_ns": _alone_ns(row.alone_ids, job["job"], found)})
-    jobs = _expand(keys, at, rows, _JOB_FACTS)
+            alone_id = row.alone_ids[job["job"]] if job["job"] < len(row.alone_ids) else None
+            rows.append({**job, ALONE_ID: alone_id, "alone_ns": _alone_ns(alone_id, job["job"], found)})
+    jobs = _expand(keys, at, rows, (*_JOB_FACTS, ALONE_ID))
     for name in ("bytes", "runtime_ns", "bound_ns", "hop_bytes", "alone_ns"):
         jobs[name] = pd.to_numeric(jobs[name])
     return jobs.assign(
@@ -136,9 +149,9 @@ def _done(found: Mapping[str, Record], point_id: str | None) -> Record:
     return record if record.get("status") == "done" else {}
 
 
-def _alone_ns(alone_ids: tuple[str | None, ...], job: int, found: Mapping[str, Record]) -> float | None:
+def _alone_ns(alone_id: str | None, job: int, found: Mapping[str, Record]) -> float | None:
     # In an alone point the jobs before this one are idle and later ones are left out, so the number stays.
-    alone = _done(found, alone_ids[job] if job < len(alone_ids) else None)
+    alone = _done(found, alone_id)
     times = [other["runtime_ns"] for other in alone.get("jobs", ()) if other["job"] == job]
     return times[0] if times else None
 
@@ -157,12 +170,37 @@ def _links(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Da
     return _expand(keys, at, rows, _LINK_FACTS)
 
 
-def _interference(jobs: pd.DataFrame) -> pd.DataFrame:
+def _interference(jobs: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
     """Jobs that shared the machine with another one that communicated."""
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
-    found: pd.DataFrame = busy[together & busy["slowdown"].notna()]
-    return found
+    rows = busy[together]
+    facts = [_sharing(found[point_id], job) for point_id, job in zip(rows["point_id"], rows["job"], strict=True)]
+    columns = [f"{name}{how}" for how in _SHARING.values() for name in ("mls", "tls", "links_shared")]
+    shares: dict[str, Any] = {name: [fact.get(name) for fact in facts] for name in columns}
+    return rows.assign(**shares, variation=_variation(rows))
+
+
+_SHARING = {"simulated": "", "routes": "_routes"}
+
+
+def _sharing(record: Record, job: int) -> dict[str, float]:
+    """Link sharing of a point and the share of a job's links that others use, as simulated and by the routes alone."""
+    known: dict[str, float] = {}
+    for kind, suffix in _SHARING.items():
+        one = record.get("sharing", {}).get(kind)
+        if one:
+            shared = one["shared"][job] / max(1, one["used"][job])
+            known |= {f"mls{suffix}": one["mls"], f"tls{suffix}": one["tls"], f"links_shared{suffix}": shared}
+    return known
+
+
+def _variation(rows: pd.DataFrame) -> pd.Series[Any]:
+    """(max - min) / median of the runtimes of the same job on the same nodes, among different others."""
+    # Jobs that are alone the same simulation are the same job.
+    times = rows.groupby(["experiment", ALONE_ID])["runtime_ns"]
+    spread: pd.Series[Any] = (times.transform("max") - times.transform("min")) / times.transform("median")
+    return spread.where(times.transform("size") > 1)
 
 
 def _machine_axes(keys: pd.DataFrame, axes: list[str]) -> list[str]:
@@ -189,7 +227,7 @@ def _agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     """Runtimes of the same physics on two engines, the first in the alphabet under the fraction."""
     columns = [name for name in jobs.columns if name not in ("engine", "runtime_ns")]
     twin = {point_id: _without_engine(plan, point_id) for point_id in jobs["point_id"].unique()}
-    busy = jobs[jobs["messages"] > 0].assign(**{_TWIN: jobs["point_id"].map(twin)})
+    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna()].assign(**{_TWIN: jobs["point_id"].map(twin)})
     pairs = []
     for first, second in combinations(sorted(busy["engine"].unique()), 2):
         left = busy.loc[busy["engine"] == first, [*columns, _TWIN, "runtime_ns"]]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import pandera.pandas as pa
+
+from fabricstudy.study.analyses import Analysis
+from fabricstudy.study.base import kind_of
 
 STATUSES = ("done", "failed", "timeout", "memory", "refused", "skipped", "missing")
 """Outcomes of a point; ``missing`` has no record yet."""
@@ -25,6 +28,11 @@ def _count(nullable: bool = False) -> pa.Column:
 def _number(nullable: bool = False) -> pa.Column:
     return pa.Column(float, pa.Check.ge(0), nullable=nullable)
 
+
+# Only the engine that simulates nothing may leave a time out.
+_TIMED = pa.Check(
+    lambda frame: frame["runtime_ns"].notna() | (frame["engine"] == "analysis"), error="a simulated job has no time"
+)
 
 _KEYS = {
     "experiment": _text(),
@@ -55,7 +63,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "nodes": _count(),
         "messages": _count(),
         "bytes": _count(),
-        "runtime_ns": _number(),
+        "runtime_ns": _number(nullable=True),
         "bound_ns": _number(nullable=True),
         "bound_method": _text(nullable=True),
         "over_bound": _number(nullable=True),
@@ -77,9 +85,16 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
     "interference": {
         **_KEYS,
         "job": _count(),
-        "runtime_ns": _number(),
-        "alone_ns": _number(),
-        "slowdown": _number(),
+        "runtime_ns": _number(nullable=True),
+        "alone_ns": _number(nullable=True),
+        "slowdown": _number(nullable=True),
+        "variation": _number(nullable=True),
+        "mls": _number(nullable=True),
+        "tls": _number(nullable=True),
+        "links_shared": _number(nullable=True),
+        "mls_routes": _number(nullable=True),
+        "tls_routes": _number(nullable=True),
+        "links_shared_routes": _number(nullable=True),
     },
     "machines": {
         "machine_id": _text(),
@@ -135,6 +150,22 @@ TABLES = tuple(_COLUMNS)
 """Names of the tables, in the order in which they are written."""
 
 
+def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Give the rows of an analysis as a frame with the kind first, then its keys, labels and numbers.
+
+    Raises
+    ------
+    pandera.errors.SchemaErrors
+        If a column is missing, or a value is of another type.
+    """
+    numbers = {name: pa.Column(float, nullable=True) for name in config.numbers}
+    texts = {name: _text() for name in config.columns() if name not in numbers}
+    schema = pa.DataFrameSchema({"kind": _text(), **texts, **numbers}, coerce=True)
+    kind = kind_of(type(config))
+    frame = pd.DataFrame([{"kind": kind, **row} for row in rows], columns=["kind", *config.columns()])
+    return schema.validate(frame, lazy=True)
+
+
 def columns_of(table: str) -> list[str]:
     """Names of the columns that a table has in every study."""
     return list(_COLUMNS[table])
@@ -174,5 +205,6 @@ def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.Dat
     """
     fixed = {name: column for name, column in _COLUMNS[table].items() if name not in axes}
     first, *others = fixed
-    schema = pa.DataFrameSchema(fixed, coerce=True)
+    timed = [_TIMED] if "runtime_ns" in fixed else []
+    schema = pa.DataFrameSchema(fixed, checks=timed, coerce=True)
     return schema.validate(frame[[first, *axes, *others]], lazy=True).reset_index(drop=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fabricstudy.study.analyses import keys_of
 from fabricstudy.study.figures import KEYS, Condition, Range, Selection
 
 from .schemas import axes_of
@@ -35,7 +36,7 @@ class Observations:
     keys : list of str
         Columns that tell observations apart, without the seed.
     noun : str
-        What was selected: points or machines.
+        What was selected: points, machines or rows (of an analysis).
     needed : int
         How many the selection asks for.
     missing : dict
@@ -112,6 +113,8 @@ def observe(
     any_of : sequence of mappings, optional
         Sets of further conditions of which one has to be fulfilled.
     """
+    if selection.analysis is not None:
+        return _of_analysis(tables, selection, column, any_of)
     # Conditions on the table's own keys, such as the link class, do not choose points.
     own = set(KEYS[selection.table]) - set(tables.points)
     points = _chosen(tables.points, selection, any_of, leave_out=own)
@@ -170,6 +173,31 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     missing = {f"without {column}": unknown} if unknown else {}
     values = rows[rows[VALUE].notna()].reset_index(drop=True)
     return Observations(values, keys, "machines", len(labels), missing)
+
+
+def _of_analysis(
+    tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]]
+) -> Observations:
+    """One observation a row; a number that a row has not, such as a bound that does not apply, is not missed."""
+    frame = analysis_rows(tables, selection, any_of)
+    # A condition on a column does not make it one that tells rows apart.
+    mentioned = (selection.axes() - set(selection.where) - set(selection.numbers())) & set(frame)
+    kinds = frame["kind"].unique()
+    keys = list(dict.fromkeys((*(key for kind in kinds for key in keys_of(kind)), *sorted(mentioned))))
+    rows = frame.assign(seed=0, **{VALUE: frame[column].astype(float)})
+    values = rows[rows[VALUE].notna()].reset_index(drop=True)
+    return Observations(values, keys, "rows", len(values), {})
+
+
+def analysis_rows(
+    tables: Tables, selection: Selection, any_of: Sequence[Mapping[str, Condition]] = ({},)
+) -> pd.DataFrame:
+    """Give the rows of an analysis that a selection asks for."""
+    frame = tables.analyses.get(str(selection.analysis), pd.DataFrame({"kind": []}, dtype=str))
+    chosen = pd.Series(False, index=frame.index)
+    for more in any_of:
+        chosen |= mask(frame, {**selection.where, **more})
+    return frame[chosen]
 
 
 def by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:

@@ -20,7 +20,10 @@ class TableError(FabricstudyError):
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The tables of one study; see the package's docstring."""
+    """The tables of one study; see the package's docstring.
+
+    `analyses` holds a frame for each named analysis, in files called ``analysis-<name>``.
+    """
 
     points: pd.DataFrame
     jobs: pd.DataFrame
@@ -29,6 +32,11 @@ class Tables:
     machines: pd.DataFrame
     agreement: pd.DataFrame
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
+    analyses: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+
+_FRAMES = tuple(item.name for item in fields(Tables) if item.name != "analyses")
+_ANALYSIS = "analysis-"
 
 
 def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
@@ -57,11 +65,12 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
 
 def write_tables(tables: Tables, folder: Path) -> None:
     """Write each table as ``<name>.parquet`` and ``<name>.csv``; a reader never sees half a file."""
-    for item in fields(Tables):
-        frame: pd.DataFrame = getattr(tables, item.name)
-        with atomic_path(folder / f"{item.name}.parquet") as path:
+    frames = {name: getattr(tables, name) for name in _FRAMES}
+    frames |= {f"{_ANALYSIS}{name}": frame for name, frame in tables.analyses.items()}
+    for name, frame in frames.items():
+        with atomic_path(folder / f"{name}.parquet") as path:
             frame.to_parquet(path, index=False)
-        with atomic_path(folder / f"{item.name}.csv") as path:
+        with atomic_path(folder / f"{name}.csv") as path:
             frame.to_csv(path, index=False)
 
 
@@ -73,11 +82,14 @@ def read_tables(folder: Path) -> Tables:
     TableError
         If one is absent or broken.
     """
-    frames = {}
-    for item in fields(Tables):
-        path = folder / f"{item.name}.parquet"
-        try:
-            frames[item.name] = pd.read_parquet(path)
-        except (OSError, ValueError) as problem:
-            raise TableError(f"{path}: cannot be read ({problem}); make the tables again") from None
-    return Tables(**frames)
+    analyses = [path.stem for path in sorted(folder.glob(f"{_ANALYSIS}*.parquet"))]
+    frames = {name: _read(folder / f"{name}.parquet") for name in (*_FRAMES, *analyses)}
+    by_name = {name.removeprefix(_ANALYSIS): frames.pop(name) for name in analyses}
+    return Tables(**frames, analyses=by_name)
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as problem:
+        raise TableError(f"{path}: cannot be read ({problem}); make the tables again") from None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pandera.errors
 import pytest
 import yaml
 from pandera.errors import SchemaErrors
@@ -114,16 +116,73 @@ def test_slowdown_needs_the_time_alone(tmp_path: Path) -> None:
     found[lost] = {**found[lost], "status": "failed", "reason": "crashed"}
     tables = collect(of, found.values(), structures(of))
     assert tables.jobs["slowdown"].isna().sum() == 1
-    assert len(tables.interference) == len(tables.jobs) - 1
+    assert tables.interference["slowdown"].isna().sum() == 1
     assert tables.points.set_index("point_id").loc[lost, "experiment"] == "(alone)"
     assert tables.points.set_index("point_id").loc[lost, "reason"] == "crashed"
 
 
-def test_without_slowdown_there_is_no_interference(tmp_path: Path) -> None:
+def test_a_simulated_job_without_a_time_is_an_error(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    found = records(of)
+    found[of.rows[0].point_id]["jobs"][0]["runtime_ns"] = None
+    with pytest.raises(pandera.errors.SchemaErrors, match="a simulated job has no time"):
+        collect(of, found.values(), structures(of))
+
+
+def test_what_is_only_analysed_has_no_time_and_agrees_with_nobody(tmp_path: Path) -> None:
+    sweep = {"engine": {"of": "engine", "values": ["caminos", "analysis"]}}
+    of = planned(tmp_path, slowdown=False, claims=[], sweep=sweep)
+    found = records(of)
+    for name, one in of.points.items():
+        if one.point.engine.kind == "analysis":
+            jobs = [job | {"runtime_ns": None} for job in found[name]["jobs"]]
+            found[name] |= {"engine": "analysis", "jobs": jobs}
+    tables = collect(of, found.values(), structures(of))
+    analysed = tables.jobs["engine"] == "analysis"
+    assert analysed.sum() == 4
+    assert (tables.jobs["runtime_ns"].isna() == analysed).all() and (tables.jobs["rate_Bps"].isna() == analysed).all()
+    assert (tables.jobs["bound_ns"] > 0).all()
+    assert tables.agreement.empty
+
+
+def test_without_slowdown_jobs_are_together_all_the_same(tmp_path: Path) -> None:
     of = planned(tmp_path, slowdown=False)
     tables = collect(of, records(of).values(), structures(of))
-    assert tables.interference.empty
+    assert len(tables.interference) == len(tables.jobs)
+    assert tables.interference["slowdown"].isna().all()
+    assert tables.interference["variation"].isna().all()
     assert tables.jobs["slowdown"].isna().all()
+
+
+def test_sharing_as_simulated_and_by_the_routes(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    found = records(of)
+    shares = {
+        "routes": {"mls": 0.5, "tls": 0.25, "used": [4, 8], "shared": [2, 2]},
+        "simulated": {"mls": 0.2, "tls": 0.1, "used": [5, 0], "shared": [1, 0]},
+    }
+    with_both, by_routes = of.rows[0].point_id, of.rows[1].point_id
+    found[with_both]["sharing"] = shares
+    found[by_routes]["sharing"] = {"routes": shares["routes"]}
+    rows = collect(of, found.values(), structures(of)).interference.set_index(["point_id", "job"])
+    assert list(rows.loc[with_both, "links_shared_routes"]) == [0.5, 0.25]
+    assert list(rows.loc[with_both, "links_shared"]) == [0.2, 0.0]
+    assert rows.loc[(with_both, 1), ["mls", "tls", "mls_routes", "tls_routes"]].to_list() == [0.2, 0.1, 0.5, 0.25]
+    assert rows.loc[by_routes, "mls"].isna().all()
+    assert list(rows.loc[by_routes, "tls_routes"]) == [0.25, 0.25]
+
+
+def test_variation_of_a_job_among_different_others(tmp_path: Path) -> None:
+    """The same first job beside two different second ones: 2 and 3 ms around a median of 2.5 ms."""
+    of = planned(tmp_path)
+    first, other = of.rows[0], of.rows[1]
+    of.rows[1] = replace(other, alone_ids=(first.alone_ids[0], other.alone_ids[1]))
+    found = records(of)
+    for name, runtime_ns in ((first.point_id, 2e6), (other.point_id, 3e6)):
+        found[name]["jobs"][0]["runtime_ns"] = runtime_ns
+    rows = collect(of, found.values(), structures(of)).interference.set_index(["point_id", "job"])
+    assert rows.loc[(first.point_id, 0), "variation"] == rows.loc[(other.point_id, 0), "variation"] == 0.4
+    assert rows["variation"].notna().sum() == 2
 
 
 def test_points_without_a_result_keep_their_row(tmp_path: Path) -> None:

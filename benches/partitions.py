@@ -1,0 +1,47 @@
+"""CPU seconds of what needs no simulation: ``python -m benches partitions`` prints figures and fails on none."""
+
+from __future__ import annotations
+
+import time
+
+from fabricstudy.analyse.designs import largest_system
+from fabricstudy.analyse.isoperimetry import edge_profile, product_weights
+from fabricstudy.analyse.partitions import choices, space_of
+from fabricstudy.study import GridConfig, published
+from fabricstudy.study.analyses import ExpressMeshFamily
+
+
+def all_partitions() -> None:
+    """Enumerate the partitions of published machines."""
+    for name in ("sequoia", "mira", "express-mesh-11k-g2"):
+        machine = published(name)
+        assert isinstance(machine, GridConfig)
+        start = time.process_time()
+        found = choices(space_of(machine))
+        spent = time.process_time() - start
+        geometries = sum(size.geometries for size in found)
+        print(f"partitions of {name}: {geometries} geometries of {len(found)} sizes, {spent:.4f} s CPU")
+
+
+def exhaustive_search() -> None:
+    """Search all sets of vertices of a torus."""
+    edge_profile(product_weights([3], "torus"))  # compiles, or loads what was compiled before
+    for shape in ([7, 3], [6, 4]):
+        start = time.process_time()
+        edge_profile(product_weights(shape, "torus"))
+        print(f"all sets of a torus of {shape[0]} x {shape[1]}: {time.process_time() - start:.2f} s CPU")
+
+
+def largest_machine() -> None:
+    """Find the largest express mesh of a radix."""
+    start = time.process_time()
+    found = largest_system(ExpressMeshFamily(gap=2), 48, True)
+    assert found is not None
+    print(f"largest express mesh with 48 ports: {found.nodes} nodes, {time.process_time() - start:.2f} s CPU")
+
+
+def main() -> None:
+    """Print all figures."""
+    all_partitions()
+    exhaustive_search()
+    largest_machine()

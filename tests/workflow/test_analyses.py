@@ -1,0 +1,37 @@
+"""A study of analyses alone, with real Snakemake and without any simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Workplace
+
+pytestmark = pytest.mark.slow
+
+STUDY = """\
+study: alone
+analyses:
+  p: {kind: partitions, machines: {Mira: mira}, allowed: mira}
+  i: {kind: isoperimetry, shapes: [[4, 3]], exact: true}
+figures:
+  - {id: f, kind: line, title: Bisection, analysis: p, x: blocks, y: bisection_links, hue: choice}
+claims:
+  - {id: c, says: No set breaks the bound., source: test, parts: [{says: least ratio, expect: [1, null],
+     measure: {kind: value, analysis: i, metric: exact_over_bound, reduce: min}}]}
+"""
+
+
+def test_it_runs_and_only_what_changed_runs_again(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, "none")
+    place.write_study(STUDY, "alone.yaml")
+    place.run(study="alone.yaml")
+    assert place.table("analysis-p", "alone").count("\n") == 31
+    assert "reproduced" in place.table("claims", "alone")
+    assert "<svg" in (tmp_path / "reports/alone/figures/f.svg").read_text()
+
+    place.write_study(STUDY.replace("[[4, 3]]", "[[4, 3], [5, 3]]"), "alone.yaml")
+    said = place.run(study="alone.yaml")
+    assert "results/alone/analyses/i.jsonl" in said and "output: results/alone/analyses/p.jsonl" not in said
+    assert "5x3" in place.table("analysis-i", "alone")
