@@ -13,10 +13,11 @@ from .claims import COMPUTED, judge
 from .collect import collect
 from .schemas import axes_of
 from .select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
-from .store import TableError, Tables, read_tables, write_tables
+from .store import ANALYSIS, TableError, Tables, read_tables, write_tables
 
 __all__ = [
     "AGAINST",
+    "ANALYSIS",
     "COMPUTED",
     "VALUE",
     "Observations",

@@ -34,9 +34,15 @@ class Tables:
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     analyses: dict[str, pd.DataFrame] = field(default_factory=dict)
 
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """All tables by the names of their files."""
+        named = {name: getattr(self, name) for name in _FRAMES}
+        return named | {f"{ANALYSIS}{name}": frame for name, frame in self.analyses.items()}
+
 
 _FRAMES = tuple(item.name for item in fields(Tables) if item.name != "analyses")
-_ANALYSIS = "analysis-"
+ANALYSIS = "analysis-"
+"""What the names of the tables of analyses begin with."""
 
 
 def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
@@ -65,9 +71,7 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
 
 def write_tables(tables: Tables, folder: Path) -> None:
     """Write each table as ``<name>.parquet`` and ``<name>.csv``; a reader never sees half a file."""
-    frames = {name: getattr(tables, name) for name in _FRAMES}
-    frames |= {f"{_ANALYSIS}{name}": frame for name, frame in tables.analyses.items()}
-    for name, frame in frames.items():
+    for name, frame in tables.frames().items():
         with atomic_path(folder / f"{name}.parquet") as path:
             frame.to_parquet(path, index=False)
         with atomic_path(folder / f"{name}.csv") as path:
@@ -82,9 +86,9 @@ def read_tables(folder: Path) -> Tables:
     TableError
         If one is absent or broken.
     """
-    analyses = [path.stem for path in sorted(folder.glob(f"{_ANALYSIS}*.parquet"))]
+    analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS}*.parquet"))]
     frames = {name: _read(folder / f"{name}.parquet") for name in (*_FRAMES, *analyses)}
-    by_name = {name.removeprefix(_ANALYSIS): frames.pop(name) for name in analyses}
+    by_name = {name.removeprefix(ANALYSIS): frames.pop(name) for name in analyses}
     return Tables(**frames, analyses=by_name)
 
 

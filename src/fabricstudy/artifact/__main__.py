@@ -1,0 +1,46 @@
+"""``python -m fabricstudy.artifact pack|check``: write the artifact of a study, or check an unpacked one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fabricstudy.checkout import checkout
+from fabricstudy.errors import exit_code_of
+
+from .checksums import check
+from .finished import finished
+from .pack import pack
+
+
+def pack_study(given: argparse.Namespace) -> None:
+    """Pack a study that ran in this folder, with the code that ran it."""
+    pack(finished(given.study, Path(), given.shards, given.structures, given.analyses), checkout(), given.out)
+
+
+def check_folder(given: argparse.Namespace) -> None:
+    """Check that the files of an unpacked artifact are as they were packed."""
+    print(f"{given.folder}: {check(given.folder)} files are as they were packed")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Do one of both."""
+    parser = argparse.ArgumentParser(prog="python -m fabricstudy.artifact", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    packing = commands.add_parser("pack", help=pack_study.__doc__, description=pack_study.__doc__)
+    packing.set_defaults(work=pack_study)
+    packing.add_argument("--study", type=Path, required=True, help="the study file")
+    packing.add_argument("--shards", type=Path, nargs="*", default=[], help="records of points, JSON lines")
+    packing.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
+    packing.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")
+    packing.add_argument("--out", type=Path, required=True, help="the archive, such as artifact/quick.tar.gz")
+    checking = commands.add_parser("check", help=check_folder.__doc__, description=check_folder.__doc__)
+    checking.set_defaults(work=check_folder)
+    checking.add_argument("folder", type=Path, help="the unpacked artifact")
+    given = parser.parse_args(arguments)
+    given.work(given)
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code_of(main))

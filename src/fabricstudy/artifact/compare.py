@@ -1,0 +1,315 @@
+"""The tables of two runs of a study, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fabricstudy.study.analyses import keys_of
+from fabricstudy.table import ANALYSIS, axes_of, label_text, read_tables
+
+from .checksums import CHECKSUMS, check
+from .finished import ArtifactError
+
+TOLERANCE = 0.05
+"""Relative difference that is allowed where two versions of an engine simulated."""
+
+ROUNDING = 1e-9
+"""Relative difference of numbers with fractions that is allowed everywhere, since processors round sums differently."""
+
+NOT_COMPARED = frozenset(
+    {"cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "host", "started", "version", "fingerprint", "reason", "at"}
+)
+"""Columns on where, when and how fast something ran, and remarks that follow from the values that are compared."""
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "points": ("seed", "engine", "point_id"),
+    "jobs": ("seed", "engine", "point_id", "job"),
+    "links": ("seed", "engine", "point_id", "class"),
+    "interference": ("seed", "engine", "point_id", "job"),
+    "machines": ("machine_id",),
+    "agreement": ("seed", "machine_id", "pair", "job"),
+    "claims": ("claim", "part"),
+}
+"""What tells the rows of a table apart, besides experiment and axes. The ids stand for the physics of a point."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableComparison:
+    """One table, old against new.
+
+    Parameters
+    ----------
+    rows : int
+        Rows that both have.
+    values : DataFrame
+        One row a compared value, with columns ``row``, ``column``, ``old``, ``new``, ``difference`` (relative; infinite
+        where there is none), ``allowed`` and ``agrees``.
+    missing, extra : tuple of str
+        Rows that only the old, or only the new run has.
+    """
+
+    name: str
+    rows: int
+    values: pd.DataFrame
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+
+    @property
+    def differing(self) -> pd.DataFrame:
+        """The values that do not agree."""
+        return self.values[~self.values["agrees"]]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all rows and values agree."""
+        return not (self.missing or self.extra) and bool(self.values["agrees"].all())
+
+    @property
+    def largest(self) -> float:
+        """Largest relative difference of a number, 0 for none."""
+        return float(self.values["difference"].max()) if len(self.values) else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; of the compared ones those that differ."""
+        differing = self.differing.drop(columns="agrees").astype(object)
+        differing["difference"] = [_finite(value) for value in differing["difference"]]
+        equal = int((self.values["difference"] == 0).sum())
+        return {
+            "agrees": self.agrees,
+            "rows": self.rows,
+            "values": len(self.values),
+            "equal": equal,
+            "within": len(self.values) - equal - len(differing),
+            "largest": _finite(self.largest),
+            "missing": list(self.missing),
+            "extra": list(self.extra),
+            "differing": differing.to_dict("records"),
+        }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two runs of a study.
+
+    Parameters
+    ----------
+    versions : dict
+        For each engine its versions in the old and in the new run.
+    verdicts : DataFrame
+        Columns ``claim``, ``old``, ``new``: the verdict of each claim.
+    """
+
+    old: Path
+    new: Path
+    tolerance: float
+    versions: dict[str, tuple[str, str]]
+    tables: dict[str, TableComparison]
+    verdicts: pd.DataFrame
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all tables agree."""
+        return all(table.agrees for table in self.tables.values())
+
+    def values(self) -> pd.DataFrame:
+        """Every compared value of every table, old against new."""
+        parts = [table.values.assign(table=name) for name, table in self.tables.items()]
+        together = pd.concat(parts, ignore_index=True)
+        return together[["table", *together.columns.drop("table")]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "old": str(self.old),
+            "new": str(self.new),
+            "agrees": self.agrees,
+            "tolerance": self.tolerance,
+            "engines": {name: {"old": old, "new": new} for name, (old, new) in self.versions.items()},
+            "tables": {name: table.to_json() for name, table in self.tables.items()},
+            "verdicts": self.verdicts.to_dict("records"),
+        }
+
+
+def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
+    """Compare the tables of two runs of a study.
+
+    Values are compared exactly, numbers with fractions to `ROUNDING`, where the same version of the engine simulated
+    the point in both; else to `tolerance`. Tables of machines and analyses are always compared exactly, and so are
+    texts, statuses and verdicts. `NOT_COMPARED` lists the columns that are left out.
+
+    Parameters
+    ----------
+    old, new : Path
+        Each a folder of tables, or one with exactly one study in it: an unpacked artifact, or where Snakemake ran.
+    tolerance : float
+        Relative difference allowed between two versions of an engine.
+
+    Raises
+    ------
+    ArtifactError
+        If there are no tables, or several; if the files of an artifact are not as they were packed; if the tables
+        have different axes.
+    """
+    old, new = _tables_in(old), _tables_in(new)
+    before, after = read_tables(old), read_tables(new)
+    allowed = _Allowed(_versions(before.points), _versions(after.points), tolerance)
+    frames, others = before.frames(), after.frames()
+    if set(frames) != set(others):
+        odd = ", ".join(sorted(set(frames) ^ set(others)))
+        raise ArtifactError(f"only one of both has the tables {odd}; compare two runs of one study")
+    tables = {name: _compare_table(name, frame, others[name], allowed) for name, frame in frames.items()}
+    engines = {
+        name: (_said(before.points, name), _said(after.points, name))
+        for name in sorted({*before.points["engine"], *after.points["engine"]})
+    }
+    return Comparison(old, new, tolerance, engines, tables, _verdicts(before.claims, after.claims))
+
+
+def _tables_in(folder: Path) -> Path:
+    """Find the folder of the tables; of an artifact, check the results first."""
+    places = [place for place in (folder, folder / "tables") if _has_tables(place)]
+    places = places[:1] or [place for place in sorted(folder.glob("results/*/tables")) if _has_tables(place)]
+    if len(places) != 1:
+        found = "no tables of a study" if not places else f"tables of {len(places)} studies"
+        raise ArtifactError(f"{folder}: {found}; name a folder such as results/quick, or an unpacked artifact")
+    if (folder / CHECKSUMS).is_file():
+        check(folder, below="results/")
+    return places[0]
+
+
+def _has_tables(folder: Path) -> bool:
+    return (folder / "points.parquet").is_file()
+
+
+def _versions(points: pd.DataFrame) -> dict[str, str]:
+    """Version of the engine by point, for the points that were simulated."""
+    known = points.dropna(subset="version")
+    return dict(zip(known["point_id"], known["version"], strict=True))
+
+
+def _said(points: pd.DataFrame, engine: str) -> str:
+    versions = points.loc[points["engine"] == engine, "version"].dropna()
+    return ", ".join(sorted(versions.unique())) or "none"
+
+
+class _Allowed:
+    """The relative difference that is allowed for the rows of a table."""
+
+    def __init__(self, old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> None:
+        self._old, self._new, self._tolerance = old, new, tolerance
+        self._same = set(old.values()) == set(new.values())
+
+    def rows(self, name: str, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+        """Allowed difference of each row; 0 for an exact one."""
+        if name == "machines" or name.startswith(ANALYSIS):
+            exact = np.ones(len(frame), dtype=bool)
+        elif "point_id" in frame:
+            exact = np.array([self._old.get(one) == self._new.get(one) for one in frame["point_id"]], dtype=bool)
+        else:  # from many points
+            exact = np.full(len(frame), self._same)
+        return np.where(exact, 0.0, self._tolerance)
+
+
+def _compare_table(name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: _Allowed) -> TableComparison:
+    if set(old.columns) != set(new.columns):
+        odd = ", ".join(sorted(set(old.columns) ^ set(new.columns)))
+        raise ArtifactError(f"table {name}: only one of both has the columns {odd}; compare two runs of one study")
+    keys = [*_axes(name, old), *_keys(name, old)]
+    old, new = old.set_index(_row_names(old, keys)), new.set_index(_row_names(new, keys))
+    common = old.index[old.index.isin(new.index)]
+    columns = [column for column in old.columns if column not in NOT_COMPARED and column not in keys]
+    bound = allowed.rows(name, old.loc[common])
+    parts = [_compare_column(column, old.loc[common, column], new.loc[common, column], bound) for column in columns]
+    return TableComparison(
+        name,
+        len(common),
+        pd.concat(parts, ignore_index=True),
+        tuple(old.index[~old.index.isin(new.index)]),
+        tuple(new.index[~new.index.isin(old.index)]),
+    )
+
+
+def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
+    if name.startswith(ANALYSIS):
+        return keys_of(frame["kind"].iloc[0]) if len(frame) else ()
+    return _KEYS[name]
+
+
+def _axes(name: str, frame: pd.DataFrame) -> list[str]:
+    return ["experiment", *axes_of(frame)] if "experiment" in frame else []
+
+
+def _row_names(frame: pd.DataFrame, keys: Iterable[str]) -> pd.Index[str]:
+    """Name each row by its keys; rows of the same name are numbered, so that one too many is seen."""
+    parts = [
+        [f"{key} {label_text(value)}" for value in frame[key]] if key != "experiment" else list(frame[key])
+        for key in keys
+    ]
+    names = pd.Series([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
+    again = names.groupby(names).cumcount()
+    return pd.Index(names.where(again == 0, names + " #" + (again + 1).astype(str)))
+
+
+def _compare_column(
+    column: str, old: pd.Series[Any], new: pd.Series[Any], allowed: npt.NDArray[np.float64]
+) -> pd.DataFrame:
+    if _is_number(old) and _is_number(new):
+        before, after = (side.to_numpy(dtype=np.float64, na_value=np.nan) for side in (old, new))
+        fraction = pd.api.types.is_float_dtype(old) or pd.api.types.is_float_dtype(new)
+        allowed = np.maximum(allowed, ROUNDING) if fraction else allowed
+        difference = relative_difference(before, after)
+    else:
+        before, after = (side.astype(object).where(side.notna(), None).to_numpy() for side in (old, new))
+        allowed = np.zeros(len(old))
+        difference = np.where([a == b for a, b in zip(before, after, strict=True)], 0.0, np.inf)
+    return pd.DataFrame(
+        {
+            "row": old.index,
+            "column": column,
+            "old": pd.Series(_plain(old), dtype=object),
+            "new": pd.Series(_plain(new), dtype=object),
+            "difference": difference,
+            "allowed": allowed,
+            "agrees": difference <= allowed,
+        }
+    )
+
+
+def _is_number(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _plain(column: pd.Series[Any]) -> list[Any]:
+    """Python's own numbers and texts, and None for what is missing."""
+    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+
+
+def relative_difference(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Difference of two numbers over the larger one; 0 for two missing ones, infinite if only one is missing.
+
+    Examples
+    --------
+    >>> relative_difference(np.array([1.0, 0.0, np.nan, np.nan]), np.array([2.0, 0.0, np.nan, 1.0])).tolist()
+    [0.5, 0.0, 0.0, inf]
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.abs(old - new) / np.maximum(np.abs(old), np.abs(new))
+    found = np.where(np.isnan(old) != np.isnan(new), np.inf, found)
+    return np.where((old == new) | (np.isnan(old) & np.isnan(new)), 0.0, found)
+
+
+def _verdicts(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    sides = [frame.drop_duplicates("claim").set_index("claim")["claim_verdict"] for frame in (old, new)]
+    together = pd.concat(sides, axis=1, keys=["old", "new"]).astype(object)
+    return together.where(together.notna(), None).rename_axis("claim").reset_index()

@@ -1,0 +1,209 @@
+"""RO-Crate metadata of an artifact, in the profile Workflow Run Crate.
+
+The workflow is the Snakefile; its run (a ``CreateAction``) took the study file and gave tables, figures and page.
+
+References
+----------
+Soiland-Reyes et al.: Packaging research artefacts with RO-Crate. Data Science 5(2), 2022.
+Leo et al.: Recording provenance of workflow runs with RO-Crate. PLoS ONE 19(9), 2024.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from fabricstudy.checkout import Checkout
+
+from .finished import Finished
+
+if TYPE_CHECKING:
+    from rocrate.rocrate import ROCrate
+
+WORKFLOW = "code/Snakefile"
+METADATA = "ro-crate-metadata.json"
+
+_PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
+    "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
+}
+_WORKFLOW_PROFILE = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
+_LICENSE = "https://spdx.org/licenses/Apache-2.0"
+_KINDS = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".jsonl": "application/x-ndjson",
+    ".lock": "text/plain",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+    ".pdf": "application/pdf",
+    ".svg": "image/svg+xml",
+    ".toml": "application/toml",
+    ".yaml": "application/yaml",
+}
+_OUTPUTS = {
+    "tables": "Tidy tables: points, jobs, links, interference, machines, agreement, claims, and one an analysis.",
+    "report": "The page that shows figures, claims and provenance.",
+    "figures": "Each figure as SVG and PDF.",
+    "records": "One record a simulated point, as the workflow's batches wrote them.",
+    "analyses": "What needs no simulation, one object a row.",
+}
+_DESCRIPTIONS = {
+    "README.md": "How to run it again and compare",
+    "APPENDIX.md": "Draft of the appendix on artifact description and evaluation",
+    "Makefile": "The commands: check, reproduce, compare",
+    "code/LICENSE": "Licence of the code",
+}
+_LOCK = "Packages, pinned with hashes"
+
+
+def metadata(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> bytes:
+    """Give ``ro-crate-metadata.json``.
+
+    Parameters
+    ----------
+    found : Finished
+        The study that ran.
+    code : Checkout
+        The code that is packed with it.
+    contents : mapping
+        Content of every file of the artifact by its path, this file and the checksums excepted.
+    """
+    from rocrate.rocrate import ROCrate
+
+    crate = ROCrate()
+    study = found.plan.study
+    crate.name = f"fabricstudy artifact: {study.title or found.name}"
+    crate.description = study.description.strip() or f"The study {found.name}, its results and the code that made them."
+    crate.datePublished = found.interval[1]
+    crate.license = _context(crate, _LICENSE, "CreativeWork", name="Apache License 2.0")
+    crate.root_dataset["conformsTo"] = [
+        _context(crate, profile, "CreativeWork", name=name, version=edition)
+        for profile, (name, edition) in _PROFILES.items()
+    ]
+    workflow = _workflow(crate, code)
+    crate.add_dataset(dest_path="code/", properties={"name": "Code", "description": _said_of(code)})
+    files = _files(crate, contents)
+    _run(crate, found, workflow, files)
+    described = crate.metadata.generate()
+    described["@graph"] = [_compact(entity) for entity in described["@graph"]]
+    return (json.dumps(described, indent=1) + "\n").encode()
+
+
+def _compact(entity: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a list of one as that one, as RO-Crate asks for."""
+    return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
+
+
+def _context(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Any:
+    from rocrate.model.contextentity import ContextEntity
+
+    return crate.add(ContextEntity(crate, identity, properties={"@type": kind, **properties}))
+
+
+def _said_of(code: Checkout) -> str:
+    if code.clean:
+        return f"The files of fabricstudy at {code.state}, as git archive gives them."
+    return f"The files of fabricstudy as they were on disk: {code.state}."
+
+
+def _workflow(crate: ROCrate, code: Checkout) -> Any:
+    import fabricstudy
+
+    return crate.add_workflow(
+        dest_path=WORKFLOW,
+        main=True,
+        lang="snakemake",
+        lang_version=version("snakemake"),
+        properties={
+            "name": "fabricstudy",
+            "description": "Declarative experiment pipeline for interconnect research.",
+            "version": f"{fabricstudy.__version__}, {code.state}",
+            "license": {"@id": _LICENSE},
+            "encodingFormat": "text/plain",
+            "conformsTo": {"@id": _WORKFLOW_PROFILE},
+        },
+    )
+
+
+def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    """Describe each file but those of the code, of which only the locks and the licence are named."""
+    files = {}
+    for path, content in sorted(contents.items()):
+        name = PurePosixPath(path).name
+        said = _LOCK if path.endswith(".lock") else _DESCRIPTIONS.get(path)
+        if path.startswith("code/") and said is None:
+            continue
+        properties = {
+            "name": said or name,
+            "encodingFormat": _KINDS.get(PurePosixPath(name).suffix, "text/plain"),
+        }
+        if path != "APPENDIX.md":  # a draft, which its authors are to change
+            properties |= {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
+        files[path] = crate.add_file(dest_path=path, properties=properties)
+    files["README.md"]["about"] = crate.root_dataset
+    crate.metadata.extra_terms["sha256"] = "https://w3id.org/ro/terms/workflow-run#sha256"
+    return files
+
+
+def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any]) -> None:
+    name = found.name
+    inputs = [file for path, file in files.items() if path.startswith("study/")]
+    tables, simulated, report = f"results/{name}/tables/", f"results/{name}/simulate/", f"reports/{name}/"
+    outputs = {"tables": _collection(crate, tables, "Tables", files), "report": files[f"{report}index.html"]}
+    if found.outputs.shards:
+        outputs["records"] = _collection(crate, simulated, "Records of the simulations", files)
+    if found.outputs.analyses:
+        outputs["analyses"] = _collection(crate, f"results/{name}/analyses/", "Rows of the analyses", files)
+    if any(path.startswith(f"{report}figures/") for path in files):
+        outputs["figures"] = _collection(crate, f"{report}figures/", "Figures", files)
+    workflow["input"] = [_parameter(crate, "study", "What to compare.", files[found.study_path])]
+    workflow["output"] = [_parameter(crate, key, _OUTPUTS[key], entity) for key, entity in outputs.items()]
+    workflow["softwareRequirements"] = [
+        _context(crate, f"#engine-{engine}", "SoftwareApplication", name=engine, softwareVersion=", ".join(versions))
+        for engine, versions in found.engines.items()
+    ]
+    begin, end = found.interval
+    action = crate.add_action(
+        workflow,
+        identifier="#run",
+        object=inputs,
+        result=list(outputs.values()),
+        properties={
+            "name": f"Run of the study {name}",
+            "description": _outcome(found),
+            "startTime": begin,
+            "endTime": end,
+            "actionStatus": "http://schema.org/CompletedActionStatus",
+        },
+    )
+    crate.root_dataset["mentions"] = [action]
+
+
+def _outcome(found: Finished) -> str:
+    if not found.plan.rows:
+        return f"{len(found.outputs.analyses)} analyses, no simulations."
+    done, hosts = int((found.points["status"] == "done").sum()), sorted(found.points["host"].dropna().unique())
+    return f"{done} of {len(found.points)} points done, on {', '.join(hosts)}."
+
+
+def _collection(crate: ROCrate, folder: str, name: str, files: Mapping[str, Any]) -> Any:
+    parts = [file for path, file in files.items() if path.startswith(folder)]
+    return crate.add_dataset(
+        dest_path=folder, properties={"name": name, "hasPart": [{"@id": part.id} for part in parts]}
+    )
+
+
+def _parameter(crate: ROCrate, name: str, description: str, example: Any) -> Any:
+    kind = "File" if "File" in example.type else "Dataset"
+    parameter = crate.add_formal_parameter(
+        name, kind, identifier=f"#parameter-{name}", description=description, valueRequired=True
+    )
+    parameter["workExample"] = example
+    example["exampleOfWork"] = parameter
+    return parameter

@@ -1,0 +1,147 @@
+"""What people read in an artifact: how to run it again, and the draft of the AD/AE appendix."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import socket
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from fabricstudy.checkout import Checkout
+from fabricstudy.report.page import expectation, shown
+from fabricstudy.study import Figure
+from fabricstudy.table import ANALYSIS
+
+from .compare import ROUNDING, TOLERANCE
+from .effort import CORES, SETUP_MINUTES, effort
+from .finished import Finished
+
+
+def documents(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Give ``README.md``, ``Makefile`` and ``APPENDIX.md``.
+
+    Parameters
+    ----------
+    contents : mapping
+        Content of the code, study and result files by their path in the artifact.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("fabricstudy.artifact"), undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters["cell"] = cell
+    facts = _facts(found, code, contents)
+    return {
+        name: environment.get_template(f"{name}.j2").render(facts).encode()
+        for name in ("README.md", "Makefile", "APPENDIX.md")
+    }
+
+
+def cell(text: Any) -> str:
+    """Make text fit into a cell of a Markdown table.
+
+    Examples
+    --------
+    >>> cell("a | b\\nc")
+    'a \\\\| b c'
+    """
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+def _facts(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    points = found.points
+    work = effort(found)
+    return {
+        "study": found.plan.study,
+        "name": found.name,
+        "study_file": found.study_path,
+        "points": len(points),
+        "rows": len(found.plan.rows),
+        "done": int((points["status"] == "done").sum()),
+        "machines": len(found.plan.machines),
+        "seeds": found.tables.points["seed"].nunique(),
+        "code": code,
+        "engines": found.engines,
+        "locks": sorted(path for path in contents if path.endswith(".lock")),
+        "packages": _packages(contents),
+        "python": platform.python_version(),
+        "figures": _figures(found),
+        "claims": [_part(row) for row in found.tables.claims.to_dict("records")],
+        "work": work,
+        "setup_minutes": SETUP_MINUTES,
+        "execution_minutes": {cores: _minutes(work.execution_minutes(cores)) for cores in CORES},
+        "analysis_minutes": _minutes(work.analysis_s / 60),
+        "hosts": sorted(points["host"].dropna().unique()),
+        "here": _this_machine(),
+        "interval": found.interval,
+        "size_mb": sum(map(len, contents.values())) / 1e6,
+        "tolerance": TOLERANCE,
+        "rounding": ROUNDING,
+    }
+
+
+def _minutes(minutes: float) -> str:
+    return "less than 1" if minutes < 1 else f"{minutes:.0f}"
+
+
+def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
+    """Versions, as they are installed here, of the Python packages that a run stands on."""
+    named, _, _ = contents.get("code/envs/requirements.in", b"").decode().partition("\n# ")
+    names = re.findall(r"^([A-Za-z0-9_.-]+)", named, re.MULTILINE)
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _figures(found: Finished) -> list[dict[str, str]]:
+    folder = f"reports/{found.name}/figures"
+    return [
+        {
+            "id": figure.id,
+            "title": figure.title,
+            "files": f"{folder}/{figure.id}.svg, .pdf",
+            "table": f"results/{found.name}/tables/{_table_of(figure)}.csv",
+        }
+        for figure in found.plan.study.figures
+    ]
+
+
+def _table_of(figure: Figure) -> str:
+    return figure.table if figure.analysis is None else f"{ANALYSIS}{figure.analysis}"
+
+
+def _part(row: Mapping[Any, Any]) -> dict[str, str]:
+    how, low, high = row["show"], row["expect_low"], row["expect_high"]
+    says = row["says"] if pd.isna(row["part_says"]) else f"{row['says']} ({row['part_says']})"
+    return {
+        "claim": row["claim"],
+        "says": says,
+        "expected": expectation(low, high, how),
+        "measured": shown(row["measured"], how),
+        "verdict": row["verdict"],
+    }
+
+
+def _this_machine() -> dict[str, str]:
+    """Processor and memory of the machine that packs, for the author who runs where he packs."""
+    about = Path("/proc/cpuinfo")
+    models = re.findall(r"^model name\s*: (.*)$", about.read_text() if about.is_file() else "", re.MULTILINE)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return {
+        "host": socket.gethostname(),
+        "processor": models[0] if models else platform.machine(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory:.0f} GB",
+        "system": f"{platform.system()} {platform.release()}",
+    }

@@ -1,0 +1,81 @@
+"""How long it takes to do it again, from what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .finished import Finished
+
+SETUP_MINUTES = (4, 10)
+"""Environment and simulator, mostly downloads and compiling; by hand, on two busy cores, it took seven."""
+
+JOB_START_S = 3.0
+"""What Snakemake adds to a job to start it."""
+
+CORES = (1, 4, 16, 64)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Processor seconds of the stages, and the largest memory of one process (bytes).
+
+    Parameters
+    ----------
+    longest_s : float
+        Of the longest batch: more cores do not make it shorter.
+    """
+
+    execution_s: float
+    longest_s: float
+    analysis_s: float
+    memory_bytes: float
+
+    def execution_minutes(self, cores: int) -> float:
+        """Expected wall-clock minutes of the simulations on so many cores."""
+        return max(self.execution_s / cores, self.longest_s) / 60
+
+
+def effort(found: Finished) -> Effort:
+    """Add up what a study took.
+
+    The times of the simulations stand in the records of the points. The benchmark of a batch is not used, since a
+    batch may have found its points in the store.
+    """
+    points = found.points
+    used = (points["cpu_s"].fillna(0) + points["overhead_cpu_s"].fillna(0)).astype(float)
+    spent_s = dict(zip(points["point_id"], used, strict=True))
+    batches_s = [
+        sum(spent_s.get(json.loads(line)["point_id"], 0.0) for line in path.open(encoding="utf-8"))
+        for path in found.outputs.shards
+    ]
+    timings = {stage: _timings(paths) for stage, paths in found.outputs.benchmarks.items()}
+    machines_s = [seconds for stage in ("machine", "analyse", "analyses") for seconds, _ in timings[stage]]
+    jobs_s = [seconds + JOB_START_S for seconds in (*batches_s, *machines_s)]
+    peaks = [megabytes * 1e6 for parts in timings.values() for _, megabytes in parts]
+    return Effort(
+        execution_s=sum(jobs_s),
+        longest_s=max(jobs_s, default=0.0),
+        analysis_s=sum(seconds + JOB_START_S for stage in ("table", "report") for seconds, _ in timings[stage]),
+        memory_bytes=max([*peaks, *points["memory_bytes"].dropna().astype(float)], default=0.0),
+    )
+
+
+def _timings(paths: Iterable[Path]) -> list[tuple[float, float]]:
+    """Elapsed seconds and largest resident memory (MB) of jobs, from Snakemake's benchmark files."""
+    found = []
+    for path in paths:
+        for line in path.read_text().splitlines():
+            row = json.loads(line)
+            found.append((float(row["s"]), _number(row["max_rss"])))
+    return found
+
+
+def _number(text: object) -> float:
+    # Snakemake writes NA for a job that ended before the first look at its memory.
+    try:
+        return float(str(text))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,212 @@
+"""A study that ran: its files, and whether they belong together."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.study import Plan, load_study, plan
+from fabricstudy.study.file import parse_yaml
+from fabricstudy.table import Tables, read_tables
+from fabricstudy.table.collect import ALONE
+
+
+class ArtifactError(FabricstudyError):
+    """Something cannot be packed, or is not as it was packed."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where a run put its files, all relative to `base`, the folder in which it ran.
+
+    Parameters
+    ----------
+    base : Path
+        The folder.
+    study : str
+        Name of the study.
+    shards, structures, analyses : tuple of Path
+        Records of points, structures of machines and rows of analyses, JSON lines.
+    """
+
+    base: Path
+    study: str
+    shards: tuple[Path, ...]
+    structures: tuple[Path, ...]
+    analyses: tuple[Path, ...] = ()
+
+    @property
+    def tables(self) -> Path:
+        """Folder of the tables."""
+        return self.base / "results" / self.study / "tables"
+
+    @property
+    def report(self) -> Path:
+        """Folder of the page and its figures."""
+        return self.base / "reports" / self.study
+
+    @property
+    def benchmarks(self) -> dict[str, list[Path]]:
+        """Benchmark files of each stage, as far as they are there."""
+        folder = self.base / "benchmarks" / self.study
+        chunks = [f"{path.stem}.jsonl" for path in self.structures]
+        found = {
+            "machine": [folder / "machine" / name for name in chunks],
+            "analyse": [folder / "analyse" / name for name in chunks],
+            "analyses": [folder / "analyses" / path.name for path in self.analyses],
+            "simulate": [folder / "simulate" / path.name for path in self.shards],
+            "table": [folder / "table.jsonl"],
+            "report": [folder / "report.jsonl"],
+        }
+        return {stage: [path for path in paths if path.is_file()] for stage, paths in found.items()}
+
+    def files(self) -> list[Path]:
+        """All of them, in a stable order."""
+        timings = [path for paths in self.benchmarks.values() for path in paths]
+        folders = [path for folder in (self.tables, self.report) for path in folder.rglob("*")]
+        kept = [path for path in folders if path.is_file() and not path.name.startswith(".")]
+        return sorted({*self.shards, *self.structures, *self.analyses, *timings, *kept})
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A study with what came out of it.
+
+    Parameters
+    ----------
+    file : Path
+        The study file.
+    source : str
+        Its text.
+    """
+
+    file: Path
+    source: str
+    plan: Plan
+    tables: Tables
+    outputs: Outputs
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.plan.study.study
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """One row a distinct point."""
+        return self.tables.points.drop_duplicates("point_id")
+
+    @property
+    def engines(self) -> dict[str, list[str]]:
+        """Versions of each engine that simulated something."""
+        known = self.points.dropna(subset="version")
+        return {str(engine): sorted(part["version"].unique()) for engine, part in known.groupby("engine")}
+
+    @property
+    def interval(self) -> tuple[str, str]:
+        """When the first simulation began and the last one ended, or the page was made (ISO 8601, UTC)."""
+        known = self.points.dropna(subset="started")
+        if known.empty:
+            made = datetime.fromtimestamp((self.outputs.report / "index.html").stat().st_mtime, UTC)
+            return (made.isoformat(timespec="seconds"),) * 2
+        started = pd.to_datetime(known["started"])
+        ended = started + pd.to_timedelta(known["wall_s"].fillna(0), unit="s")
+        return started.min().isoformat(timespec="seconds"), ended.max().isoformat(timespec="seconds")
+
+    @property
+    def study_path(self) -> str:
+        """Path of the study file in the artifact; the name of a study is harmless in any shell, that of a file not."""
+        return f"study/{self.name}.yaml"
+
+    def study_files(self) -> dict[str, Path]:
+        """The study file and those it names beside it, by their path in the artifact.
+
+        Raises
+        ------
+        ArtifactError
+            If one lies outside that folder.
+        """
+        named = {f"study/{name}": path for name, path in _named_files(parse_yaml(self.source), self.file)}
+        return named | {self.study_path: self.file}
+
+
+def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
+    """Files that are named by some text in a study."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _named_files(part, study)
+        return
+    if not isinstance(value, str) or not 0 < len(value) < 1000 or "\n" in value or "\0" in value:
+        return
+    path = study.parent / value
+    if path.is_file():
+        if not path.resolve().is_relative_to(study.parent.resolve()):
+            raise ArtifactError(
+                f"{study}: it names the file {value} outside its folder; move the file beside the study"
+            )
+        yield path.resolve().relative_to(study.parent.resolve()).as_posix(), path
+
+
+def finished(
+    study: Path, base: Path, shards: Iterable[Path], structures: Iterable[Path], analyses: Iterable[Path] = ()
+) -> Finished:
+    """Load a study that ran in `base` and check that tables, report and records are those of this study.
+
+    Raises
+    ------
+    ArtifactError
+        If it was not run, or was changed since.
+    StudyError
+        If the study file is wrong.
+    """
+    planned = plan(load_study(study))
+    source = study.read_text(encoding="utf-8")
+    outputs = Outputs(base, planned.study.study, *(tuple(sorted(paths)) for paths in (shards, structures, analyses)))
+    again = f"run snakemake --cores all artifact --config {shlex.quote(f'study={study}')}"
+    if not (outputs.tables / "points.parquet").is_file():
+        raise ArtifactError(f"{outputs.tables}: the study {planned.study.study} was not run; {again}")
+    found = Finished(study, source, planned, read_tables(outputs.tables), outputs)
+    for problem in (_stale_tables(found), _stale_report(found), _lost_records(found)):
+        if problem:
+            raise ArtifactError(f"{problem}; {again}")
+    return found
+
+
+def _stale_tables(found: Finished) -> str:
+    points = found.tables.points
+    alone = points["experiment"] == ALONE
+    rows = points.loc[~alone, ["experiment", "point_id", "seed"]].itertuples(index=False, name=None)
+    planned = [(row.experiment, row.point_id, row.seed) for row in found.plan.rows]
+    only_alone = set(found.plan.points) - {row.point_id for row in found.plan.rows}
+    if list(rows) != planned or set(points.loc[alone, "point_id"]) != only_alone:
+        return f"{found.outputs.tables}: the tables are older than the study {found.file} and have other points"
+    if found.plan.rows and not (points["status"] == "done").any():
+        return f"{found.outputs.tables}: no point of the study is done"
+    return ""
+
+
+def _stale_report(found: Finished) -> str:
+    page = found.outputs.report / "index.html"
+    if not page.is_file():
+        return f"{page}: there is no report"
+    # The page states the digest of the study that it is about, so claims and figures are covered, too.
+    if hashlib.sha256(found.source.encode()).hexdigest() not in page.read_text(encoding="utf-8"):
+        return f"{page}: the report is older than the study {found.file}"
+    return ""
+
+
+def _lost_records(found: Finished) -> str:
+    recorded = {json.loads(line)["point_id"] for path in found.outputs.shards for line in path.open(encoding="utf-8")}
+    lost = [name for name in found.plan.points if name not in recorded]
+    place = found.outputs.base / "results" / found.name / "simulate"
+    return f"{place}: no record of {len(lost)} points, such as {lost[0]}" if lost else ""

@@ -1,0 +1,63 @@
+"""Write the archive.
+
+It is a gzipped tar: any Debian unpacks it with ``tar``, and Python 3.11 with `tarfile`; Zstandard is in neither
+(Python reads it from 3.14 on, and Debian's ``tar`` needs the package zstd).
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabricstudy.checkout import Checkout
+from fabricstudy.files import atomic_path
+
+from .checksums import CHECKSUMS, checksums
+from .crate import METADATA, metadata
+from .documents import documents
+from .finished import ArtifactError, Finished
+
+# 1 January 2000; GNU tar warns of files from 1970.
+TIME_S = 946_684_800
+
+
+def pack(found: Finished, code: Checkout, out: Path) -> None:
+    """Write the artifact of a finished study to `out`; a reader sees the whole archive or none.
+
+    Raises
+    ------
+    ArtifactError
+        If the code has no files, or the study names a file outside its folder.
+    """
+    sources = {f"code/{path}": (content, program) for path, content, program in code.files()}
+    if "code/Snakefile" not in sources:
+        raise ArtifactError(f"{code.root}: there is no Snakefile; pack from a clone (pip install --editable)")
+    programs = {path for path, (_, program) in sources.items() if program}
+    contents = {path: content for path, (content, _) in sources.items()} | _results(found)
+    contents |= documents(found, code, contents)
+    contents[METADATA] = metadata(found, code, contents)
+    contents[CHECKSUMS] = checksums(contents)
+    with atomic_path(out) as path:
+        _write(path, f"{found.name}-artifact", contents, programs)
+
+
+def _results(found: Finished) -> dict[str, bytes]:
+    outputs = found.outputs
+    files = {path.relative_to(outputs.base).as_posix(): path for path in outputs.files()}
+    files |= found.study_files()
+    return {name: path.read_bytes() for name, path in files.items()}
+
+
+def _write(path: Path, top: str, contents: Mapping[str, bytes], programs: set[str]) -> None:
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for name, content in sorted(contents.items()):
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size, member.mtime, member.mode = len(content), TIME_S, 0o755 if name in programs else 0o644
+            archive.addfile(member, io.BytesIO(content))

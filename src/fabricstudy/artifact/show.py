@@ -1,0 +1,119 @@
+"""Print a comparison for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .compare import ROUNDING
+
+MOST_LINES = 20
+"""Entries printed of a long list; the others are in ``--json`` and ``--csv``."""
+
+Found = Mapping[str, Any]
+
+
+def show(found: Found, console: Console) -> None:
+    """Print engines, one line a table, what does not agree, verdicts, and the conclusion last.
+
+    Parameters
+    ----------
+    found : mapping
+        What `Comparison.to_json` gives.
+    console : Console
+        Where to print.
+    """
+    console.print(f"old: {escape(found['old'])}\nnew: {escape(found['new'])}", soft_wrap=True)
+    for engine, versions in found["engines"].items():
+        console.print(_engine(engine, versions, found["tolerance"]), soft_wrap=True)
+    console.print(_overview(found["tables"]))
+    for name, table in found["tables"].items():
+        _list(console, f"{name}: rows only in the old run", table["missing"])
+        _list(console, f"{name}: rows only in the new run", table["extra"])
+    _list(console, "values that do not agree, the largest differences first", _differing(found["tables"]))
+    if found["verdicts"]:
+        console.print(_verdicts(found["verdicts"]))
+    console.print(_conclusion(found), soft_wrap=True)
+
+
+def _engine(engine: str, versions: Mapping[str, str], tolerance: float) -> str:
+    old, new = escape(versions["old"]), escape(versions["new"])
+    if old == new:
+        return f"engine {engine}: {old} in both, so numbers have to be equal (to {ROUNDING:g} of their size)"
+    return f"engine {engine}: {old} and {new}, so numbers may differ by {100 * tolerance:g} %"
+
+
+def _overview(tables: Mapping[str, Found]) -> Table:
+    overview = Table(box=None)
+    for name in ("table", "rows", "values", "equal", "within tolerance", "different", "missing", "extra", "largest"):
+        overview.add_column(name, justify="left" if name == "table" else "right")
+    for name, table in tables.items():
+        counts = [table[key] for key in ("rows", "values", "equal", "within")]
+        counts += [len(table[key]) for key in ("differing", "missing", "extra")]
+        style = None if table["agrees"] else "bold red"
+        overview.add_row(name, *map(str, counts), percent(table["largest"]), style=style)
+    return overview
+
+
+def percent(difference: float | None) -> str:
+    """Write a relative difference.
+
+    Examples
+    --------
+    >>> percent(0.0), percent(0.0123), percent(None)
+    ('0', '1.2 %', 'no number')
+    """
+    if difference is None:
+        return "no number"
+    return f"{100 * difference:.2g} %" if difference else "0"
+
+
+def _list(console: Console, title: str, entries: Sequence[str]) -> None:
+    if not entries:
+        return
+    console.print(f"\n{title} ({len(entries)})", style="bold")
+    for entry in entries[:MOST_LINES]:
+        console.print(f"  {escape(entry)}", soft_wrap=True)
+    if len(entries) > MOST_LINES:
+        console.print(f"  and {len(entries) - MOST_LINES} more; --json and --csv have all")
+
+
+def _differing(tables: Mapping[str, Found]) -> list[str]:
+    values = [{**value, "table": name} for name, table in tables.items() for value in table["differing"]]
+    values.sort(key=lambda value: float("inf") if value["difference"] is None else value["difference"], reverse=True)
+    return [_difference(value) for value in values]
+
+
+def _difference(value: Found) -> str:
+    gap = ""
+    if value["difference"] is not None:
+        allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > ROUNDING else ""
+        gap = f" ({percent(value['difference'])}{allowed})"
+    return f"{value['table']}.{value['column']} at {value['row']}: {_text(value['old'])} -> {_text(value['new'])}{gap}"
+
+
+def _text(value: Any) -> str:
+    return "nothing" if value is None else str(value)
+
+
+def _verdicts(verdicts: Sequence[Found]) -> Table:
+    table = Table("claim", "old verdict", "new verdict", box=None)
+    for row in verdicts:
+        style = "bold red" if row["old"] != row["new"] else None
+        table.add_row(*(escape(_text(row[name])) for name in ("claim", "old", "new")), style=style)
+    return table
+
+
+def _conclusion(found: Found) -> str:
+    total = {key: sum(table[key] for table in found["tables"].values()) for key in ("rows", "values")}
+    if found["agrees"]:
+        return f"[bold green]They agree[/]: {total['values']} values in {total['rows']} rows."
+    odd = {key: sum(len(table[key]) for table in found["tables"].values()) for key in ("differing", "missing", "extra")}
+    return (
+        f"[bold red]They do not agree[/]: {odd['differing']} of {total['values']} values differ,"
+        f" {odd['missing']} rows are missing, {odd['extra']} are extra."
+    )

@@ -1,0 +1,121 @@
+"""Our own code as it stands on this machine: at which commit, and its files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from .fingerprint import PACKAGE
+
+ROOT = PACKAGE.parents[1]
+"""The clone this code runs from; the install is an editable one."""
+
+WHERE_NEW_FILES_COUNT = ("Snakefile", "src", "workflow", "engines", "envs", "profiles", "tools")
+"""A file that git does not know changes what runs only there; elsewhere it may be the user's study."""
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """Code below a folder.
+
+    Parameters
+    ----------
+    root : Path
+        The folder.
+    commit : str or None
+        Commit of HEAD, 40 hexadecimal digits; None where `root` is no git checkout.
+    changes : str
+        Digest of what differs from the commit, or "": changed files, and new ones in `WHERE_NEW_FILES_COUNT`.
+    """
+
+    root: Path
+    commit: str | None
+    changes: str
+
+    @property
+    def clean(self) -> bool:
+        """Whether the code is exactly that of a commit."""
+        return self.commit is not None and not self.changes
+
+    @property
+    def state(self) -> str:
+        """One line for people: the commit, and whether the code is that of the commit."""
+        if self.commit is None:
+            return "working files, not a git checkout"
+        return f"commit {self.commit}" if self.clean else f"commit {self.commit} with changes ({self.changes})"
+
+    def files(self) -> Iterator[tuple[str, bytes, bool]]:
+        """Give path, content and whether it is executable of each file: of the commit, or else as it stands here."""
+        if self.clean:
+            yield from _archived(self.root)
+            return
+        names = _walked(self.root) if self.commit is None else _listed(self.root, "--cached", "--others")
+        for name in names:
+            path = self.root / name
+            yield name, path.read_bytes(), os.access(path, os.X_OK)
+
+
+def checkout(root: Path = ROOT) -> Checkout:
+    """Look at the code below `root`; a checkout of something around it does not count."""
+    top = _git(root, "rev-parse", "--show-toplevel")
+    commit = _git(root, "rev-parse", "HEAD")
+    if top is None or commit is None or Path(os.fsdecode(top).strip()).resolve() != root.resolve():
+        return Checkout(root, None, "")
+    changed = _git(root, "diff", "HEAD") or b""
+    digest = hashlib.sha256(changed)
+    new = _listed(root, "--others")
+    for name in new:
+        digest.update(os.fsencode(name) + (root / name).read_bytes())
+    changes = digest.hexdigest()[:12] if changed or new else ""
+    return Checkout(root, commit.decode().strip(), changes)
+
+
+def _git(root: Path, *arguments: str) -> bytes | None:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True)
+    except OSError:  # no git here
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _archived(root: Path) -> Iterator[tuple[str, bytes, bool]]:
+    with tarfile.open(fileobj=io.BytesIO(_git(root, "archive", "--format=tar", "HEAD") or b"")) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is not None:
+                yield member.name, content.read(), bool(member.mode & 0o100)
+
+
+def _listed(root: Path, *which: str) -> list[str]:
+    names = set()
+    for one in which:
+        where = WHERE_NEW_FILES_COUNT if one == "--others" else ()
+        listed = _git(root, "ls-files", one, "--exclude-standard", "-z", "--", *where) or b""
+        names |= {os.fsdecode(name) for name in listed.split(b"\0") if name}
+    return sorted(name for name in names if _is_plain(root / name))
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _walked(root: Path) -> Iterator[str]:
+    """All files but those that .gitignore leaves out, of which we understand plain names and paths with ``*``."""
+    ignore = root / ".gitignore"
+    lines = ignore.read_text().splitlines() if ignore.is_file() else []
+    patterns = [".git", *(line.strip("/") for line in lines if line.strip("/"))]
+
+    def kept(path: Path) -> bool:
+        return not any(fnmatch(path.name, one) or fnmatch(str(path.relative_to(root)), one) for one in patterns)
+
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if kept(Path(place, name)))
+        found = (Path(place, name) for name in sorted(files))
+        yield from (str(path.relative_to(root)) for path in found if kept(path) and _is_plain(path))

@@ -1,0 +1,79 @@
+"""A study of analyses alone: nothing was simulated, and it is an artifact all the same."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabricstudy.analyse.named import analysis_rows
+from fabricstudy.artifact import ArtifactError, Finished, compare, finished, pack
+from fabricstudy.checkout import checkout
+from fabricstudy.report import write_report
+from fabricstudy.study import load_study, plan
+from fabricstudy.table import collect, read_tables, write_tables
+
+STUDY = {
+    "study": "small-tori",
+    "analyses": {"squares": {"kind": "isoperimetry", "shapes": [[3, 3], [4, 4]], "exact": True}},
+    "figures": [
+        {"id": "bound", "title": "Bound", "kind": "line", "analysis": "squares", "x": "size", "y": "exact_over_bound"}
+    ],
+}
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Finished:
+    """It ran in a folder called old."""
+    base = tmp_path / "old"
+    base.mkdir()
+    file = base / "small-tori.yaml"
+    file.write_text(yaml.safe_dump(STUDY))
+    study = load_study(file)
+    rows = {name: analysis_rows(config) for name, config in study.analyses.items()}
+    shard = base / "results/small-tori/analyses/squares.jsonl"
+    shard.parent.mkdir(parents=True)
+    shard.write_text("".join(f"{json.dumps(row)}\n" for row in rows["squares"]))
+    tables = collect(plan(study), [], [], rows)
+    write_tables(tables, base / "results/small-tori/tables")
+    write_report(study, tables, file.read_text(), str(file), base / "reports/small-tori")
+    return finished(file, base, [], [], [shard])
+
+
+def test_it_is_packed_with_its_rows_and_says_that_nothing_was_simulated(ran: Finished, tmp_path: Path) -> None:
+    pack(ran, checkout(), tmp_path / "out.tar.gz")
+    shutil.unpack_archive(tmp_path / "out.tar.gz", tmp_path)
+    unpacked = tmp_path / "small-tori-artifact"
+    assert (unpacked / "results/small-tori/analyses/squares.jsonl").is_file()
+    assert "results/small-tori/tables/analysis-squares.csv" in (unpacked / "APPENDIX.md").read_text()
+    graph = {
+        entity["@id"]: entity for entity in json.loads((unpacked / "ro-crate-metadata.json").read_text())["@graph"]
+    }
+    assert graph["#run"]["description"] == "1 analyses, no simulations."
+    assert graph["#parameter-analyses"]["workExample"] == {"@id": "results/small-tori/analyses/"}
+
+
+def test_a_value_of_an_analysis_that_differs_is_found_by_its_row(ran: Finished, tmp_path: Path) -> None:
+    shutil.copytree(ran.outputs.base, tmp_path / "new")
+    assert compare(ran.outputs.base, tmp_path / "new").agrees
+    folder = tmp_path / "new/results/small-tori/tables"
+    tables = read_tables(folder)
+    changed = tables.analyses["squares"].copy()
+    changed.loc[0, "bound"] *= 1.001
+    write_tables(replace(tables, analyses={"squares": changed}), folder)
+    found = compare(ran.outputs.base, tmp_path / "new").tables["analysis-squares"]
+    (one,) = found.differing.to_dict("records")
+    assert (one["row"], one["column"]) == ("graph torus, shape 3x3, size 1", "bound")
+    assert not found.missing and not found.extra
+
+
+def test_an_analysis_that_only_one_run_has_is_named(ran: Finished, tmp_path: Path) -> None:
+    shutil.copytree(ran.outputs.base, tmp_path / "new")
+    for path in (tmp_path / "new/results/small-tori/tables").glob("analysis-*"):
+        path.unlink()
+    with pytest.raises(ArtifactError, match="only one of both has the tables analysis-squares"):
+        compare(ran.outputs.base, tmp_path / "new")

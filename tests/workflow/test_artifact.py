@@ -1,0 +1,131 @@
+"""The artifact of a paper: packed, unpacked in a fresh folder, run again from what is in it, and compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from .conftest import BIN, FIGURE, TINY, Workplace
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
+    """Folder of an artifact that was unpacked, and run again in its subfolder ``rerun`` as its Makefile does."""
+    workplace = Workplace(tmp_path_factory.mktemp("here"), caminos)
+    # A name that no shell and no Makefile could do with.
+    workplace.write_study(TINY + FIGURE, "$(touch pwned) it's.yaml")
+    workplace.run("artifact", study="$(touch pwned) it's.yaml")
+    there = tmp_path_factory.mktemp("there")
+    with tarfile.open(workplace.folder / "artifact/tiny.tar.gz") as archive:
+        archive.extractall(there, filter="data")
+    folder = there / "tiny-artifact"
+    reproduce(folder, caminos)
+    return folder
+
+
+def reproduce(folder: Path, caminos: str) -> None:
+    """Do what ``make reproduce`` does, with the environment of this test in place of a new one."""
+    said = make(folder, "--dry-run", "reproduce")
+    (command,) = (line for line in said.splitlines() if "snakemake" in line)
+    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPATH=str(folder / "code/src"))
+    environment["FABRICSTUDY_CAMINOS"] = caminos
+    (folder / "rerun").mkdir()
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def make(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["make", "--no-print-directory", *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def compare(folder: Path, *arguments: str, new: str = "rerun") -> subprocess.CompletedProcess[str]:
+    """Do what ``make compare`` does, with the code of the artifact."""
+    environment = dict(os.environ, PYTHONPATH=str(folder / "code/src"))
+    command = [sys.executable, "-m", "fabricstudy.cli", "compare", ".", new, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_what_was_run_again_agrees_value_by_value(unpacked: Path) -> None:
+    done = compare(unpacked, "--csv", "values.csv")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "They agree" in done.stdout and "in both" in done.stdout and "reproduced" in done.stdout
+    values = pd.read_csv(unpacked / "values.csv")
+    runtimes = values[values["column"] == "runtime_ns"]
+    assert len(runtimes) == 8 and (runtimes["old"] == runtimes["new"]).all() and values["agrees"].all()
+    # It was simulated again, not copied.
+    started = [
+        pd.read_parquet(unpacked / place / "results/tiny/tables/points.parquet")["started"] for place in (".", "rerun")
+    ]
+    assert started[0].max() < started[1].min()
+
+
+def test_an_altered_value_is_found_and_named(unpacked: Path) -> None:
+    tables = unpacked / "rerun/results/tiny/tables"
+    jobs = pd.read_parquet(tables / "jobs.parquet")
+    kept = jobs.copy()
+    jobs.loc[3, "runtime_ns"] += 1
+    jobs.to_parquet(tables / "jobs.parquet", index=False)
+    try:
+        done = compare(unpacked)
+        assert done.returncode == 1 and "They do not agree: 1 of" in done.stdout
+        expected = "jobs.runtime_ns at main, alpha 1, routing valiant, seed 2, engine caminos"
+        assert expected in done.stdout and f"{kept.loc[3, 'runtime_ns']} -> {jobs.loc[3, 'runtime_ns']}" in done.stdout
+        found = json.loads(compare(unpacked, "--json").stdout)
+        assert [value["column"] for value in found["tables"]["jobs"]["differing"]] == ["runtime_ns"]
+    finally:
+        kept.to_parquet(tables / "jobs.parquet", index=False)
+
+
+def test_a_tampered_file_is_found(unpacked: Path) -> None:
+    assert "as they were packed" in make(unpacked, "check")
+    path = unpacked / "results/tiny/tables/jobs.csv"
+    kept = path.read_bytes()
+    path.write_bytes(kept.replace(b"1", b"2", 1))
+    try:
+        done = compare(unpacked)
+        assert done.returncode == 1
+        assert done.stderr == (
+            "fabricstudy: results/tiny/tables/jobs.csv: not as packed (SHA-256 differs); unpack the archive again\n"
+        )
+        assert subprocess.run(["make", "check"], cwd=unpacked, capture_output=True).returncode != 0
+    finally:
+        path.write_bytes(kept)
+
+
+def test_the_archive_is_complete(unpacked: Path) -> None:
+    listed = {line.split("  ", 1)[1] for line in (unpacked / "SHA256SUMS").read_text().splitlines()}
+    for path in (
+        *("README.md", "APPENDIX.md", "Makefile", "ro-crate-metadata.json", "study/tiny.yaml"),
+        *("code/Snakefile", "code/requirements.lock", "code/engines/caminos/Cargo.lock", "code/Makefile"),
+        *("reports/tiny/index.html", "reports/tiny/figures/time.svg", "reports/tiny/figures/time.pdf"),
+        *("results/tiny/tables/points.parquet", "results/tiny/tables/points.csv", "benchmarks/tiny/table.jsonl"),
+    ):
+        assert path in listed and (unpacked / path).is_file(), path
+    records = [
+        json.loads(line)
+        for shard in (unpacked / "results/tiny/simulate").glob("*.jsonl")
+        for line in shard.read_text().splitlines()
+    ]
+    points = pd.read_parquet(unpacked / "results/tiny/tables/points.parquet")
+    assert {record["point_id"] for record in records} == set(points["point_id"])
+    assert not list(unpacked.rglob("pwned"))
+
+
+def test_the_appendix_states_what_was_measured(unpacked: Path) -> None:
+    text = (unpacked / "APPENDIX.md").read_text()
+    claims = pd.read_parquet(unpacked / "results/tiny/tables/claims.parquet")
+    assert f"| at most 1 | {claims.loc[0, 'measured']:.4g} | {claims.loc[0, 'verdict']} |" in text
+    assert "`time`: Time against ratio" in text and "| T3 simulate | places jobs, simulates 8 points" in text
+    (version,) = pd.read_parquet(unpacked / "results/tiny/tables/points.parquet")["version"].unique()
+    assert f"| engine caminos | {version} |" in text
