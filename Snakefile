@@ -5,6 +5,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
+from fabricstudy.checkout import checkout
 from fabricstudy.errors import StudyError
 from fabricstudy.fingerprint import source_digest
 from fabricstudy.pipeline import BATCH_CPU_S, pipelines
@@ -29,10 +30,25 @@ wildcard_constraints:
     analysis="[a-z0-9][a-z0-9-]*",
 
 
+# Seconds of work each: on a cluster they are done where Snakemake runs.
+localrules:
+    all,
+    machine,
+    table,
+    report,
+    pack,
+    artifact,
+
+
 rule all:
     default_target: True
     input:
         expand("reports/{study}/index.html", study=STUDIES),
+
+
+rule artifact:
+    input:
+        expand("artifact/{study}.tar.gz", study=STUDIES),
 
 
 include: "workflow/rules/machine.smk"
@@ -40,3 +56,4 @@ include: "workflow/rules/analyse.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/table.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/artifact.smk"

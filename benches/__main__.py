@@ -1,4 +1,4 @@
-"""Run the benches named, or all: ``python -m benches [pipeline] [analyse] [partitions] [phit]``."""
+"""Run the benches named, or the short ones: ``python -m benches [pipeline] [analyse] [partitions] [phit] [scale]``."""
 
 from __future__ import annotations
 

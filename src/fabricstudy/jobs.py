@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from fabricstudy.engine import Stores, run_batch
 from fabricstudy.errors import FabricstudyError, exit_code_of
 from fabricstudy.files import atomic_text
 from fabricstudy.machine import keep_machine
-from fabricstudy.pipeline import Pipeline
+from fabricstudy.pipeline import BATCH_CPU_S, Pipeline
 from fabricstudy.study import load_study, plan
+
+AGAIN_S = 0.1
 
 
 def build_machines(given: argparse.Namespace) -> None:
@@ -49,18 +52,36 @@ def make_analysis(given: argparse.Namespace) -> None:
 
 def simulate_batch(given: argparse.Namespace) -> None:
     """Simulate the points of one batch that the store does not have, and write the records of all."""
-    batch = _pipeline(given).batches[given.name]
+    batch = _pipeline(given, given.batch_cpu_s).batches[given.name]
     _check(given, batch.digest)
     run_batch(batch, Stores(given.results), given.out)
 
 
-def _pipeline(given: argparse.Namespace) -> Pipeline:
-    return Pipeline(given.study, plan(load_study(given.study)), given.batch_cpu_s)
+def _pipeline(given: argparse.Namespace, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
+    return Pipeline(given.study, plan(load_study(given.study)), batch_cpu_s)
 
 
 def _check(given: argparse.Namespace, digest: str) -> None:
     if digest != given.digest:
         raise FabricstudyError(f"{given.study}: the study was changed while it ran; start Snakemake again")
+
+
+def _end_when_asked() -> None:
+    # A cluster that cancels a job asks first: end the simulator and clear away what is half done.
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGALRM, _stop)
+    sys.unraisablehook = _stop_again
+
+
+def _stop(number: int, frame: object) -> None:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _stop_again(lost: sys.UnraisableHookArgs) -> None:
+    # Python drops what is raised while it forks, and we fork for each simulation.
+    sys.__unraisablehook__(lost)
+    if isinstance(lost.exc_value, SystemExit):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -79,10 +100,12 @@ def main(arguments: list[str] | None = None) -> None:
             stage.add_argument("--machines", type=Path, required=True, help="what the machine stage wrote")
             continue
         stage.add_argument("--study", type=Path, required=True, help="study file")
-        stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
+        if name == "simulate":
+            stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
         stage.add_argument("--name", required=True, help="chunk, batch or analysis of the plan")
         stage.add_argument("--digest", required=True, help="what Snakemake saw of it")
     given = parser.parse_args(arguments)
+    _end_when_asked()
     given.work(given)
 
 

@@ -32,6 +32,16 @@ def test_what_was_kept_is_found(store: Store) -> None:
     assert store.folder(ID) == store.root / "ab" / ID
 
 
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_whoever_may_list_the_store_may_read_what_is_in_it(store: Store, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        put(store)
+    finally:
+        os.umask(before)
+    assert store.folder(ID).stat().st_mode & 0o777 == 0o777 & ~mask
+
+
 @pytest.mark.parametrize("status", ["failed", "timeout", "memory"])
 def test_what_might_end_otherwise_is_not_finished(store: Store, status: str) -> None:
     put(store, status=status)

@@ -15,6 +15,9 @@ rule analyse:
         "benchmarks/{study}/analyse/{chunk}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,
     params:
         code=source_digest("machine", "analyse"),
     shell:
@@ -34,12 +37,14 @@ rule analysis:
         "benchmarks/{study}/analyses/{analysis}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,
     params:
         digest=lambda wildcards: STUDIES[wildcards.study].analysis_digest(
             wildcards.analysis
         ),
-        batch_cpu_s=BATCH_S,
         code=source_digest("study/analyses", "study/machines", "analyse"),
     shell:
-        "python -m fabricstudy.jobs analysis --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
+        "python -m fabricstudy.jobs analysis --study {input.study:q}"
         " --name {wildcards.analysis} --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

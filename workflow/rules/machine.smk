@@ -19,8 +19,7 @@ rule machine:
         digest=lambda wildcards: STUDIES[wildcards.study].machine_digest(
             wildcards.chunk
         ),
-        batch_cpu_s=BATCH_S,
         code=source_digest("machine"),
     shell:
-        "python -m fabricstudy.jobs machine --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
-        " --name {wildcards.chunk} --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"
+        "python -m fabricstudy.jobs machine --study {input.study:q} --name {wildcards.chunk}"
+        " --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

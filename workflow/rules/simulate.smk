@@ -20,6 +20,13 @@ rule simulate:
         "benchmarks/{study}/simulate/{batch}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: STUDIES[wildcards.study]
+        .batches[wildcards.batch]
+        .memory_MB(attempt),
+        runtime=lambda wildcards, attempt: STUDIES[wildcards.study]
+        .batches[wildcards.batch]
+        .time_min(attempt),
     params:
         digest=lambda wildcards: STUDIES[wildcards.study]
         .batches[wildcards.batch]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 from fabricstudy.chunks import divide_in_at_most
@@ -19,6 +20,10 @@ MOST_BATCHES = 200
 # A small study is divided further, so that it uses several cores; a job itself costs about two seconds.
 FEWEST_BATCHES = 4
 LEAST_WORTH_CPU_S = 10.0
+# What a cluster is asked for: two Snakemakes and our own process; other machines may be slower than ours.
+OWN_MEMORY_MB = 1500
+SLOWNESS = 3.0
+START_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,16 @@ class Batch:
     points: tuple[PlannedPoint, ...]
     cpu_s: float
     limits: Limits
+
+    def memory_MB(self, attempt: int) -> int:
+        """Memory to ask a cluster for: what a simulation may take, and ours, which grows with each attempt."""
+        simulation_MB: int = ceil(self.limits.memory_bytes / 1e6)
+        return simulation_MB + attempt * OWN_MEMORY_MB
+
+    def time_min(self, attempt: int) -> int:
+        """Minutes to ask a cluster for: three times the prediction, and one simulation that hangs."""
+        once_min: int = ceil((SLOWNESS * self.cpu_s + self.limits.time_s + START_S) / 60)
+        return attempt * once_min
 
     @property
     def digest(self) -> str:

@@ -1,0 +1,111 @@
+"""How far a study is, read from the store alone: the same for a run here, on a cluster, and for several at once."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from fabricstudy.engine import Stores, engine_named, fingerprint
+from fabricstudy.pipeline import Pipeline
+from fabricstudy.store import Record
+from fabricstudy.study import PlannedPoint
+
+FAILURES = ("failed", "timeout", "memory", "refused")
+# The pace is that of what ended in so many last seconds.
+PACE_S = 900.0
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """What is kept of the record of a point."""
+
+    inode: int
+    status: str
+    used_cpu_s: float
+    started: float
+    ended: float
+
+
+class Progress:
+    """Looks at the store as often as it is asked to; each look reads only the records that are new.
+
+    A look lists at most 256 folders, so that it may be repeated on a shared file system.
+    """
+
+    def __init__(self, pipeline: Pipeline, results: Path) -> None:
+        self._pipeline = pipeline
+        self._store = Stores(results).points
+        self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
+        self._mark = {
+            name: fingerprint(engine_named(name))
+            for name in {_engine(point) for point in pipeline.plan.points.values()}
+        }
+        self._ended: dict[str, _Ended] = {}
+
+    def look(self) -> dict[str, Any]:
+        """Count what is done, failed and left, and estimate what is left.
+
+        Returns
+        -------
+        dict
+            `left_cpu_s` is predicted, times what the done points took over their prediction. `left_s` is elapsed time
+            at the pace of the last quarter of an hour, or None if nothing ended in it.
+        """
+        self._read_new()
+        done = {key: ended for key, ended in self._ended.items() if ended.status == "done"}
+        predicted_s = sum(self._cost_s[key] for key in done)
+        used_s = sum(ended.used_cpu_s for ended in done.values())
+        left_s = sum(cost for key, cost in self._cost_s.items() if key not in self._ended)
+        pace = self._pace(time.time())
+        counts = Counter(ended.status for ended in self._ended.values())
+        failures = {status: counts[status] for status in FAILURES if counts[status]}
+        return {
+            "study": self._pipeline.name,
+            "points": len(self._cost_s),
+            "done": len(done),
+            "failed": sum(failures.values()),
+            "failures": failures,
+            "left": len(self._cost_s) - len(self._ended),
+            "left_cpu_s": round(left_s * (used_s / predicted_s if predicted_s else 1.0), 1),
+            "left_s": round(left_s / pace, 1) if pace else None,
+            "used_cpu_s": round(used_s, 1),
+        }
+
+    def _read_new(self) -> None:
+        inodes = self._store.inodes()
+        for key, point in self._pipeline.plan.points.items():
+            inode, known = inodes.get(key), self._ended.get(key)
+            if known is not None and known.inode == inode:
+                continue
+            self._ended.pop(key, None)
+            record = self._store.record(key) if inode is not None else None
+            if inode is not None and record is not None and record["fingerprint"] == self._mark[_engine(point)]:
+                self._ended[key] = _ended(record, inode)
+
+    def _pace(self, now: float) -> float:
+        """Predicted seconds that were simulated in each second, lately: the prediction's error and the cores in one."""
+        lately = {key: ended for key, ended in self._ended.items() if ended.ended > now - PACE_S}
+        if not lately:
+            return 0.0
+        # A simulation that began before the quarter of an hour counts with the part inside it.
+        start = max(now - PACE_S, min(ended.started for ended in lately.values()))
+        parts = {key: (e.ended - max(e.started, start)) / max(e.ended - e.started, 1e-9) for key, e in lately.items()}
+        return sum(self._cost_s[key] * part for key, part in parts.items()) / max(now - start, 1.0)
+
+
+def _engine(point: PlannedPoint) -> str:
+    return point.point.engine.kind
+
+
+def _cost_s(point: PlannedPoint) -> float:
+    return engine_named(_engine(point)).predict_cpu_s(point.point)
+
+
+def _ended(record: Record, inode: int) -> _Ended:
+    used_s = record["cpu_s"] + record["overhead_cpu_s"]
+    started = datetime.fromisoformat(record["started"]).timestamp()
+    return _Ended(inode, record["status"], used_s, started, started + record["wall_s"] + record["overhead_cpu_s"])

@@ -1,0 +1,25 @@
+"""What a cluster is asked for, for one batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricstudy.engine import Batch
+from fabricstudy.study import Limits
+
+
+def batch(cpu_s: float, **limits: str) -> Batch:
+    return Batch("caminos-all", "caminos", (), cpu_s, Limits.model_validate(limits))
+
+
+@pytest.mark.parametrize(("attempt", "memory_MB", "time_min"), [(1, 2000, 36), (2, 3500, 72), (3, 5000, 108)])
+def test_each_attempt_asks_for_more(attempt: int, memory_MB: int, time_min: int) -> None:
+    # Three times ten minutes, a minute for a simulation that hangs, five to start.
+    asked = batch(600.0, time="1 min", memory="500 MB")
+    assert (asked.memory_MB(attempt), asked.time_min(attempt)) == (memory_MB, time_min)
+
+
+def test_time_follows_the_prediction_and_memory_the_limit() -> None:
+    small, large = batch(60.0, memory="1 GB"), batch(6000.0, memory="4 GB")
+    assert large.time_min(1) - small.time_min(1) == 3 * (6000 - 60) / 60
+    assert large.memory_MB(1) - small.memory_MB(1) == 3000

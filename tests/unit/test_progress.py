@@ -1,0 +1,168 @@
+"""How far a study is: counts and estimates from records in a real store."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricstudy import cli
+from fabricstudy.engine import Stores, engine_named, fingerprint
+from fabricstudy.pipeline import Pipeline
+from fabricstudy.progress import PACE_S, Progress
+from fabricstudy.study import load_study, plan
+
+STUDY = """\
+study: a-study-with-a-name-that-is-rather-long
+machine: {kind: dragonfly, groups: 3, routers_per_group: 2, nodes_per_router: 2, bandwidth: 1 GB/s}
+routing: {kind: minimal}
+jobs: [{share: 1.0, pattern: {kind: all-to-all, message: 16 kB}}]
+engine: caminos
+sweep: {alpha: {of: machine.bandwidth.global, values: {1: 1 GB/s, 2: 2 GB/s}}}
+seeds: 5
+"""
+
+
+class Sample:
+    """A study of ten points of one predicted cost, and its store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "study.yaml"
+        self.file.write_text(STUDY)
+        self.pipeline = Pipeline(self.file, plan(load_study(self.file)))
+        self.ids = list(self.pipeline.plan.points)
+        self.results = folder / "results"
+        (self.cost_s,) = {
+            engine_named("caminos").predict_cpu_s(point.point) for point in self.pipeline.plan.points.values()
+        }
+
+    def end(self, number: int, ago_s: float = 0.0, wall_s: float = 8.0, **facts: Any) -> None:
+        """Store a point that ended so many seconds ago."""
+        started = datetime.now(UTC) - timedelta(seconds=ago_s + wall_s)
+        record = {
+            "point_id": self.ids[number], "status": "done", "fingerprint": fingerprint(engine_named("caminos")),
+            "started": started.isoformat(timespec="seconds"), "wall_s": wall_s, "cpu_s": 3 * self.cost_s,
+            "overhead_cpu_s": 0.0,
+        }  # fmt: skip
+        store = Stores(self.results).points
+        with store.lock(self.ids[number]), store.workspace(self.ids[number]) as folder:
+            store.keep(folder, record | facts)
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Sample:
+    return Sample(tmp_path)
+
+
+def test_nothing_yet(sample: Sample) -> None:
+    found = Progress(sample.pipeline, sample.results).look()
+    assert (found["points"], found["done"], found["failed"], found["left"]) == (10, 0, 0, 10)
+    assert found["left_cpu_s"] == pytest.approx(10 * sample.cost_s, abs=0.1) and found["left_s"] is None
+
+
+def test_the_prediction_is_corrected_by_what_was_measured(sample: Sample) -> None:
+    sample.end(0)
+    sample.end(1)
+    found = Progress(sample.pipeline, sample.results).look()
+    assert (found["done"], found["left"]) == (2, 8)
+    assert found["left_cpu_s"] == pytest.approx(8 * 3 * sample.cost_s, abs=0.1)
+
+
+def test_the_pace_counts_the_cores_in_use_whoever_uses_them(sample: Sample) -> None:
+    # In the last 100 seconds four cores ended two points each: two are left, which is a quarter of that.
+    for number in range(8):
+        sample.end(number, ago_s=50 * (number % 2), wall_s=50)
+    assert Progress(sample.pipeline, sample.results).look()["left_s"] == pytest.approx(25, abs=2)
+
+
+def test_what_ended_long_ago_is_no_pace(sample: Sample) -> None:
+    sample.end(0, ago_s=2 * PACE_S)
+    assert Progress(sample.pipeline, sample.results).look()["left_s"] is None
+    sample.end(1, ago_s=1, wall_s=3 * PACE_S)
+    # A third of a point in a quarter of an hour.
+    assert Progress(sample.pipeline, sample.results).look()["left_s"] == pytest.approx(8 * 3 * PACE_S, rel=0.02)
+
+
+def test_failures_are_counted_by_kind_and_a_repeated_look_sees_what_changed(sample: Sample) -> None:
+    progress = Progress(sample.pipeline, sample.results)
+    sample.end(0, status="timeout")
+    sample.end(1, status="failed")
+    sample.end(2, status="failed")
+    found = progress.look()
+    assert (found["failed"], found["failures"], found["left"]) == (3, {"failed": 2, "timeout": 1}, 7)
+    sample.end(1)
+    sample.end(3)
+    found = progress.look()
+    assert (found["done"], found["failures"], found["left"]) == (2, {"failed": 1, "timeout": 1}, 6)
+
+
+def test_points_of_older_code_and_half_written_ones_are_left(sample: Sample) -> None:
+    sample.end(0, fingerprint="older")
+    store = Stores(sample.results).points
+    with store.lock(sample.ids[1]), store.workspace(sample.ids[1]):
+        found = Progress(sample.pipeline, sample.results).look()
+    assert (found["done"], found["left"]) == (0, 10)
+
+
+def test_a_record_is_read_once(sample: Sample) -> None:
+    progress = Progress(sample.pipeline, sample.results)
+    sample.end(0)
+    assert progress.look()["done"] == 1
+    # Not a thing that happens: it shows that the next look does not open the record.
+    (Stores(sample.results).points.folder(sample.ids[0]) / "record.json").write_text("unreadable")
+    assert progress.look()["done"] == 1
+
+
+def test_watching_shows_what_changes_in_a_terminal_and_ends_with_the_study(sample: Sample) -> None:
+    for number in range(8):
+        sample.end(number)
+    terminal, inside = pty.openpty()
+    code = "import sys; from fabricstudy.cli import main; sys.exit(main())"
+    arguments = ["status", str(sample.file), "--results", str(sample.results), "--watch"]
+    watch = subprocess.Popen([sys.executable, "-c", code, *arguments], stdin=inside, stdout=inside, stderr=inside)
+    os.close(inside)
+    try:
+        read_until(terminal, "8 of 10 points done")
+        sample.end(8)
+        read_until(terminal, "9 of 10 points done")
+        sample.end(9, status="timeout")
+        said = read_until(terminal, "1 failed (1 timeout)")
+        assert watch.wait(30) == 0
+    finally:
+        watch.kill()
+        watch.wait()
+        os.close(terminal)
+    assert "100 %" in said
+
+
+def read_until(terminal: int, words: str, seconds: float = 60.0) -> str:
+    """Read what a terminal shows until words stand in it."""
+    said, deadline = "", time.monotonic() + seconds
+    while words not in said:
+        assert time.monotonic() < deadline, said
+        said += os.read(terminal, 4096).decode()
+    return said
+
+
+def test_the_lines_fit_80_columns(sample: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, status in enumerate(["done", "done", "failed", "timeout", "memory", "refused"]):
+        sample.end(number, status=status)
+    found = Progress(sample.pipeline, sample.results).look() | {"left_cpu_s": 4e6, "left_s": 3.2e6}
+    cli.show_status(found)
+    said = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in said.splitlines())
+    for words in (
+        "] 60 %",
+        "2 of 10 points done",
+        "4 failed (1 failed, 1 timeout, 1 memory, 1 refused)",
+        "46 days",
+        "37 days",
+    ):
+        assert words in said
