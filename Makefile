@@ -12,7 +12,7 @@ CAMINOS_SOURCES := $(shell find engines/caminos -name target -prune -o -type f -
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: run test test-fast lint bench setup lock documents clean help
+.PHONY: run test test-fast lint bench setup lock documents docs clean help
 run: setup  ## set up, run the study `quick` and write its report
 	snakemake --cores $(CORES)
 	@echo "The report is reports/quick/index.html. Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
@@ -32,7 +32,7 @@ $(CAMINOS): $(CAMINOS_SOURCES)
 	touch $@
 
 test: lint  ## set up, then linters, type check and all tests
-	python -m pytest -n $(CORES)
+	python -m pytest -n $(CORES) --dist loadgroup
 
 test-fast: setup  ## only tests that take less than about ten seconds
 	python -m pytest -n $(CORES) -m "not slow"
@@ -54,8 +54,11 @@ lock: setup  ## resolve the Python dependencies again (needs uv)
 documents: setup  ## write configs/README.md and configs/schema/study.json from the models
 	python -m fabricstudy.study.document
 
+docs: setup  ## build the pages of docs/ into site/; any warning fails
+	mkdocs build --strict
+
 clean:  ## remove what the project made, results included
-	rm -rf .venv results reports logs benchmarks .snakemake engines/caminos/target
+	rm -rf .venv results reports artifact site logs benchmarks .snakemake engines/caminos/target
 
 help:
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src/fabricstudy"
-STAGES = ["study", "machine", "analyse", "workload", "engine", "table", "report"]
+STAGES = ["study", "machine", "analyse", "workload", "engine", "table", "report", "artifact"]
 
 
 def imported_stages(file: Path) -> set[str]:

@@ -14,7 +14,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_example_study_is_right(tmp_path: Path) -> None:
-    (example,) = re.findall(r"^```yaml\n(.*?)^```$", README, re.M | re.S)
+    (example,) = re.findall(r"^```yaml file=my-study.yaml\n(.*?)^```$", README, re.M | re.S)
     (tmp_path / "my-study.yaml").write_text(example)
     assert len(plan(load_study(tmp_path / "my-study.yaml")).rows) == 27
 

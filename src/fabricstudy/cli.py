@@ -7,12 +7,13 @@ import json
 import os
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from fabricstudy.analyse import structure
 from fabricstudy.commands import partitions
@@ -20,6 +21,7 @@ from fabricstudy.engine import ENGINES, Stores, engine_named, fingerprint, foreg
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine import build
 from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines, study_file
+from fabricstudy.progress import PACE_S, Progress
 from fabricstudy.study import (
     INSTANCES,
     Limits,
@@ -34,6 +36,9 @@ from fabricstudy.study import (
 # The studies that come with the project stand beside its code (the install is an editable one).
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 WATCH_S = 5.0
+# A look at a large store, or at one on a slow file system, takes at most so much of the time.
+WATCH_SHARE = 0.05
+BAR_COLUMNS = 60
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,6 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             given.show(found)
         sys.stdout.flush()
+        return int(given.exit_code(found))
     except FabricstudyError as error:
         print(f"fabricstudy: {error}", file=sys.stderr)
         return 1
@@ -63,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     def command(name: str, run: Any, show: Any) -> argparse.ArgumentParser:
         text = run.__doc__.splitlines()[0]
         sub = commands.add_parser(name, help=text, description=text)
-        sub.set_defaults(command=run, show=show)
+        sub.set_defaults(command=run, show=show, exit_code=lambda found: 0)
         sub.add_argument("--json", action="store_true", help="print for programs")
         return sub
 
@@ -92,6 +98,17 @@ def _parser() -> argparse.ArgumentParser:
     source = "study, YAML file that holds one machine, or published machine, like mira"
     machine.add_argument("source", metavar="FILE-or-STUDY", help=source)
     machine.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
+    compare = command("compare", compare_runs, show_comparison)
+    compare.add_argument("old", type=Path, metavar="OLD", help="folder of a run, its results/STUDY, or an artifact")
+    compare.add_argument("new", type=Path, metavar="NEW", help="the same of the other run")
+    compare.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.05,
+        help="relative difference allowed between two versions of an engine (default: %(default)s)",
+    )
+    compare.add_argument("--csv", type=Path, help="also write all values, old against new, into this file")
+    compare.set_defaults(exit_code=lambda found: 0 if found["agrees"] else 1)
     return parser
 
 
@@ -152,53 +169,56 @@ def show_plan(found: dict[str, Any]) -> None:
 
 def study_status(given: argparse.Namespace) -> dict[str, Any]:
     """Count what is done, failed and left of a study, and estimate the time left."""
-    pipeline = _pipeline(given.study)
-    while True:
-        found = _status(pipeline, given.results)
-        if not given.watch or not found["left"]:
-            return found
-        show_status(found)
-        time.sleep(WATCH_S)
+    progress = Progress(_pipeline(given.study), given.results)
+    found, pause_s = _look(progress)
+    if given.watch and found["left"]:
+        # Standard output is for the result; elsewhere than in a terminal, nothing but the end is shown.
+        console = Console(stderr=given.json, highlight=False)
+        with Live(Text(_progress_text(found)), console=console, auto_refresh=False, transient=True) as live:
+            while found["left"]:
+                time.sleep(pause_s)
+                found, pause_s = _look(progress)
+                live.update(Text(_progress_text(found)), refresh=True)
+    return found
 
 
-def _status(pipeline: Pipeline, results: Path) -> dict[str, Any]:
-    store = Stores(results).points
-    counts: Counter[str] = Counter()
-    measured_s = predicted_s = left_s = 0.0
-    for point in pipeline.plan.points.values():
-        record = store.record(point.point_id)
-        current = record is not None and record["fingerprint"] == fingerprint(engine_named(point.point.engine.kind))
-        if record is None or not current:
-            counts["left"] += 1
-            left_s += _cost(point)
-            continue
-        counts[record["status"]] += 1
-        if record["status"] == "done":
-            measured_s += record["cpu_s"] + record["overhead_cpu_s"]
-            predicted_s += _cost(point)
-    factor = measured_s / predicted_s if predicted_s else 1.0
-    failed = {status: counts[status] for status in ("failed", "timeout", "memory", "refused") if counts[status]}
-    return {
-        "study": pipeline.name,
-        "points": len(pipeline.plan.points),
-        "done": counts["done"],
-        "failed": sum(failed.values()),
-        "failures": failed,
-        "left": counts["left"],
-        "left_cpu_s": round(left_s * factor, 1),
-        "used_cpu_s": round(measured_s, 1),
-    }
+def _look(progress: Progress) -> tuple[dict[str, Any], float]:
+    """Give what is found, and how long to wait before the next look."""
+    start = time.monotonic()
+    found = progress.look()
+    return found, max(WATCH_S, (time.monotonic() - start) / WATCH_SHARE)
 
 
 def show_status(found: dict[str, Any]) -> None:
-    """Print what `study_status` found, on one line so that `--watch` reads well."""
+    """Print what `study_status` found."""
+    print(_progress_text(found))
+
+
+def _progress_text(found: dict[str, Any]) -> str:
+    """A bar and three short lines, which fit a terminal of 80 columns."""
+    ended = found["points"] - found["left"]
+    width = BAR_COLUMNS * ended // found["points"]
     kinds = ", ".join(f"{count} {status}" for status, count in found["failures"].items())
-    print(
-        f"{found['study']}: {found['done']} of {found['points']} done, {found['failed']} failed"
-        f"{f' ({kinds})' if kinds else ''}, {found['left']} left;"
-        f" about {found['left_cpu_s'] / 60:.1f} CPU-minutes left (divide by the cores in use)",
-        flush=True,
+    return (
+        f"[{'#' * width}{'.' * (BAR_COLUMNS - width)}] {100 * ended // found['points']} %\n"
+        f"{found['study']}: {found['done']} of {found['points']} points done\n"
+        f"{found['failed']} failed{f' ({kinds})' if kinds else ''}\n"
+        f"{found['left']} left{_time_left(found) if found['left'] else ''}"
     )
+
+
+def _time_left(found: dict[str, Any]) -> str:
+    work = f", about {_duration(found['left_cpu_s'])} of processor time"
+    if found["left_s"] is None:
+        return f"{work} (none ended in the last {_duration(PACE_S)})"
+    return f"{work}, {_duration(found['left_s'])} at this pace"
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def list_engines(given: argparse.Namespace) -> list[dict[str, Any]]:
@@ -280,6 +300,23 @@ def show_machines(found: Any) -> None:
         cells = [str(machine[name]) for name in names[:6]]
         table.add_row(*cells, f"{machine['mean_hops']:.3f}", interval, cut["method"])
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
+
+
+def compare_runs(given: argparse.Namespace) -> dict[str, Any]:
+    """Compare the tables of two runs of a study value by value; the exit code says whether they agree."""
+    from fabricstudy.artifact import compare  # pandas and seaborn take a second to import
+
+    found = compare(given.old, given.new, given.tolerance)
+    if given.csv:
+        found.values().to_csv(given.csv, index=False)
+    return found.to_json()
+
+
+def show_comparison(found: dict[str, Any]) -> None:
+    """Print what `compare_runs` found."""
+    from fabricstudy.artifact import show
+
+    show(found, Console(width=140 if not sys.stdout.isatty() else None))
 
 
 if __name__ == "__main__":

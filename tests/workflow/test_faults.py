@@ -8,12 +8,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from .conftest import TINY, Workplace
+from fabricstudy.pipeline import pipelines
+
+from .conftest import ROOT, TINY, Workplace
 
 pytestmark = pytest.mark.slow
 
@@ -108,6 +111,25 @@ def batches_in(folder: Path) -> list[int]:
         if b"fabricstudy.jobs" in command and place == folder.resolve():
             found.append(int(process.name))
     return found
+
+
+def test_a_batch_that_is_asked_to_end_while_it_forks_ends(workplace: Workplace) -> None:
+    workplace.run("--until", "analyse")
+    workplace.stand_in("sleep 20")
+    (batch,) = pipelines(str(workplace.folder / "tiny.yaml"), ROOT)["tiny"].batches.values()
+    # Whatever is raised in this hook, Python drops.
+    code = """
+import os, signal
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
+from fabricstudy.jobs import main
+main()
+"""
+    options = {"study": "tiny.yaml", "batch-cpu-s": "60", "name": batch.name, "digest": batch.digest,
+               "results": "results", "out": "batch.jsonl"}  # fmt: skip
+    command = [sys.executable, "-c", code, "simulate", *(f"--{name}={value}" for name, value in options.items())]
+    assert subprocess.run(command, cwd=workplace.folder, env=workplace.environment, timeout=15).returncode == 143
+    assert not (workplace.folder / "batch.jsonl").exists()
+    assert not list((workplace.folder / "results/points").glob("*/*"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small file system can be mounted by root only")

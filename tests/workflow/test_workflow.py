@@ -114,12 +114,6 @@ def test_ten_thousand_points_are_at_most_300_jobs(workplace: Workplace) -> None:
     assert 10 < total <= 300
 
 
-def test_snakemake_makes_its_own_report(workplace: Workplace) -> None:
-    workplace.run()
-    workplace.run("--report", "report.zip")
-    assert (workplace.folder / "report.zip").stat().st_size > 10_000
-
-
 def test_an_include_runs_nothing(tmp_path: Path) -> None:
     snakefile = tmp_path / "Snakefile"
     snakefile.write_text(f'include: "{ROOT / "workflow/rules/machine.smk"}"\n')

@@ -196,7 +196,7 @@ def _canvas(figure: Figure, data: _Data) -> Canvas:
         canvas.legend(
             handles=handles, loc="outside upper center", ncols=_legend_columns(data, handles, width), frameon=False
         )
-    canvas.supxlabel(_wrapped(data.basis, int(width * 17)), fontsize=7, color="#444444")
+    canvas.supxlabel(_wrapped(data.basis, int(width * 14)), fontsize=8.5, color="#444444")
     return canvas
 
 

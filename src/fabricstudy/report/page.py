@@ -20,12 +20,16 @@ from fabricstudy.files import atomic_text
 from fabricstudy.study import Study
 from fabricstudy.table import COMPUTED, Tables, axes_of, label_text
 
+from .explorer import explorer
 from .figures import Drawn, draw
 
-EMBEDDED_BYTES = 3_000_000
+EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
 
-_LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic", "seaborn", "matplotlib", "snakemake")
+_LIBRARIES = (
+    *("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic"),
+    *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
+)
 _MOST_REASONS = 50
 _MOST_ANALYSIS_ROWS = 120
 
@@ -116,6 +120,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
         machines=_machines(tables),
         analyses=_analyses(tables),
         figures=_pictures(drawn),
+        explorer=explorer(tables),
         bounds=_bounds(tables.jobs),
         agreement=_agreement(tables),
         statuses=_statuses(tables.points),

@@ -1,0 +1,168 @@
+"""Tables -> what the page's explorer needs: its data as one JSON text, and Vega-Lite as one script."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fabricstudy.study.figures import KEYS, METRICS, column_unit
+from fabricstudy.table import Tables, axes_of, label_text
+
+DATA_BYTES = 1_000_000
+"""Most bytes of data in a page; with 0.9 MB of scripts and the pictures it stays below 5 MB."""
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """What the explorer of a page needs.
+
+    Parameters
+    ----------
+    data : str
+        JSON text that may stand inside a script element:
+        ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, unit, values}]}}``.
+    libraries : str
+        Vega, Vega-Lite and Vega-Embed as one script.
+    code : str
+        Our own script, which draws what the reader chooses.
+    reduced, left_out : list of str
+        Tables of which only medians over seeds are in the data, and those that would make the page too large.
+    """
+
+    data: str
+    libraries: str
+    code: str
+    reduced: list[str]
+    left_out: list[str]
+
+
+class _Source(NamedTuple):
+    """Rows of a table, the columns that tell them apart and those that hold numbers to draw."""
+
+    name: str
+    rows: pd.DataFrame
+    keys: list[str]
+    metrics: list[str]
+
+
+def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
+    """Give the explorer of a study, or None if its tables hold nothing that could be drawn.
+
+    Each table in turn is put in with all its rows, else with medians over seeds, else not at all, as the room
+    that is left of `data_bytes` allows.
+    """
+    texts: list[str] = []
+    reduced: list[str] = []
+    left_out: list[str] = []
+    for source in _sources(tables):
+        room = data_bytes - len("{},") - sum(len(text) + 1 for text in texts)
+        full = _table(source)
+        text = _table(_medians(source)) if len(full) > room and "seed" in source.keys else full
+        if len(text) > room:
+            left_out.append(source.name)
+            continue
+        texts.append(text)
+        if text is not full:
+            reduced.append(source.name)
+    if not texts:
+        return None
+    code = files(__package__).joinpath("templates/explorer.js").read_text("utf-8")
+    return Explorer("{" + ",".join(texts) + "}", _libraries(), code, reduced, left_out)
+
+
+@cache
+def _libraries() -> str:
+    """Vega's scripts; the bundle is made by a JavaScript engine, which takes a second."""
+    import vl_convert
+
+    origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from vl-convert-python {version('vl-convert-python')}"
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return f"/* {origin} */\n{bundle}".replace("</script", "<\\/script")
+
+
+def _sources(tables: Tables) -> Iterator[_Source]:
+    """Tables that hold something to draw; that of the jobs, which most readers want, is given room first."""
+    for name in sorted(METRICS, key="jobs".__ne__):
+        rows = _drawable(name, tables)
+        metrics = [metric for metric in METRICS[name] if rows[metric].notna().any()]
+        if metrics:
+            yield _Source(name, rows, _keys(name, rows), metrics)
+
+
+def _drawable(name: str, tables: Tables) -> pd.DataFrame:
+    """Rows that can be drawn: simulations that are done, jobs that communicate, machines of each experiment."""
+    frame: pd.DataFrame = getattr(tables, name)
+    if name == "points":
+        return frame[frame["status"] == "done"]
+    if name == "machines":
+        # Two experiments may use machines of different sizes, which no axis tells apart.
+        used = tables.points.loc[tables.points["experiment"] != "(alone)", ["experiment", "machine_id"]]
+        return used.drop_duplicates().merge(frame, on="machine_id")
+    return frame[frame["messages"] > 0] if name == "jobs" else frame
+
+
+def _keys(name: str, rows: pd.DataFrame) -> list[str]:
+    """Columns that tell the rows of a table apart."""
+    columns = list(rows.columns)
+    if name == "machines":
+        return ["experiment", *columns[columns.index("machine_id") + 1 : columns.index("kind") + 1]]
+    return list(dict.fromkeys(("experiment", *axes_of(rows), *KEYS[name], "seed")))
+
+
+def _medians(source: _Source) -> _Source:
+    """Medians over seeds of the numbers of otherwise equal rows."""
+    keys = [key for key in source.keys if key != "seed"]
+    numbers = source.rows[keys].assign(**{metric: source.rows[metric].astype(float) for metric in source.metrics})
+    rows: pd.DataFrame = numbers.groupby(keys, sort=False, dropna=False).median().reset_index()
+    return source._replace(rows=rows, keys=keys)
+
+
+def _table(source: _Source) -> str:
+    facts = {
+        "rows": len(source.rows),
+        "axes": [_axis(key, source.rows[key]) for key in source.keys],
+        "metrics": [_metric(metric, source.rows[metric]) for metric in source.metrics],
+    }
+    text = f"{json.dumps(source.name)}:{json.dumps(facts, separators=(',', ':'))}"
+    # No label of a study can end the script element that it stands in.
+    return text.replace("<", "\\u003c")
+
+
+def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
+    """Give an axis' labels, numbers sorted and texts as in the study, and which of them each row has."""
+    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    numeric = bool(number and column.notna().all())
+    codes, labels = pd.factorize(column, sort=numeric, use_na_sentinel=False)
+    shown = [_whole(float(label)) if numeric else label_text(label) for label in labels]
+    return {"name": name, "numeric": numeric, "labels": shown, "codes": codes.tolist()}
+
+
+def _metric(name: str, column: pd.Series[Any]) -> dict[str, Any]:
+    values: list[float] = column.astype(float).to_numpy(dtype=float, na_value=np.nan).tolist()
+    return {"name": name, "unit": column_unit(name), "values": [_number(value) for value in values]}
+
+
+def _number(value: float) -> float | None:
+    """Round to five digits; what is missing is null, and whole numbers need no decimal point.
+
+    Examples
+    --------
+    >>> _number(34604321.0), _number(1.35171875), _number(float("nan"))
+    (34604000, 1.3517, None)
+    """
+    if not math.isfinite(value):
+        return None
+    return _whole(float(f"{value:.5g}"))
+
+
+def _whole(value: float) -> float:
+    return int(value) if value.is_integer() else value

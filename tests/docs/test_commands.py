@@ -1,0 +1,117 @@
+"""Every command in the pages and in the README runs, page by page, in a copy of the project.
+
+A block of ``sh`` is run; the block of ``text`` after it is what the last command prints, with ``…`` for any text. A
+block with ``file=NAME`` is written first. A comment before a block changes that: ``<!-- fails -->``, or ``<!-- not
+run: REASON -->`` for what needs a cluster, hours or the network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricstudy import cli
+from fabricstudy.engine import engine_named
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)(?P<words>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S
+)
+COPIED = ("Snakefile", "Makefile", "mkdocs.yml", "workflow", "configs", "envs", "profiles", "docs", "tools", "src")
+NOT_RUN = 6
+"""Blocks that are not run, in all pages; each needs a good reason."""
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text()
+
+
+def blocks(page: str) -> list[re.Match[str]]:
+    return list(BLOCK.finditer(text_of(page)))
+
+
+def commands(page: str) -> list[re.Match[str]]:
+    return [block for block in blocks(page) if block["kind"] in ("sh", "bash", "console", "shell")]
+
+
+def is_run(block: re.Match[str]) -> bool:
+    return not (block["note"] or "").startswith("not run: ")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of what a user has in the clone, without results."""
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, clone)
+    return clone
+
+
+def environment() -> dict[str, str]:
+    found = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "COVERAGE"))}
+    # The fabricstudy that is tested, whichever is installed.
+    return found | {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+
+
+def matches(expected: str, printed: str) -> bool:
+    pattern = ".*".join(map(re.escape, expected.strip().split("…")))
+    return re.search(pattern, printed, re.S) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(is_run, commands(page)))])
+def test_every_command_of_a_page_does_what_it_says(page: str, folder: Path) -> None:
+    probe = engine_named("caminos").probe()
+    if not probe.found:
+        pytest.skip(f"caminos: {probe.reason}")
+    printed = ""
+    for block in blocks(page):
+        file = re.search(r"file=(\S+)", block["words"])
+        if file:
+            (folder / file[1]).write_text(block["text"])
+        elif block["kind"] == "sh" and is_run(block):
+            done = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", block["text"]],
+                cwd=folder, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
+            )  # fmt: skip
+            printed = done.stdout
+            assert (done.returncode != 0) == (block["note"] == "fails"), f"{block['text']}\n{printed}"
+        elif block["kind"] == "text" and printed:
+            assert matches(block["text"], printed), f"{block['text']}\nis not in\n{printed}"
+
+
+def test_commands_within_sentences_exist() -> None:
+    parser: Any = cli._parser()
+    (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    makefiles = (ROOT / "Makefile", ROOT / "src/fabricstudy/artifact/templates/Makefile.j2")
+    targets = {target for file in makefiles for target in re.findall(r"^([a-z-]+):", file.read_text(), re.M)}
+    found = [words.split() for page in PAGES for words in re.findall(r"`((?:fabricstudy|make) [^`]*)`", text_of(page))]
+    assert len(found) > 10
+    for program, name, *rest in found:
+        if program == "make":
+            assert name in targets, name
+        else:
+            options = {word for word in rest if word.startswith("--")}
+            assert options <= set(subparsers.choices[name]._option_string_actions), (name, options)
+
+
+def test_few_commands_are_not_run_and_each_says_why() -> None:
+    left_out = Counter(page for page in PAGES for block in commands(page) if not is_run(block))
+    assert left_out.total() <= NOT_RUN, left_out
+    assert all(block["kind"] == "sh" for page in PAGES for block in commands(page)), "write commands as sh"

@@ -1,0 +1,67 @@
+"""What the pages leave to the code: lists of kinds, tables and commands, so that they are never out of step with it.
+
+A comment ``<!-- kinds: jobs.*.pattern -->`` becomes a table of the kinds that may stand there, ``<!-- tables -->`` one
+of all tables, and ``<!-- commands -->`` the help of every command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+from typing import Any
+
+from markdown.extensions.toc import slugify
+
+from fabricstudy import cli
+from fabricstudy.study import Study
+from fabricstudy.study.base import kind_of, members_of
+from fabricstudy.study.figures import METRICS
+from fabricstudy.study.paths import fields_of
+from fabricstudy.table.schemas import TABLES, columns_of
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill in what the code knows, and drop from code blocks the words that only tests read."""
+    up = "../" * page.file.src_uri.count("/")
+    markdown = re.sub(r"<!-- kinds: (\S+) -->", lambda found: kinds(found[1], up), markdown)
+    for name, make in (("tables", tables), ("commands", commands)):
+        markdown = markdown.replace(f"<!-- {name} -->", make())
+    return re.sub(r"^(```\w+) .*$", r"\1", markdown, flags=re.M)
+
+
+def kinds(path: str, up: str) -> str:
+    """Give a table of the kinds that may stand at a path, with links into the reference."""
+    models: list[Any] = [Study]
+    for key in path.replace(".*", "").split("."):
+        models = [member for model in models for member in members_of(fields_of(model)[key].annotation)]
+    rows = ["| kind | what it is |", "| --- | --- |"]
+    for model in models:
+        about = inspect.cleandoc(model.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")
+        anchor = slugify(f"{path}, kind {kind_of(model)}", "-")
+        rows.append(f"| [{kind_of(model)}]({up}reference.md#{anchor}) | {about} |")
+    return "\n".join(rows)
+
+
+def tables() -> str:
+    """Give a table of all tables and what they hold."""
+    rows = ["| table | numbers to draw or to judge | other columns |", "| --- | --- | --- |"]
+    for name in TABLES:
+        numbers = METRICS.get(name, ())
+        others = [column for column in columns_of(name) if column not in numbers]
+        rows.append(f"| `{name}` | {_codes(numbers)} | {_codes(others)} |")
+    return "\n".join(rows)
+
+
+def _codes(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def commands() -> str:
+    """Give the help of every command."""
+    (subparsers,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
+    sections = []
+    for name, sub in subparsers.choices.items():
+        sub.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=100)
+        sections.append(f"## fabricstudy {name}\n\n```text\n{sub.format_help()}```")
+    return "\n\n".join(sections)
