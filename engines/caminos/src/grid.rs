@@ -130,15 +130,6 @@ impl Grid {
         (0..self.dimensions.len()).map(along).sum()
     }
 
-    /// Dimensions in which a packet has to go exactly half-way round a ring, as bits; there are at most 32.
-    pub fn ties(&self, here: usize, goal: usize) -> u32 {
-        let tie = |&d: &usize| {
-            let Dimension { length, wrap, .. } = self.dimensions[d];
-            wrap && 2 * self.up(here, goal, d) == length
-        };
-        (0..self.dimensions.len()).filter(tie).map(|d| 1 << d).sum()
-    }
-
     /// Steps upwards from one router to the coordinate of another, in a ring.
     fn up(&self, here: usize, goal: usize, dimension: usize) -> usize {
         let length = self.dimensions[dimension].length;

@@ -13,6 +13,7 @@ mod result;
 mod routes;
 mod shares;
 mod tree;
+mod turns;
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};

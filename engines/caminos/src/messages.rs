@@ -12,7 +12,7 @@
 //! * A message between two ranks of a node arrives in the cycle in which its sender enters the phase.
 //! * A job finishes in the cycle in which the last of its ranks leaves its last phase.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::mem::{size_of, size_of_val};
 use std::ops::Range;
@@ -33,6 +33,13 @@ pub type FinishCycles = Rc<RefCell<Vec<Option<Time>>>>;
 thread_local! {
     /// The progress of the traffic built last: CAMINOS keeps the traffic behind a trait that has no place for it.
     static FINISH: RefCell<FinishCycles> = RefCell::default();
+    /// The cycle: CAMINOS tells it to the traffic, and not to the routing.
+    static NOW: Cell<Time> = Cell::default();
+}
+
+/// The cycle of the simulation.
+pub fn now() -> Time {
+    NOW.with(Cell::get)
 }
 
 /// The finish cycles of the traffic built last.
@@ -327,7 +334,8 @@ impl Traffic for MessageList {
             0.0
         }
     }
-    fn should_generate(&self, task: usize, _cycle: Time, _rng: &mut StdRng) -> bool {
+    fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
+        NOW.with(|now| now.set(cycle));
         self.nodes[task].ready > 0
     }
     fn try_consume(

@@ -2,7 +2,7 @@
 //!
 //! * minimal: paths of least weight, the sum of `class_weight` over their links;
 //! * dimension-order: one dimension of a grid after the other (see `grid.rs`); `tie` is split, positive or alternate,
-//!   for packets that have to go exactly half-way round a ring;
+//!   for packets that have to go exactly half-way round a ring; routers go by the packets' turns (see `turns.rs`);
 //! * d-mod-k: up and down a tree (see `tree.rs`);
 //! * adaptive: in a grid every link that dimension order would take in some dimension, elsewhere the links of minimal;
 //!   the policies of the router choose;
@@ -40,6 +40,7 @@ use crate::input::BadFile;
 use crate::lightest::Lightest;
 use crate::shares;
 use crate::tree::Tree;
+use crate::turns::Turns;
 
 /// Label of the candidates that lead through the drawn router.
 const THROUGH_MIDDLE: i32 = 1;
@@ -90,6 +91,7 @@ struct Routes {
     routers_with_nodes: Vec<usize>,
     ways: Ways,
     tree: Option<Tree>,
+    turns: Turns,
 }
 
 /// Build the routing.
@@ -134,6 +136,7 @@ pub fn build(argument: RoutingBuilderArgument) -> Box<dyn Routing> {
         routers_with_nodes: Vec::new(),
         ways: Ways::Fixed,
         tree: None,
+        turns: Turns::default(),
     })
 }
 
@@ -178,8 +181,10 @@ impl Routes {
         }
     }
 
-    fn in_dimension_order(&self, here: usize, goal: usize, drawn: u32) -> Vec<CandidateEgress> {
+    /// `chosen` has the packet's turn, and a bit for each dimension that says which way it goes if both are as short.
+    fn in_dimension_order(&self, here: usize, goal: usize, chosen: &[i32]) -> Vec<CandidateEgress> {
         let mut candidates = Vec::new();
+        let (turn, drawn) = (chosen[0], chosen[1] as u32);
         let step = self.grid().in_order(here, goal, self.tie, drawn);
         let half = self.channels / 2;
         let channels = match (self.grid().has_rings(), step.behind) {
@@ -187,7 +192,7 @@ impl Routes {
             (true, false) => 0..half,
             (true, true) => half..self.channels,
         };
-        self.add_links(here, step.router, channels, USUAL, &mut candidates);
+        self.add_links(here, step.router, channels, turn, &mut candidates);
         candidates
     }
 
@@ -357,13 +362,13 @@ impl Routing for Routes {
         }
         let chosen = routing_info.selections.as_deref().unwrap_or(&[]);
         let candidates = match self.kind {
-            Kind::DimensionOrder => self.in_dimension_order(here, goal, chosen.first().map_or(0, |&bits| bits as u32)),
+            Kind::DimensionOrder => self.in_dimension_order(here, goal, chosen),
             Kind::DModK => self.through_the_tree(here, goal, node),
             Kind::Adaptive if self.layout.grid.is_some() => self.through_the_grid(here, goal, hops),
             Kind::Adaptive if self.layout.level.is_some() => self.up_and_down(here, goal),
             _ => self.by_hops(here, goal, hops, chosen, topology),
         };
-        Ok(RoutingNextCandidates { candidates, idempotent: chosen.len() < 2 })
+        Ok(RoutingNextCandidates { candidates, idempotent: self.kind != Kind::Ugal || chosen.len() < 2 })
     }
 
     fn initialize_routing_info(
@@ -372,17 +377,18 @@ impl Routing for Routes {
         _topology: &dyn Topology,
         current_router: usize,
         target_router: usize,
-        _target_server: Option<usize>,
+        target_server: Option<usize>,
         rng: &mut StdRng,
     ) {
         if current_router == target_router {
             return;
         }
         let selections = match self.kind {
-            Kind::DimensionOrder if self.tie == Tie::Split => match self.grid().ties(current_router, target_router) {
-                0 => None,
-                _ => Some(vec![rng.gen()]),
-            },
+            Kind::DimensionOrder => {
+                let node = target_server.expect("Routes leads to a node");
+                let drawn = if self.tie == Tie::Split { rng.gen() } else { 0 };
+                Some(vec![self.turns.take(current_router, node), drawn])
+            }
             Kind::Valiant | Kind::Ugal => {
                 let middle = self.routers_with_nodes[rng.gen_range(0..self.routers_with_nodes.len())];
                 match (middle == current_router || middle == target_router, self.kind) {
@@ -440,7 +446,8 @@ impl Routing for Routes {
         _rng: &mut StdRng,
     ) {
         let mut info = routing_info.borrow_mut();
-        if info.selections.as_ref().map_or(false, |chosen| chosen.len() > 1) {
+        let undecided = self.kind == Kind::Ugal && info.selections.as_ref().map_or(false, |chosen| chosen.len() > 1);
+        if undecided {
             let mut chosen = take(&mut info.selections).expect("there are two");
             chosen.truncate(1);
             info.selections = if requested.label == THROUGH_MIDDLE { Some(chosen) } else { None };

@@ -36,6 +36,11 @@ fn jobs_of_nodes(nodes: usize, ranks: &[(usize, usize)]) -> Option<Vec<Option<us
     Some(jobs)
 }
 
+/// Job of a node; 0 where jobs are not told apart.
+pub fn job_of(node: usize) -> usize {
+    PACKETS.with(|place| place.borrow().job_of_node.get(node).map_or(0, |job| job.unwrap_or(0)))
+}
+
 /// Count a packet to a node that has crossed a link.
 pub fn count(destination: usize, link: usize) {
     PACKETS.with(|place| {

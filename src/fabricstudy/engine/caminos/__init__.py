@@ -12,7 +12,10 @@ What a point becomes:
   buffer of `network.buffer` for each virtual channel of each input, half of that at each output, and packets
   that move on when the next buffer has room for the whole of them.
 * **Virtual channels**: hop k of a packet uses channel k alone, and there are as many as hops in the longest route.
-  So no packet waits for one with fewer hops behind it: no deadlock, whatever the machine.
+  So no packet waits for one with fewer hops behind it: no deadlock, whatever the machine. Dimension order, d-mod-k
+  and adaptive routing without rings have four that do not count hops; see `channels`.
+* **Arbitration**: a packet drawn at random goes first. In dimension order it is the one whose router lags behind
+  the others of its job, and where else channels do not count hops, packets in transit go first; see `arbitration`.
 * **Routing** is our plug ``engines/caminos/src/routes.rs``. Minimal takes the paths of least `Machine.hop_weight`;
   where several outputs lead on, one that has room, drawn for each packet. Valiant goes through a router with nodes,
   drawn for each packet. UGAL takes either of both at the source router, by the lower product of hops and queue (data
@@ -29,7 +32,7 @@ Singh: Load-balanced routing in interconnection networks. Thesis, Stanford Unive
 """
 
 from .adapter import Caminos, program_path
-from .channels import channels
+from .channels import arbitration, channels
 from .clock import Clock, Unsupported, clock, grid, phit_bytes, phits_of
 from .files import CONFIGURATION, MACHINE, MESSAGES, RESULT, configuration
 
@@ -41,6 +44,7 @@ __all__ = [
     "Caminos",
     "Clock",
     "Unsupported",
+    "arbitration",
     "channels",
     "clock",
     "configuration",

@@ -12,7 +12,7 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
-from .channels import channels, policies, routes, transit_first
+from .channels import arbitration, channels, policies, routes
 from .clock import Clock, clock, phits_of
 
 CONFIGURATION, MACHINE, MESSAGES, RESULT = "caminos.cfg", "machine.graph", "jobs.messages", "result.json"
@@ -70,7 +70,7 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
 def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     """Give the CAMINOS configuration of a point, as text."""
     units = clock(point, machine)
-    transit = transit_first(point, machine)
+    allocator, transit_first = arbitration(point, machine)
     links = ", ".join(
         f"LinkClass {{ delay: {delay}, frequency_divisor: {divisor} }}"
         for delay, divisor in zip(units.delays, units.divisors, strict=True)
@@ -93,9 +93,9 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     flit_size: {units.packet_phits},
     bubble: false,
     allow_request_busy_port: true,
-    intransit_priority: {str(transit).lower()},
+    intransit_priority: {str(transit_first).lower()},
     neglect_busy_output: false,
-    allocator: {"RandomWithPriority" if transit else "Random"},
+    allocator: {allocator},
   }},
   routing: {routes(point, machine)},
   link_classes: [{links}],
