@@ -1,11 +1,14 @@
-"""Run the benches named, or the short ones: ``python -m benches [pipeline] [analyse] [partitions] [phit] [scale]``."""
+"""Run the benches named, or the short ones.
+
+``python -m benches [pipeline] [analyse] [partitions] [simulate] [phit] [scale]``.
+"""
 
 from __future__ import annotations
 
 import importlib
 import sys
 
-BENCHES = ("pipeline", "analyse", "partitions", "phit")
+BENCHES = ("pipeline", "analyse", "partitions", "simulate", "phit")
 
 
 def main() -> None:

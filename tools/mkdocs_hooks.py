@@ -33,7 +33,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def kinds(path: str, up: str) -> str:
     """Give a table of the kinds that may stand at a path, with links into the reference."""
     models: list[Any] = [Study]
-    for key in path.replace(".*", "").split("."):
+    for key in re.sub(r"\.(\*|NAME)", "", path).split("."):
         models = [member for model in models for member in members_of(fields_of(model)[key].annotation)]
     rows = ["| kind | what it is |", "| --- | --- |"]
     for model in models:

@@ -17,7 +17,9 @@ METRICS: dict[str, tuple[str, ...]] = {
         "runtime_ns", "bound_ns", "over_bound", "alone_ns", "slowdown", "rate_Bps", "hop_bytes", "hops_mean",
         "bytes", "messages",
     ),
-    "links": ("load_mean_bytes", "load_max_bytes", "busy_max_ns", "used", "links"),
+    "links": (
+        "load_mean_bytes", "load_max_bytes", "load_used_bytes", "imbalance", "busy_max_ns", "used", "links",
+    ),
     "interference": (
         "slowdown", "variation", "mls", "tls", "links_shared", "mls_routes", "tls_routes", "links_shared_routes",
     ),
@@ -67,7 +69,7 @@ Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | Range
 class Selection(Model):
     """Rows of one table: those of one experiment whose labels fulfil every condition in `where`.
 
-    The jobs of a point count as one observation: their largest number (`over_jobs: max`), their mean, or
+    The jobs of a point count as one observation: their largest number (`over_jobs: max`), their mean or sum, or
     each by itself. With `analysis` the rows are those of a named analysis, and conditions may be on any column.
     """
 
@@ -77,7 +79,7 @@ class Selection(Model):
     where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on axes and keys: {axis: label, [labels] or {min, max}}"
     )
-    over_jobs: Literal["max", "mean", "each"] = Field(
+    over_jobs: Literal["max", "mean", "sum", "each"] = Field(
         "max", description="how the jobs of a point become one number, or each by itself"
     )
 

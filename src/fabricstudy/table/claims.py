@@ -121,7 +121,7 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measured:
     if isinstance(asked, Quotient):
         of, against = _Sample(asked.of, tables), _Sample(asked.against, tables)
         at = " over ".join(text for text in (of.at, against.at) if text)
-        return _measured([of, against], lambda seeds: of.on(seeds) / against.on(seeds), at)
+        return _measured([of, against], lambda seeds: float(np.divide(of.on(seeds), against.on(seeds))), at)
     sample = _Sample(asked, tables)
     return _measured([sample], sample.on, sample.at)
 

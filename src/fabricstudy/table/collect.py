@@ -167,7 +167,13 @@ def _links(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Da
         links = _done(found, row.point_id).get("links") or ()
         at += [index] * len(links)
         rows += links
-    return _expand(keys, at, rows, _LINK_FACTS)
+    links = _expand(keys, at, rows, _LINK_FACTS)
+    for name in ("load_mean_bytes", "load_max_bytes"):
+        links[name] = pd.to_numeric(links[name])
+    return links.assign(
+        load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),
+        imbalance=_ratio(links["load_max_bytes"], links["load_mean_bytes"]),
+    )
 
 
 def _interference(jobs: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:

@@ -80,6 +80,8 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "used": _count(nullable=True),
         "load_mean_bytes": _number(),
         "load_max_bytes": _number(),
+        "load_used_bytes": _number(nullable=True),
+        "imbalance": _number(nullable=True),
         "busy_max_ns": _number(nullable=True),
     },
     "interference": {

@@ -142,6 +142,13 @@ def test_quotient_of_two_spreads() -> None:
     assert (found.points, found.seeds) == (6, 3)
 
 
+def test_a_quotient_over_nothing_is_not_run() -> None:
+    tables = make_tables([{"routing": "minimal", "runtime_ns": 0.0}, {"routing": "valiant", "runtime_ns": 2.0}])
+    of, against = ({"kind": "value", "metric": "runtime_ns", "where": {"routing": r}} for r in ("valiant", "minimal"))
+    with pytest.raises(NotRun, match="division by zero"):
+        measure(READER.validate_python({"kind": "quotient", "of": of, "against": against}), tables)
+
+
 def test_every_other_pair_against_one_leaves_the_base_itself_out() -> None:
     times = {
         ("minimal", "cluster"): 10,
@@ -166,6 +173,7 @@ def test_the_time_of_two_jobs_is_that_of_the_later_one() -> None:
     tables = make_tables(rows)
     assert measured(tables, **asked).value == pytest.approx(30 / 20)
     assert measured(tables, **asked, over_jobs="mean").value == pytest.approx(27 / 15)
+    assert measured(tables, kind="value", over_jobs="sum", reduce="max").value == pytest.approx(30 + 24)
     assert measured(tables, **asked, over_jobs="each", reduce="max").value == pytest.approx(3.0)
     assert measured(tables, **asked, over_jobs="each", reduce="max").points == 2
 

@@ -108,6 +108,14 @@ def test_numbers_of_a_job(tmp_path: Path) -> None:
     assert job["hops_mean"] == 2.0
 
 
+def test_numbers_of_a_link_class(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    links = collect(of, records(of).values(), structures(of)).links.iloc[0]
+    # 90 of 108 links carry all; the fullest one carries twice the mean.
+    assert links["load_used_bytes"] == pytest.approx(5e5 * 108 / 90)
+    assert links["imbalance"] == 2.0
+
+
 def test_slowdown_needs_the_time_alone(tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)

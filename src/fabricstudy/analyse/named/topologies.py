@@ -16,13 +16,15 @@ from ..structure import structure
 def rows(config: Topologies) -> list[dict[str, Any]]:
     """Give one row for each machine."""
     return [
-        {"family": label, **_facts(build(machine))} for label, sizes in config.families.items() for machine in sizes
+        {"family": label, **_facts(build(machine), config.valiant)}
+        for label, sizes in config.families.items()
+        for machine in sizes
     ]
 
 
-def _facts(machine: Machine) -> dict[str, Any]:
+def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
     found = structure(machine)
-    ports, valiant = found.routers * found.radix, _valiant_hops(machine)
+    ports, valiant = found.routers * found.radix, _valiant_hops(machine) if with_valiant else None
     facts = {name: getattr(found, name) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")}
     return facts | {
         "router_ports": ports,

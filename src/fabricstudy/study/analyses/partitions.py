@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from ..base import ConfigError, Whole, Written
-from ..machines import GridConfig, MachineConfig
+from ..machines import BlueGenePConfig, BlueGeneQConfig, GridConfig, MachineConfig
 from ..paths import suggestion
 from ..units import Size
 from .base import Analysis
@@ -96,3 +96,31 @@ class Partitions(Analysis):
                     machine.kind,
                 )
         return self
+
+    @model_validator(mode="after")
+    def _fit_somewhere(self) -> Partitions:
+        for label, machine in self.machines.items():
+            blocks = _blocks(machine)
+            for number, geometry in enumerate(self.allowed or ()):
+                if not _fits(geometry, blocks):
+                    raise ConfigError(
+                        f"it does not fit into the {'x'.join(map(str, blocks))} blocks of {label}",
+                        "take sides that do",
+                        ("allowed", str(number)),
+                        list(geometry),
+                    )
+        return self
+
+
+def _blocks(machine: MachineConfig) -> tuple[int, ...]:
+    """Building blocks along each dimension."""
+    if isinstance(machine, BlueGeneQConfig | BlueGenePConfig):
+        return machine.midplanes
+    assert isinstance(machine, GridConfig)
+    return machine.grid.lengths
+
+
+def _fits(geometry: tuple[int, ...], blocks: tuple[int, ...]) -> bool:
+    """Whether a cuboid fits in some orientation; sides that are left out are 1."""
+    longest = zip(sorted(geometry, reverse=True), sorted(blocks, reverse=True), strict=False)
+    return len(geometry) <= len(blocks) and all(own <= most for own, most in longest)

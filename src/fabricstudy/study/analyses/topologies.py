@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from ..base import ConfigError
+from ..base import ConfigError, Flag
 from ..machines import MachineConfig
 from .base import Analysis
 
@@ -18,8 +18,8 @@ class Topologies(Analysis):
 
     The columns: `family` and `nodes` tell rows apart; `routers`; `cables` between them; `radix` (ports in use of the
     largest router); `router_ports` (ports of all routers if each had so many), `ports_per_node` and
-    `cables_per_node`; `diameter` and `mean_hops` between distinct routers with nodes; `valiant_hops` (mean hops of
-    packets between such routers that go by one drawn at random); `detour` (`valiant_hops` over `mean_hops`);
+    `cables_per_node`; `diameter` and `mean_hops` between distinct routers with nodes; on request `valiant_hops`
+    (mean hops of packets between such routers that go by one drawn at random) and `detour` (that over `mean_hops`);
     `bisection_lower_Bps` and `bisection_upper_Bps`, equal where the bisection is exact, and
     `bisection_per_node_Bps` (upper end over nodes).
     """
@@ -33,6 +33,9 @@ class Topologies(Analysis):
     kind: Literal["topologies"] = "topologies"
     families: dict[str, Sizes] = Field(
         min_length=1, max_length=100, description="{label: [machine, ...]}; those of a family differ in their nodes"
+    )
+    valiant: Flag = Field(
+        False, description="also follow Valiant's routes; takes minutes where very many shortest paths tie"
     )
 
     @model_validator(mode="after")
