@@ -71,8 +71,8 @@ def planning(folder: Path) -> None:
 
 
 def overhead(folder: Path) -> None:
-    """Simulate 480 points of about a second, and compare all that was used with what the simulator used."""
-    study(folder, EIGHT, 10, "16 kB")
+    """Simulate 384 points of about a second, and compare all that was used with what the simulator used."""
+    study(folder, EIGHT, 8, "12 kB")
     run(snakemake("--until", "analyse"), folder)
     start = time.monotonic()
     stage_s = run(snakemake("--until", "simulate"), folder)[1]

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from fabricstudy.study.figures import Figure, unit_factor
 from fabricstudy.table import AGAINST, VALUE, Observations, Tables, join, label_text, mask, medians, observe
@@ -244,9 +244,8 @@ def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> No
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     for axes in panels:
         if figure.y_log:
-            axes.set_yscale("log")
+            _log_ticks(axes)
             axes.yaxis.set_major_formatter(plain)
-            axes.yaxis.set_minor_formatter(plain)
         elif figure.kind == "bar" or (figure.kind == "line" and not figure.normalise_to):
             axes.set_ylim(bottom=0)
         if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
@@ -255,6 +254,15 @@ def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> No
             _numeric_ticks(axes, figure, data)
         else:
             _label_ticks(axes, [_short(label_text(x)) for x in data.xs], width)
+
+
+def _log_ticks(axes: Axes) -> None:
+    """Make the vertical scale logarithmic, with as many ticks a decade as have room."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    steps = (1, 1.5, 2, 3, 4, 5, 7) if high < 8 * low else (1, 2, 5) if high < 1000 * low else (1,)
+    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _numeric_ticks(axes: Axes, figure: Figure, data: _Data) -> None:

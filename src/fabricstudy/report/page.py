@@ -175,7 +175,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
         "measured": shown(row["measured"], how),
         "at": "" if pd.isna(row["at"]) else f"at {row['at']}",
         "interval": spread if measured and row["seeds"] > 1 else "–",
-        "n": f"{row['points']} {what}{seeds}" if measured else "–",
+        "n": f"{row['points']} {what if row['points'] > 1 else what[:-1]}{seeds}" if measured else "–",
         "verdict": row["verdict"],
         "reason": "" if pd.isna(row["reason"]) else row["reason"],
     }

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from fabricstudy.report import Drawn, draw
+from fabricstudy.report.figures import _log_ticks
 
 from .conftest import FIGURES, Case
 
@@ -106,3 +108,18 @@ def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any
 def test_all_ways_of_drawing(make: Make, change: dict[str, Any]) -> None:
     (one,) = drawn(make(figures=[{**FIGURES[0], **change}])).values()
     assert one.svg
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1.9), (60, 950), (40, 7000), (1e3, 4e7), (2e-3, 3.0)])
+def test_logarithmic_scales_have_labels_that_do_not_overlap(low: float, high: float) -> None:
+    canvas = Figure(figsize=(4, 2.6))
+    axes = canvas.subplots()
+    axes.plot([1, 2], [low, high])
+    _log_ticks(axes)
+    canvas.canvas.draw()
+    inside = [
+        text.get_window_extent() for text in axes.get_yticklabels(which="both")
+        if text.get_text() and axes.get_ylim()[0] <= text.get_position()[1] <= axes.get_ylim()[1]
+    ]  # fmt: skip
+    assert len(inside) >= 2
+    assert not any(one.overlaps(other) for i, one in enumerate(inside) for other in inside[:i])
