@@ -15,6 +15,9 @@ from typing import Literal
 
 # How often memory is looked at; the end of the process itself is noticed at once.
 POLL_S = 0.1
+# Who asks a simulator to end, as a cluster does that cancels a job, asks us, too, but perhaps a moment later.
+GRACE_S = 2.0
+_ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
@@ -93,6 +96,9 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
         _kill_group(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    if ended == "exit" and process.returncode in _ASKED_TO_END:
+        # Interrupted here, we leave no record of a failure that was none.
+        time.sleep(GRACE_S)
     return Outcome(
         ended,
         process.returncode,

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from fabricstudy.engine import run
 
 GB = 10**9
@@ -74,3 +76,17 @@ def alive(pid: int) -> bool:
         return False
     state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return state != "Z"
+
+
+def test_a_simulator_that_is_asked_to_end_waits_for_our_own_end(tmp_path: Path) -> None:
+    def stop(number: int, frame: object) -> None:
+        raise SystemExit
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.8)
+    try:
+        with pytest.raises(SystemExit):
+            run(["sh", "-c", "kill -TERM $$"], tmp_path, time_s=30, memory_bytes=10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
