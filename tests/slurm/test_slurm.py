@@ -33,7 +33,7 @@ BATCH_CPU_S = 600.0
 POINTS = 12
 STUDY = TINY.replace("seeds: 2", "seeds: 3")
 # Each simulation says which it is, and takes long enough to be killed in the middle.
-SLOW = 'echo "${PWD##*/}" >> "$COUNTED/each"; sleep 1'
+SLOW = 'echo "${PWD##*/}" >> "$COUNTED/each"; sleep 4'
 
 
 @pytest.fixture(scope="module")
