@@ -6,10 +6,11 @@ from functools import cache
 
 from .analysis import Analysis
 from .caminos import Caminos
+from .codes import Codes
 from .contract import Engine
 
 # One line an engine.
-ENGINES: dict[str, type[Engine]] = {"caminos": Caminos, "analysis": Analysis}
+ENGINES: dict[str, type[Engine]] = {"caminos": Caminos, "codes": Codes, "analysis": Analysis}
 
 
 @cache

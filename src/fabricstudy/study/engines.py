@@ -35,13 +35,19 @@ class Caminos(Model):
     )
 
 
+class Codes(Model):
+    """CODES on ROSS: packets, for the topologies that it has; see docs/engines/codes.md."""
+
+    kind: Literal["codes"] = "codes"
+
+
 class AnalysisOnly(Model):
     """No simulation: bounds, hop-bytes, link sharing and (under oblivious routing) link loads; no runtimes."""
 
     kind: Literal["analysis"] = "analysis"
 
 
-EngineConfig = Annotated[Caminos | AnalysisOnly, ByKind()]
+EngineConfig = Annotated[Caminos | Codes | AnalysisOnly, ByKind()]
 
 
 class Limits(Model):

@@ -1,0 +1,113 @@
+"""The engine CODES behind our contract: find the program, prepare its input, read its result."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from fabricstudy.fingerprint import source_digest
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+from ..contract import EngineFailure, EngineResult, Probe
+from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, traced_jobs, write_files
+from .models import network_of
+from .network import Unsupported
+from .result import read_result
+
+PROGRAM = "model-net-mpi-replay"
+
+_REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
+
+
+class Codes:
+    """The engine CODES; see the module's docstring."""
+
+    name = "codes"
+
+    def probe(self) -> Probe:
+        """Look for the program on PATH; it tells the version of ROSS, and is known by its digest."""
+        program = shutil.which(PROGRAM)
+        if program is None:
+            return Probe(self.name, False, reason=f"{PROGRAM} is not on PATH; {_REMEDY}")
+        ross = _ross_version(program)
+        if ross is None:
+            return Probe(self.name, False, reason=f"{program} --help did not tell its version; {_REMEDY}")
+        return Probe(self.name, True, version=f"CODES {_digest(program)} on ROSS {ross}")
+
+    def fingerprint(self) -> str:
+        """Digest of this package and of the program."""
+        program = shutil.which(PROGRAM)
+        return f"{source_digest('engine/codes')}-{None if program is None else _digest(program)}"
+
+    def predict_cpu_s(self, point: Point) -> float:
+        """Predict the CPU seconds of a point."""
+        return 1.0
+
+    def unsupported(self, point: Point, machine: Machine) -> str | None:
+        """Say which of its models CODES lacks for this point, or what the model lacks."""
+        try:
+            network_of(point, machine)
+        except Unsupported as error:
+            return str(error)
+        return None
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
+        """Write configuration, wiring, jobs and traces; give the command, unless nothing is sent between nodes."""
+        if not traced_jobs(machine, network_of(point, machine), jobs):
+            return None
+        write_files(folder, point, machine, jobs)
+        return [
+            shutil.which(PROGRAM) or PROGRAM,
+            "--sync=1",
+            "--workload_type=dumpi",
+            f"--workload_conf_file={JOBS}",
+            f"--alloc_file={ALLOCATION}",
+            f"--lp-io-dir={OUTPUTS}",
+            f"--eager_threshold={2**31 - 1}",
+            "--",
+            CONFIGURATION,
+        ]
+
+    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Apply the test of success and read times and links.
+
+        Raises
+        ------
+        EngineFailure
+            If the exit code is not 0, or what was written is no result.
+        """
+        if exit_code != 0:
+            raise EngineFailure(_failure(folder, exit_code))
+        return read_result(folder, point, machine, jobs)
+
+
+def _failure(folder: Path, exit_code: int) -> str:
+    lines = [
+        line.strip()
+        for name in ("stderr", "stdout")
+        for line in (folder / name).read_text(errors="replace").splitlines()
+    ]
+    last = lines[-1] if lines else "it said nothing"
+    telling = next((line for line in lines if re.search(r"error|assert|abort|unable", line, re.IGNORECASE)), last)
+    return f"CODES ended with {exit_code}: {telling}"
+
+
+@cache
+def _ross_version(program: str) -> str | None:
+    try:
+        run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=20, cwd="/")
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r"ROSS Version: (\S+)", run.stdout + run.stderr)
+    return found.group(1) if found and "--workload_type" in run.stdout + run.stderr else None
+
+
+@cache
+def _digest(program: str) -> str:
+    return hashlib.sha256(Path(program).read_bytes()).hexdigest()[:8]

@@ -1,0 +1,166 @@
+"""The files that CODES reads: configuration, wiring or tables, jobs, allocation, traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import Messages, PlacedJob
+
+from .models import network_of
+from .network import IntArray, Network
+from .packet import packet_bytes
+from .trace import traces
+
+CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
+
+PHANTOM = "0 phantom 0 0"
+"""A job that never ends: where all jobs have ended, CODES calls what only one of its models has, and crashes."""
+
+# What CODES adds to a message, from its source: 2500 and 1000 ns, and 0.55 ns a byte for a copy.
+SOFTWARE_NS, COPY_NS_PER_BYTE = 3500.0, 0.55
+
+# Simulated events that are held for each simulated object.
+EVENTS_EACH = 48
+EVENT_BYTES = 736
+
+
+@dataclass(frozen=True, eq=False)
+class TracedJob:
+    """A job that sends something between nodes, as CODES gets it.
+
+    Parameters
+    ----------
+    number : int
+        Its number among the jobs of the point.
+    place_of_rank : int array [ranks]
+        CODES' number of the place where each rank runs.
+    messages : Messages
+        The messages in its traces.
+    """
+
+    number: int
+    place_of_rank: IntArray
+    messages: Messages
+
+
+def traced_jobs(machine: Machine, network: Network, jobs: list[PlacedJob]) -> list[TracedJob]:
+    """Give the jobs that CODES has to simulate: those that send something between nodes."""
+    places = _places(machine, network, jobs)
+    smallest = _smallest_between_nodes(jobs)
+    found = []
+    for number, (job, place) in enumerate(zip(jobs, places, strict=True)):
+        messages = _traced(job, smallest)
+        if len(messages):
+            found.append(TracedJob(number, place, messages))
+    return found
+
+
+def _places(machine: Machine, network: Network, jobs: list[PlacedJob]) -> list[IntArray]:
+    """CODES' number of the place of each rank: a repetition has as many places a node as the fullest node has ranks.
+
+    Places of a repetition belong to its nodes in turn.
+    """
+    node = np.concatenate([job.node_of_rank for job in jobs])
+    order = np.argsort(node, kind="stable")
+    seat = np.empty(len(node), dtype=np.int64)
+    seat[order] = np.arange(len(node)) - np.searchsorted(node[order], node[order])
+    per_node = ranks_per_node(machine, jobs)
+    repetition, terminal = np.divmod(node, network.terminals)
+    place = repetition * network.terminals * per_node + seat * network.terminals + terminal
+    return np.split(place, np.cumsum([job.ranks for job in jobs])[:-1])
+
+
+def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
+    """Ranks on the fullest node."""
+    return int(np.bincount(np.concatenate([job.node_of_rank for job in jobs]), minlength=machine.nodes).max())
+
+
+def _between_nodes(job: PlacedJob) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = job.node_of_rank[job.messages.source] != job.node_of_rank[job.messages.destination]
+    return found
+
+
+def _smallest_between_nodes(jobs: list[PlacedJob]) -> int:
+    return min((int(job.messages.size_bytes[_between_nodes(job)].min(initial=2**31)) for job in jobs), default=1)
+
+
+def _traced(job: PlacedJob, smallest: int) -> Messages:
+    """The messages of a job that have an effect.
+
+    One within a node takes no time. If there are several phases it keeps its ranks in step, and stands as one of the
+    smallest size, which CODES copies at the bandwidth of a node.
+    """
+    messages, between = job.messages, _between_nodes(job)
+    if not between.any() or messages.phase.min() == messages.phase.max():
+        keep, size = between, messages.size_bytes
+    else:
+        keep, size = np.ones_like(between), np.where(between, messages.size_bytes, smallest)
+    return Messages(messages.phase[keep], messages.source[keep], messages.destination[keep], size[keep])
+
+
+def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+    """Write all that CODES reads."""
+    network = network_of(point, machine)
+    traced = traced_jobs(machine, network, jobs)
+    (folder / CONFIGURATION).write_text(configuration(point, network, ranks_per_node(machine, jobs), traced))
+    for name, content in network.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+    (folder / TRACES).mkdir()
+    lines = []
+    for job in traced:
+        prefix = f"{TRACES}/{job.number}-"
+        lines.append(f"{len(job.place_of_rank)} {prefix} 0 0")
+        for rank, data in enumerate(traces(len(job.place_of_rank), job.messages)):
+            (folder / f"{prefix}{rank:04}.bin").write_bytes(data)
+    (folder / JOBS).write_text("\n".join([*lines, PHANTOM]) + "\n")
+    (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.place_of_rank.tolist())) + "\n" for job in traced))
+
+
+def configuration(point: Point, network: Network, ranks: int, traced: list[TracedJob]) -> str:
+    """Give CODES' configuration of a point, as text."""
+    packet = packet_bytes(point)
+    smallest = min(int(job.messages.size_bytes.min()) for job in traced)
+    parameters = {
+        "modelnet_order": list(network.methods),
+        "packet_size": packet,
+        "chunk_size": packet,
+        "message_size": EVENT_BYTES,
+        "pe_mem_factor": EVENTS_EACH,
+        "modelnet_scheduler": "fcfs",
+        # Messages within a node are copied at once, whatever their number.
+        "node_eager_limit": 2**31 - 1,
+        "node_copy_queues": 1,
+        "num_injection_queues": 1,
+        "nic_seq_delay": 0,
+        # Takes away what CODES adds to each message, but the copy of larger ones than the smallest.
+        "self_msg_overhead": -(SOFTWARE_NS + COPY_NS_PER_BYTE * smallest),
+    } | network.parameters
+    objects = {"nw-lp": network.terminals * ranks, network.terminal: network.terminals} | network.others
+    return "\n".join(
+        [
+            "schema_version: 1",
+            "topology:",
+            "  format: groups",
+            "  groups:",
+            "    MODELNET_GRP:",
+            f"      repetitions: {network.repetitions}",
+            "      lps:",
+            *(f"        {name}: {count}" for name, count in objects.items()),
+            "  params:",
+            *(f"    {name}: {_written(value)}" for name, value in parameters.items()),
+            "",
+        ]
+    )
+
+
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return f'"{value}"' if isinstance(value, str) else repr(value)

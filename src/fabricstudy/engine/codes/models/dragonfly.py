@@ -1,0 +1,105 @@
+"""Dragonfly: CODES' dragonfly-dally, wired by our machine.
+
+Valiant goes through a random group, not a random router; UGAL is its progressive form, which may still leave the
+minimal path at the other routers of the source group (PAR: Jiang, Kim and Dally, ISCA 2009), and counts what waits
+for a port, twice as much for a detour.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+
+from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to
+from .routing import routing_name
+
+ROUTINGS = {"minimal": "minimal", "valiant": "nonminimal", "ugal": "prog-adaptive"}
+
+LOCAL, GLOBAL = 0, 1
+INTRA, INTER = "intra", "inter"
+
+
+def network(point: Point, machine: Machine) -> Network:
+    """Translate a dragonfly; its links stand in wiring files."""
+    assert machine.group is not None
+    groups = int(machine.group.max()) + 1
+    routers = machine.routers // groups
+    nodes = machine.nodes // machine.routers
+    local, between = _pairs(machine, LOCAL), _pairs(machine, GLOBAL)
+    first_group = local[local[:, 0] < routers]
+    ports = int(np.bincount(between[:, 0], minlength=machine.routers).max())
+    classes, latency_ns = machine.classes, point.network.router_latency_ns
+    buffer = int(point.network.buffer_bytes)
+    return Network(
+        terminal="modelnet_dragonfly_dally",
+        others={"modelnet_dragonfly_dally_router": 1},
+        repetitions=machine.routers,
+        terminals=nodes,
+        methods=("dragonfly_dally", "dragonfly_dally_router"),
+        parameters={
+            "num_groups": groups,
+            "num_routers": routers,
+            "num_cns_per_router": nodes,
+            "num_global_channels": ports,
+            "intra-group-connections": INTRA,
+            "inter-group-connections": INTER,
+            "routing": routing_name(point, ROUTINGS, "dragonfly"),
+            "route_scoring_metric": "delta",
+            "adaptive_threshold": 0,
+            "local_bandwidth": gib_per_s(classes[LOCAL].bandwidth_Bps),
+            "global_bandwidth": gib_per_s(classes[GLOBAL].bandwidth_Bps),
+            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            # The router's own delay would keep the link busy, so its latency is that of the links.
+            "router_delay": 0,
+            "local_delay": classes[LOCAL].latency_ns + latency_ns,
+            "global_delay": classes[GLOBAL].latency_ns + latency_ns,
+            "cn_delay": machine.host.latency_ns + latency_ns / 2,
+            "local_vc_size": buffer,
+            "global_vc_size": buffer,
+            "cn_vc_size": buffer,
+            "num_qos_levels": 1,
+            "num_rails": 1,
+            "global_k_picks": 2,
+            "notification_on_hops_greater_than": 2**31 - 1,
+            "credit_size": 8,
+            "auto_credit_delay": 1,
+            # The window that counts bytes: all of an hour, in microseconds.
+            "counting_bool": 1,
+            "counting_start": 0,
+            "counting_windows": 1,
+            "counting_interval": 10**10,
+            "num_apps": 2,
+        },
+        files={
+            INTRA: np.column_stack([first_group, np.zeros(len(first_group))]).astype("<i4").tobytes(),
+            INTER: between.astype("<i4").tobytes(),
+        },
+        traffic=Traffic(
+            "dragonfly-router-traffic-sample",
+            router=lambda row: row[:, 2],
+            columns=4,
+            link_of_port=_ports(machine, local, between, routers - 1, ports, nodes),
+            bits=32,
+        ),
+    )
+
+
+def _pairs(machine: Machine, link_class: int) -> IntArray:
+    """Router pairs of all cables of a class, in both directions and by the router they leave, [pairs, 2]."""
+    rows = np.flatnonzero(machine.cable_class == link_class)
+    ends = np.stack([machine.cable_tail[rows], machine.cable_head[rows]], axis=1)
+    pairs = np.concatenate([ends, ends[:, ::-1]])
+    pairs = np.repeat(pairs, np.tile(machine.cable_count[rows], 2), axis=0)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def _ports(machine: Machine, local: IntArray, between: IntArray, intra: int, inter: int, nodes: int) -> IntArray:
+    """Link of each port: those of the group in the order of the wiring file, then global ones, then nodes."""
+    link = np.full((machine.routers, intra + inter + nodes), HOST)
+    for pairs, first in ((local, 0), (between, intra)):
+        router = pairs[:, 0]
+        starts = np.searchsorted(router, np.arange(machine.routers))
+        link[router, first + np.arange(len(pairs)) - starts[router]] = links_to(machine, router, pairs[:, 1])
+    return link

@@ -1,0 +1,73 @@
+"""Grids of lines: CODES' express mesh, which is native to no other engine.
+
+With gap 1 it is a HyperX, with a gap as long as the line a mesh. Dimension order is its static routing: with a gap
+above 1, a packet takes the long link that does not pass its destination or the short one, by what waits for them.
+Adaptive routing may take any unfinished dimension.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+
+from ..network import HOST, IntArray, Network, Traffic, Unsupported, gib_per_s, links_to, one_of
+from .routing import routing_name
+
+ROUTINGS = {"dimension-order": "static", "adaptive": "adaptive"}
+
+
+def network(point: Point, machine: Machine) -> Network:
+    """Translate a grid without rings."""
+    lengths = [dimension.length for dimension in machine.dimensions]
+    gap = machine.dimensions[0].gap or max(lengths)
+    nodes = machine.nodes // machine.routers
+    bandwidth_Bps = one_of([link.bandwidth_Bps for link in machine.classes], "bandwidth", "express mesh")
+    latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "express mesh")
+    buffer = int(point.network.buffer_bytes)
+    link_of_port = _ports(machine, lengths, gap, nodes)
+    return Network(
+        terminal="modelnet_express_mesh",
+        others={"modelnet_express_mesh_router": 1},
+        repetitions=machine.routers,
+        terminals=nodes,
+        methods=("express_mesh", "express_mesh_router"),
+        parameters={
+            "n_dims": len(lengths),
+            "dim_length": ",".join(map(str, lengths)),
+            "gap": gap,
+            "num_cn": nodes,
+            "num_vcs": 1 if point.routing.kind == "dimension-order" else 2,
+            "routing": routing_name(point, ROUTINGS, "express mesh"),
+            "link_bandwidth": gib_per_s(bandwidth_Bps),
+            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            "router_delay": round(latency_ns + point.network.router_latency_ns),
+            "vc_size": buffer,
+            "cn_vc_size": buffer,
+        },
+        traffic=Traffic("router-traffic", lambda row: row[:, 1], 2, link_of_port),
+    )
+
+
+def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> IntArray:
+    """Link of each port: nodes first, then dimension by dimension the neighbours by rising coordinate."""
+    assert machine.coordinates is not None
+    # What CODES reserves for a dimension; rounded towards 0, as C divides.
+    reserved = [2 + int((length - 3) / gap) for length in lengths]
+    link = np.full((machine.routers, nodes + sum(reserved)), HOST)
+    router = np.arange(machine.routers)
+    first, stride = nodes, 1
+    for dimension, length in enumerate(lengths):
+        position = machine.coordinates[:, dimension]
+        used = np.zeros(machine.routers, dtype=np.int64)
+        for other in range(length):
+            joined = (position != other) & ((np.abs(position - other) - 1) % gap == 0)
+            neighbour = router + (other - position) * stride
+            found = links_to(machine, router[joined], neighbour[joined])
+            link[router[joined], first + used[joined]] = found
+            used += joined
+        if used.max() > reserved[dimension]:
+            raise Unsupported(f"CODES' express mesh has no gap of {gap} in a dimension of {length} routers")
+        first, stride = first + reserved[dimension], stride * length
+    return link

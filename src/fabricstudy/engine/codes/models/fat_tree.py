@@ -1,0 +1,118 @@
+"""Fat tree: CODES' fattree of three levels, fully populated.
+
+Adaptive routing is its own; D-mod-k is its static routing, by forwarding tables of ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import FatTreeConfig, Point
+
+from ..network import HOST, IntArray, Network, Traffic, Unsupported, links_to, one_of
+from .routing import routing_name
+
+ROUTINGS = {"adaptive": "adaptive", "d-mod-k": "static"}
+
+TABLES = "tables"
+
+
+def network(point: Point, machine: Machine) -> Network:
+    """Translate a fat tree."""
+    config = point.machine
+    assert isinstance(config, FatTreeConfig)
+    name = routing_name(point, ROUTINGS, "fat tree")
+    _check(config)
+    links = [*machine.classes, machine.host]
+    if len({link.bandwidth_Bps for link in links}) > 1:
+        raise Unsupported("CODES' fat tree has one bandwidth for all links; give the same for pod, core and host")
+    latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "fat tree")
+    half, buffer = config.half, int(point.network.buffer_bytes)
+    neighbour = _neighbours(config)
+    static = name == "static"
+    bandwidth = machine.host.bandwidth_Bps / 1e9
+    return Network(
+        terminal="modelnet_fattree",
+        others={"fattree_switch": 3},
+        repetitions=config.pod_count * half,
+        terminals=half,
+        methods=("fattree",),
+        parameters={
+            "ft_type": 0,
+            "num_levels": 3,
+            "switch_count": config.pod_count * half,
+            "switch_radix": config.radix,
+            "routing": name,
+            "link_bandwidth": bandwidth,
+            "cn_bandwidth": bandwidth,
+            "router_delay": latency_ns + point.network.router_latency_ns,
+            "soft_delay": 0,
+            "vc_size": buffer,
+            "cn_vc_size": buffer,
+            "num_rails": 1,
+        }
+        | ({"routing_folder": TABLES} if static else {}),
+        files=_tables(config) if static else {},
+        traffic=Traffic(
+            "fattree-switch-traffic",
+            router=lambda row: row[:, 3],
+            columns=4,
+            link_of_port=links_to(machine, np.arange(machine.routers)[:, None], neighbour),
+        ),
+    )
+
+
+def _check(config: FatTreeConfig) -> None:
+    repeated = config.radix // config.pod_count
+    while config.half % repeated:
+        repeated -= 1
+    if config.core_cables > 1 or repeated > 1:
+        raise Unsupported(
+            "CODES' fat tree with half the pods or fewer joins its core otherwise than ours; take more than half as "
+            "many pods as ports, and core_cables: 1"
+        )
+
+
+def _neighbours(config: FatTreeConfig) -> IntArray:
+    """Router at the other end of each port; `HOST` for nodes and unused ones. Lower routers come first."""
+    half, pods = config.half, config.pod_count
+    ports = np.arange(half)
+    leaf = np.arange(pods * half)
+    first_of_pod = leaf // half * half
+    up_from_leaf = pods * half + first_of_pod[:, None] + ports
+    down_to_leaf = first_of_pod[:, None] + ports
+    core = 2 * pods * half
+    up_from_aggregation = core + leaf[:, None] % half * half + ports
+    neighbour = np.full((config.routers, config.radix), HOST)
+    neighbour[: len(leaf), half:] = up_from_leaf
+    neighbour[len(leaf) : core] = np.hstack([down_to_leaf, up_from_aggregation])
+    below = np.arange(config.core_routers) // half
+    neighbour[core:, :pods] = pods * half + np.arange(pods) * half + below[:, None]
+    return neighbour
+
+
+def _tables(config: FatTreeConfig) -> dict[str, bytes]:
+    """Forwarding table of each router, by D-mod-k: up by the digits of the destination's number to the base k/2."""
+    half, pods = config.half, config.pod_count
+    node = np.arange(config.nodes)
+    leaf, pod = node // half, node // half**2
+    up = [half + node % half, half + node // half % half]
+    files = {}
+    for router in range(config.routers):
+        if router < pods * half:
+            level, port = 0, np.where(leaf == router, node % half, up[0])
+        elif router < 2 * pods * half:
+            own_pod = (router - pods * half) // half
+            level, port = 1, np.where(pod == own_pod, leaf % half, up[1])
+        else:
+            level, port = 2, pod
+        files[f"{TABLES}/0x{((level + 1) << 32) + router:016x}.lft"] = _table(node, port)
+    return files
+
+
+def _table(node: IntArray, port: IntArray) -> bytes:
+    # Ports count from 1 here, and nodes have identifiers of their own.
+    first = 64 << 32
+    rows = (f"0x{first + one:016x} {to + 1}\n" for one, to in zip(node.tolist(), port.tolist(), strict=True))
+    return "".join(rows).encode()

@@ -1,0 +1,75 @@
+"""Slim Fly: CODES' slimfly, with generator sets from our own finite field.
+
+CODES computes with residues, so q must be a prime. Its minimal routing takes one of the shortest paths, always the
+same one; its Valiant goes through a random router; its UGAL compares several such detours with the minimal path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine import Machine, slim_fly
+from fabricstudy.machine.finite_field import field
+from fabricstudy.study import Point, SlimFlyConfig
+
+from ..network import HOST, IntArray, Network, Traffic, Unsupported, gib_per_s, links_to, one_of
+from .routing import routing_name
+
+ROUTINGS = {"minimal": "minimal", "valiant": "nonminimal", "ugal": "adaptive"}
+
+CHANNELS = 4
+
+
+def network(point: Point, machine: Machine) -> Network:
+    """Translate a Slim Fly of a prime number."""
+    config = point.machine
+    assert isinstance(config, SlimFlyConfig)
+    q = config.q
+    if any(q % divisor == 0 for divisor in range(2, q)):
+        raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; take a prime, or another engine")
+    sets = slim_fly.generator_sets(field(q, 1), config.delta)
+    within, across = len(sets[0]), q
+    local, between = machine.classes
+    latency_ns = one_of([local.latency_ns, between.latency_ns], "latency", "Slim Fly")
+    buffer = int(point.network.buffer_bytes)
+    return Network(
+        terminal="modelnet_slimfly",
+        others={"modelnet_slimfly_router": 1},
+        repetitions=machine.routers,
+        terminals=config.nodes_per_router,
+        methods=("slimfly", "slimfly_router"),
+        parameters={
+            "sf_type": 0,
+            "num_rails": 1,
+            "num_routers": q,
+            "num_terminals": config.nodes_per_router,
+            "local_channels": within,
+            "global_channels": across,
+            "num_vcs": CHANNELS,
+            "generator_set_X": sorted(sets[0].tolist()),
+            "generator_set_X_prime": sorted(sets[1].tolist()),
+            "csf_ratio": 1,
+            "routing": routing_name(point, ROUTINGS, "Slim Fly"),
+            "local_bandwidth": gib_per_s(local.bandwidth_Bps),
+            "global_bandwidth": gib_per_s(between.bandwidth_Bps),
+            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            "router_delay": latency_ns + point.network.router_latency_ns,
+            "local_vc_size": buffer,
+            "global_vc_size": buffer,
+            "cn_vc_size": buffer,
+        },
+        traffic=Traffic("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
+    )
+
+
+def _ports(machine: Machine, q: int, within: int, across: int) -> IntArray:
+    """Link of each port: those of the group, then the others, by rising number of the neighbour on side 0 and by
+    falling number on side 1."""
+    link = np.full((machine.routers, within + across + machine.nodes // machine.routers), HOST)
+    for kind, first, ports in ((slim_fly.LOCAL, 0, within), (slim_fly.GLOBAL, within, across)):
+        links = np.flatnonzero(machine.link_class == kind)
+        tail, head = machine.link_tail[links].astype(np.int64), machine.link_head[links]
+        rising = np.where(tail < q * q, head, -head)
+        neighbours = head[np.lexsort((rising, tail))].reshape(machine.routers, ports)
+        link[:, first : first + ports] = links_to(machine, np.arange(machine.routers)[:, None], neighbours)
+    return link

@@ -1,0 +1,77 @@
+"""Torus: CODES' torus, dimension order with bubbles, one node a router.
+
+It has no limit between a node and its router. Half-way round a ring it takes the way that does not close the ring
+(from coordinate 0 to 2 of 4 up, back down), where ours splits. Each hop takes 50 ns that cannot be set and that keep
+the link busy; the bandwidth is raised by as much, so that a packet takes the time it should. A packet's end takes the
+time of a whole one, so messages are cut into equal pieces.
+"""
+
+from __future__ import annotations
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import DimensionOrder, Point
+
+from ..network import Network, Unsupported, gib_per_s, one_of
+from ..packet import packet_bytes
+from .routing import routing_name
+
+ROUTINGS = {"dimension-order": "static"}
+
+ROUTER_NS = 50.0
+# CODES adds a random time between half and one nanosecond to each step, and there are two in a packet.
+JITTER_NS = 1.5
+
+
+def network(point: Point, machine: Machine) -> Network:
+    """Translate a torus of which every dimension closes."""
+    routing_name(point, ROUTINGS, "torus")
+    _check(point, machine)
+    bandwidth_Bps = one_of([link.bandwidth_Bps for link in machine.classes], "bandwidth", "torus")
+    packet = packet_bytes(point)
+    packet_ns = packet / bandwidth_Bps * 1e9
+    least_ns = 2 * (ROUTER_NS + JITTER_NS)
+    if packet_ns < least_ns:
+        raise Unsupported(
+            f"CODES' torus takes {ROUTER_NS:g} ns a packet beside its {packet_ns:.3g} ns on a link; choose a "
+            f"network.packet of {least_ns * bandwidth_Bps / 1e9:.0f} B or more and messages as long"
+        )
+    lengths = [dimension.length for dimension in machine.dimensions]
+    return Network(
+        terminal="modelnet_torus",
+        others={},
+        repetitions=machine.routers,
+        terminals=1,
+        methods=("torus",),
+        parameters={
+            "n_dims": len(lengths),
+            "dim_length": ",".join(map(str, lengths)),
+            "link_bandwidth": gib_per_s(packet / (packet_ns - ROUTER_NS - JITTER_NS) * 1e9),
+            "buffer_size": max(int(point.network.buffer_bytes), 4 * packet),
+            # Only for messages within a node, which take no time.
+            "cn_bandwidth": 1e9,
+        },
+    )
+
+
+def _check(point: Point, machine: Machine) -> None:
+    open_ones = [dimension.length for dimension in machine.dimensions if not dimension.wrap]
+    if open_ones:
+        raise Unsupported("CODES' torus closes every dimension; for lines take the topology mesh, or another engine")
+    if machine.nodes != machine.routers:
+        raise Unsupported("CODES' torus has one node a router; set nodes_per_router: 1, or take another engine")
+    if isinstance(point.routing, DimensionOrder) and point.routing.tie != "split" and _has_ties(machine):
+        raise Unsupported(
+            "CODES' torus settles ties its own way, within the line of the ring; set routing.tie: split (the default), "
+            "which leaves them to the engine, or take another engine"
+        )
+    fastest_Bps = max(link.bandwidth_Bps for link in machine.classes)
+    needed_Bps = 2 * len(machine.dimensions) * fastest_Bps
+    if machine.host.bandwidth_Bps < needed_Bps:
+        raise Unsupported(
+            "CODES' torus has no limit between a node and its router; set bandwidth.host to what its links carry "
+            f"together, {needed_Bps / 1e9:g} GB/s, or more"
+        )
+
+
+def _has_ties(machine: Machine) -> bool:
+    return any(dimension.length % 2 == 0 for dimension in machine.dimensions)

@@ -1,0 +1,114 @@
+"""What a topology becomes in CODES: its model, the values of that model's keys, and the ports' links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+
+IntArray = npt.NDArray[np.integer]
+
+HOST = -1
+"""Stands for a port that leads to a node, or nowhere."""
+
+
+class Unsupported(Exception):
+    """CODES cannot simulate the point; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """Where a model writes the bytes that left each port of each router.
+
+    Parameters
+    ----------
+    file : str
+        Name in the folder of CODES' outputs.
+    router : callable
+        Gives our number of a router for the numbers that stand before the ports' bytes, int array [rows, columns].
+    columns : int
+        How many numbers stand before them.
+    link_of_port : int array [routers, ports]
+        The directed link that a port feeds, or `HOST`.
+    bits : int, optional
+        Bits of a number as the model writes it; larger ones come out modulo a power of two.
+    """
+
+    file: str
+    router: Callable[[IntArray], IntArray]
+    columns: int
+    link_of_port: IntArray
+    bits: int = 63
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A machine with its routing, in CODES' words.
+
+    Parameters
+    ----------
+    terminal : str
+        CODES' name of its nodes; ranks are attached to them in turn.
+    others : dict of str to int
+        Further simulated objects (routers) of a repetition, by name.
+    repetitions, terminals : int
+        How often the layout is repeated, and the nodes in one; nodes are numbered through.
+    methods : tuple of str
+        CODES' names of the models, nodes first.
+    parameters : dict
+        Keys that this model reads, and their values.
+    files : dict of str to bytes
+        What the model reads beside them.
+    traffic : Traffic, optional
+        Where it tells the bytes on links, if it does.
+    """
+
+    terminal: str
+    others: dict[str, int]
+    repetitions: int
+    terminals: int
+    methods: tuple[str, ...]
+    parameters: dict[str, object]
+    files: dict[str, bytes] = field(default_factory=dict)
+    traffic: Traffic | None = None
+
+
+def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:
+    """Give the directed link from each router to the neighbour; `HOST` where there is none.
+
+    Parameters
+    ----------
+    router, neighbour : int arrays of one shape
+        A neighbour below 0 is none.
+    """
+    key = machine.link_tail.astype(np.int64) * machine.routers + machine.link_head
+    order = np.argsort(key)
+    wanted = np.asarray(router, dtype=np.int64) * machine.routers + neighbour
+    at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+    there = (key[order][at] == wanted) & (np.asarray(neighbour) >= 0)
+    return np.where(there, order[at], HOST)
+
+
+GIBI = float(1 << 30)
+
+
+def gib_per_s(bandwidth_Bps: float) -> float:
+    """Give a bandwidth in the unit of all models but the fat tree's."""
+    return bandwidth_Bps / GIBI
+
+
+def one_of(values: list[float], what: str, model: str) -> float:
+    """Give the value that all `values` have.
+
+    Raises
+    ------
+    Unsupported
+        If they differ.
+    """
+    if len(set(values)) > 1:
+        raise Unsupported(f"CODES' {model} has one {what} for all links between routers; give the same for all classes")
+    return values[0]

@@ -1,0 +1,121 @@
+"""What CODES wrote, checked: it ends with 0 in many ways that are no result."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+from ..contract import EngineFailure, EngineResult
+from .files import OUTPUTS, TracedJob, traced_jobs
+from .models import network_of
+from .network import HOST, Traffic
+
+RANKS = "mpi-replay-stats"
+
+_APPLICATION = re.compile(r"^\tApp (\d+): ([0-9.]+|-?nan|-?inf)$", re.MULTILINE)
+_FINISHED = re.compile(r"^Network node \d+ Rank \d+ App \d+ finished at", re.MULTILINE)
+# The second word is CODES' own slip of the pen.
+_LEFT_BEHIND = re.compile(r"unmatched|leftover|lefover|no match so defaulting", re.IGNORECASE)
+# What it says when it takes a default in the place of a key or of a name that it does not know.
+_DEFAULT = re.compile(r"not specif|No .*specified", re.IGNORECASE)
+
+
+def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+    """Read the outputs of a run that ended with 0.
+
+    Raises
+    ------
+    EngineFailure
+        If messages or packets were left behind, ranks did not finish, or the bytes are not those that were to be sent.
+    """
+    network = network_of(point, machine)
+    traced = traced_jobs(machine, network, jobs)
+    if not traced:
+        return EngineResult((0.0,) * len(jobs), np.zeros(machine.links))
+    out = (folder / "stdout").read_text(errors="replace")
+    said = out + (folder / "stderr").read_text(errors="replace")
+    _refuse(said, _DEFAULT, "CODES did not take a setting")
+    _refuse(said, _LEFT_BEHIND, "CODES left something behind")
+    times = _job_times(out, traced)
+    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced)
+    runtime_ns = [0.0] * len(jobs)
+    for job, time_ns in zip(traced, times, strict=True):
+        runtime_ns[job.number] = time_ns
+    link_bytes = None if network.traffic is None else _link_bytes(folder, network.traffic, machine, jobs)
+    return EngineResult(tuple(runtime_ns), link_bytes)
+
+
+def _refuse(said: str, sign: re.Pattern[str], what: str) -> None:
+    found = sign.search(said)
+    if found:
+        line = said[said.rfind("\n", 0, found.start()) + 1 :].split("\n", 1)[0].strip()
+        raise EngineFailure(f"{what}: {line}")
+
+
+def _job_times(out: str, traced: list[TracedJob]) -> list[float]:
+    """Time of each traced job; all of its ranks must have finished."""
+    ranks = sum(len(job.place_of_rank) for job in traced)
+    finished = len(_FINISHED.findall(out))
+    if finished != ranks:
+        raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
+    told = {int(number): float(time) for number, time in _APPLICATION.findall(out)}
+    times = [told.get(number, 0.0) for number in range(len(traced))]
+    if len(told) != len(traced) + 1 or not all(0 < time < np.inf for time in times):
+        raise EngineFailure(f"CODES told the times {told} of {len(traced)} jobs")
+    return times
+
+
+def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
+    """Rows of numbers of an output; its head may end in the middle of a line."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise EngineFailure(f"CODES did not write {path.name} ({type(error).__name__})") from None
+    rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    width = len(rows[0]) if rows else 0
+    try:
+        numbers = np.array(rows, dtype=np.float64).reshape(-1, width)
+    except ValueError:
+        raise EngineFailure(f"{path.name} is not a table of numbers") from None
+    if columns is not None and width != columns:
+        raise EngineFailure(f"{path.name} has {width} columns, not {columns}")
+    return numbers
+
+
+def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob]) -> None:
+    """Each rank must have sent and received what is in its messages."""
+    job, rank, sent, received = rows[:, [2, 3, 6, 7]].astype(np.int64).T
+    for number, one in enumerate(traced):
+        own = job == number
+        order = np.argsort(rank[own])
+        ranks, messages = len(one.place_of_rank), one.messages
+        for what, column, end in (("sent", sent, messages.source), ("received", received, messages.destination)):
+            wanted = np.bincount(end, weights=messages.size_bytes, minlength=ranks)
+            if np.count_nonzero(own) != ranks or not np.array_equal(column[own][order], wanted):
+                total = int(column[own].sum())
+                raise EngineFailure(f"job {one.number} was to have {what} {int(wanted.sum())} bytes, and has {total}")
+
+
+def _link_bytes(
+    folder: Path, traffic: Traffic, machine: Machine, jobs: list[PlacedJob]
+) -> npt.NDArray[np.float64] | None:
+    """Bytes on each link, or None where CODES wrote numbers too small for them."""
+    if sum(job.bytes_sent for job in jobs) >= 2**traffic.bits:
+        return None
+    rows = _numbers(folder / OUTPUTS / traffic.file)
+    routers, ports = traffic.link_of_port.shape
+    if rows.shape != (routers, traffic.columns + ports):
+        raise EngineFailure(f"{traffic.file} is of another machine: {rows.shape[0]} rows of {rows.shape[1]} numbers")
+    router = traffic.router(rows.astype(np.int64))
+    counted = rows[:, traffic.columns :] % 2.0**traffic.bits
+    link = traffic.link_of_port[router]
+    found = np.zeros(machine.links)
+    np.add.at(found, link[link != HOST], counted[link != HOST])
+    return found
