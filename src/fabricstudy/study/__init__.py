@@ -11,7 +11,7 @@ path, value and remedy. This package reads files, and builds and simulates nothi
 from ..errors import FabricstudyError, StudyError
 from .base import Model
 from .claims import Claim
-from .engines import Caminos, EngineConfig, Limits, Network
+from .engines import Caminos, Codes, EngineConfig, Limits, Network
 from .figures import Figure
 from .file import load_machine, load_study, parse_yaml, read_machine
 from .machines import (
@@ -107,6 +107,7 @@ __all__ = [
     "ClassBandwidths",
     "ClassLatencies",
     "Cluster",
+    "Codes",
     "ConvexBlock",
     "Cuboid",
     "DModK",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import ByKind, Model
+from .base import ByKind, Flag, Model
 from .units import Duration, Latency, Size
 
 
@@ -39,6 +39,11 @@ class Codes(Model):
     """CODES on ROSS: packets, for the topologies that it has; see docs/engines/codes.md."""
 
     kind: Literal["codes"] = "codes"
+    alone: Flag = Field(
+        True,
+        description="where routes are fixed, simulate each of several jobs alone as well, which tells the links that it "
+        "uses; takes about as long again",
+    )
 
 
 class AnalysisOnly(Model):

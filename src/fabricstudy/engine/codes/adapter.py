@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import shutil
 import subprocess
 from functools import cache
@@ -15,12 +16,24 @@ from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe
-from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, traced_jobs, write_files
+from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
 from .models import network_of
 from .network import Unsupported
 from .result import read_result
 
 PROGRAM = "model-net-mpi-replay"
+
+OPTIONS = [
+    "--sync=1",
+    "--workload_type=dumpi",
+    f"--workload_conf_file={JOBS}",
+    f"--alloc_file={ALLOCATION}",
+    f"--lp-io-dir={OUTPUTS}",
+    # No message asks before it is sent: what it asks with would be counted on the links.
+    f"--eager_threshold={2**31 - 1}",
+    "--",
+    CONFIGURATION,
+]
 
 _REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
 
@@ -59,20 +72,17 @@ class Codes:
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; give the command, unless nothing is sent between nodes."""
-        if not traced_jobs(machine, network_of(point, machine), jobs):
+        network = network_of(point, machine)
+        traced = traced_jobs(machine, network, jobs)
+        if not traced:
             return None
         write_files(folder, point, machine, jobs)
-        return [
-            shutil.which(PROGRAM) or PROGRAM,
-            "--sync=1",
-            "--workload_type=dumpi",
-            f"--workload_conf_file={JOBS}",
-            f"--alloc_file={ALLOCATION}",
-            f"--lp-io-dir={OUTPUTS}",
-            f"--eager_threshold={2**31 - 1}",
-            "--",
-            CONFIGURATION,
-        ]
+        command = [shutil.which(PROGRAM) or PROGRAM, *OPTIONS]
+        solo = [alone_folder(job) for job in alone(point, network, jobs, traced)]
+        if not solo:
+            return command
+        here = shlex.join(command)
+        return ["sh", "-c", " && ".join([here, *(f"(cd {name} && {here})" for name in solo)])]
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the test of success and read times and links.

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine import Machine
-from fabricstudy.study import Point
+from fabricstudy.study import Codes, Point
 from fabricstudy.workload import Messages, PlacedJob
 
 from .models import network_of
 from .network import IntArray, Network
-from .packet import packet_bytes
 from .trace import traces
 
 CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
@@ -105,32 +104,60 @@ def _traced(job: PlacedJob, smallest: int) -> Messages:
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-    """Write all that CODES reads."""
+    """Write all that CODES reads; jobs that are run alone as well get a folder each, which refers to these."""
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
-    (folder / CONFIGURATION).write_text(configuration(point, network, ranks_per_node(machine, jobs), traced))
+    (folder / CONFIGURATION).write_text(configuration(network, ranks_per_node(machine, jobs), traced))
     for name, content in network.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / TRACES).mkdir()
-    lines = []
     for job in traced:
-        prefix = f"{TRACES}/{job.number}-"
-        lines.append(f"{len(job.place_of_rank)} {prefix} 0 0")
         for rank, data in enumerate(traces(len(job.place_of_rank), job.messages)):
-            (folder / f"{prefix}{rank:04}.bin").write_bytes(data)
+            (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
+    shared = sorted(path.name for path in folder.iterdir())
+    _write_jobs(folder, traced)
+    for job in alone(point, network, jobs, traced):
+        own = folder / alone_folder(job)
+        own.mkdir()
+        for name in shared:
+            (own / name).symlink_to(Path("..") / name)
+        _write_jobs(own, [job])
+
+
+def _prefix(job: TracedJob) -> str:
+    return f"{TRACES}/{job.number}-"
+
+
+def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
+    lines = [f"{len(job.place_of_rank)} {_prefix(job)} 0 0" for job in traced]
     (folder / JOBS).write_text("\n".join([*lines, PHANTOM]) + "\n")
     (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.place_of_rank.tolist())) + "\n" for job in traced))
 
 
-def configuration(point: Point, network: Network, ranks: int, traced: list[TracedJob]) -> str:
-    """Give CODES' configuration of a point, as text."""
-    packet = packet_bytes(point)
+def alone(point: Point, network: Network, jobs: list[PlacedJob], traced: list[TracedJob]) -> list[TracedJob]:
+    """Give the jobs that are run alone as well, which tells the links that they use: all or none.
+
+    None unless routes are fixed and told, several jobs send something, and no two share a node.
+    """
+    asked = isinstance(point.engine, Codes) and point.engine.alone
+    nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
+    told = network.fixed_routes and network.traffic is not None
+    return traced if asked and told and len(traced) > 1 and len(np.unique(nodes)) == len(nodes) else []
+
+
+def alone_folder(job: TracedJob) -> str:
+    """Give the folder in which a job is run alone."""
+    return f"alone-{job.number}"
+
+
+def configuration(network: Network, ranks: int, traced: list[TracedJob]) -> str:
+    """Give CODES' configuration, as text."""
     smallest = min(int(job.messages.size_bytes.min()) for job in traced)
     parameters = {
         "modelnet_order": list(network.methods),
-        "packet_size": packet,
-        "chunk_size": packet,
+        "packet_size": network.packet,
+        "chunk_size": network.packet,
         "message_size": EVENT_BYTES,
         "pe_mem_factor": EVENTS_EACH,
         "modelnet_scheduler": "fcfs",

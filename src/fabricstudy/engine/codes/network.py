@@ -59,12 +59,16 @@ class Network:
         How often the layout is repeated, and the nodes in one; nodes are numbered through.
     methods : tuple of str
         CODES' names of the models, nodes first.
+    packet : int
+        Bytes of a packet.
     parameters : dict
         Keys that this model reads, and their values.
     files : dict of str to bytes
         What the model reads beside them.
     traffic : Traffic, optional
         Where it tells the bytes on links, if it does.
+    fixed_routes : bool, optional
+        Whether all packets between two nodes take one path, whatever else is under way.
     """
 
     terminal: str
@@ -72,9 +76,11 @@ class Network:
     repetitions: int
     terminals: int
     methods: tuple[str, ...]
+    packet: int
     parameters: dict[str, object]
     files: dict[str, bytes] = field(default_factory=dict)
     traffic: Traffic | None = None
+    fixed_routes: bool = False
 
 
 def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:

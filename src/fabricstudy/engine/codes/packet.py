@@ -1,56 +1,96 @@
-"""The packets of a point."""
+"""The packets of a point, and the buffers that have to hold some."""
 
 from __future__ import annotations
 
 from math import ceil
+from typing import NamedTuple
 
 from fabricstudy.study import Idle, Point
-from fabricstudy.study.workloads.patterns import Traffic
 
 from .network import Unsupported
 
 LARGEST_GROWTH = 0.01
+LARGEST_START = 0.02
+"""On a torus: how much larger messages may get, and how much of a phase its first packet may wait."""
+
+TORUS_START_NS_PER_BYTE = 10.0
+"""What the first packet waits that a node of CODES' torus sends after a pause."""
+
+TORUS_HOP_NS = 51.5
+"""What a packet keeps a link of the torus busy beside its own time: 50 ns, and a random time of 1.5 ns on average."""
+
+_TORI = ("torus", "bluegene-q", "bluegene-p")
 
 
-def traffic_of(point: Point) -> list[Traffic]:
-    """Messages of all jobs by size, in closed form."""
-    return [
-        part
-        for job in point.jobs
-        if not isinstance(job.pattern, Idle)
-        for part in job.pattern.traffic(job.rank_count(point.machine.nodes, point.machine.cores_per_node))
-    ]
+class Load(NamedTuple):
+    """Messages of one size of a job, in closed form, and the bytes that a node sends in one phase."""
+
+    size_bytes: int
+    messages: float
+    burst_bytes: float
 
 
-def packet_bytes(point: Point) -> int:
-    """Give the size of packets: what the study says, and on a torus a part of the messages that fits it.
+def loads_of(point: Point) -> list[Load]:
+    """Loads of the jobs that send something."""
+    loads = []
+    for job in point.jobs:
+        pattern = job.pattern
+        if isinstance(pattern, Idle):
+            continue
+        ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
+        per_node = job.ranks_per_node or point.machine.cores_per_node
+        for part in pattern.traffic(ranks):
+            sent = part.messages / pattern.iterations / part.phases / max(1, ranks) * per_node
+            loads.append(Load(part.size_bytes, part.messages, sent * part.size_bytes))
+    return loads
 
-    There a packet's end takes the time of a whole packet. So the longest message is cut into equal pieces, or these
-    into 2, 4 or 8, until what the messages grow by is 1 % of all that is sent.
+
+def buffer_bytes(point: Point) -> int:
+    """Give the buffer of an input: what the study says, but room for four packets at least."""
+    return max(int(point.network.buffer_bytes), 4 * int(point.network.packet_bytes))
+
+
+def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
+    """Give the size of packets: what the study says, and on a torus a part of the messages that suits it.
+
+    There a packet's end takes the time of a whole packet, and the first packet of a phase waits 10 ns a byte. So the
+    longest message is cut into equal pieces, and these into 2, 4, 8 or 16: the largest by which what is sent grows by
+    1 % at most, and whose wait is 2 % of what a node sends in a phase; if none waits so little, the smallest.
+
+    Parameters
+    ----------
+    bandwidth_Bps : float
+        Of a link between routers.
 
     Raises
     ------
     Unsupported
         If no such size will do.
     """
-    largest = int(point.network.packet_bytes)
-    parts = traffic_of(point)
-    if point.machine.kind not in ("torus", "bluegene-q", "bluegene-p") or not parts:
+    largest, loads = int(point.network.packet_bytes), loads_of(point)
+    if point.machine.kind not in _TORI or not loads:
         return largest
-    longest = max(part.size_bytes for part in parts)
+    longest = max(load.size_bytes for load in loads)
     piece = ceil(longest / ceil(longest / largest))
-    for divisor in (1, 2, 4, 8):
-        packet = ceil(piece / divisor)
-        if _growth(parts, packet) <= LARGEST_GROWTH:
-            return packet
-    raise Unsupported(
-        "CODES' torus gives a packet's end the time of a whole packet, and the sizes of these messages have no common "
-        "packet; choose sizes that are multiples of one another, or another engine"
-    )
+    least = 2 * TORUS_HOP_NS * bandwidth_Bps / 1e9
+    sizes = [size for size in (ceil(piece / divisor) for divisor in (1, 2, 4, 8, 16)) if size >= least]
+    if not sizes:
+        raise Unsupported(
+            f"CODES' torus keeps a link busy {TORUS_HOP_NS:g} ns a packet beside its own time; choose a network.packet "
+            f"and messages of {least:.0f} B or more"
+        )
+    even = [size for size in sizes if _growth(loads, size) <= LARGEST_GROWTH]
+    if not even:
+        raise Unsupported(
+            "CODES' torus gives a packet's end the time of a whole packet, and these messages have no common packet; "
+            "choose sizes that are multiples of one another, or another engine"
+        )
+    longest_start = min(load.burst_bytes for load in loads) / bandwidth_Bps * 1e9 * LARGEST_START
+    return next((size for size in even if size * TORUS_START_NS_PER_BYTE <= longest_start), even[-1])
 
 
-def _growth(parts: list[Traffic], packet: int) -> float:
+def _growth(loads: list[Load], packet: int) -> float:
     """How much larger the messages get by filling their last packets."""
-    sent = sum(part.messages * part.size_bytes for part in parts)
-    filled = sum(part.messages * ceil(part.size_bytes / packet) * packet for part in parts)
+    sent = sum(load.messages * load.size_bytes for load in loads)
+    filled = sum(load.messages * ceil(load.size_bytes / packet) * packet for load in loads)
     return filled / sent - 1

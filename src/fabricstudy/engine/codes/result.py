@@ -13,7 +13,7 @@ from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult
-from .files import OUTPUTS, TracedJob, traced_jobs
+from .files import OUTPUTS, TracedJob, alone, alone_folder, traced_jobs
 from .models import network_of
 from .network import HOST, Traffic
 
@@ -39,17 +39,49 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     traced = traced_jobs(machine, network, jobs)
     if not traced:
         return EngineResult((0.0,) * len(jobs), np.zeros(machine.links))
-    out = (folder / "stdout").read_text(errors="replace")
-    said = out + (folder / "stderr").read_text(errors="replace")
-    _refuse(said, _DEFAULT, "CODES did not take a setting")
-    _refuse(said, _LEFT_BEHIND, "CODES left something behind")
-    times = _job_times(out, traced)
-    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced)
+    solo = alone(point, network, jobs, traced)
+    runs = _runs((folder / "stdout").read_text(errors="replace"))
+    if len(runs) != 1 + len(solo):
+        raise EngineFailure(f"CODES was to run {1 + len(solo)} times, and told of {len(runs)}")
+    _check_said((folder / "stderr").read_text(errors="replace"))
     runtime_ns = [0.0] * len(jobs)
-    for job, time_ns in zip(traced, times, strict=True):
+    for job, time_ns in zip(traced, _checked_times(folder, runs[0], traced), strict=True):
         runtime_ns[job.number] = time_ns
     link_bytes = None if network.traffic is None else _link_bytes(folder, network.traffic, machine, jobs)
-    return EngineResult(tuple(runtime_ns), link_bytes)
+    packets = None
+    if solo and network.traffic is not None and link_bytes is not None:
+        packets = np.zeros((len(jobs), machine.links), dtype=np.int32)
+        left = link_bytes.copy()
+        for job, out in zip(solo, runs[1:], strict=True):
+            own = folder / alone_folder(job)
+            _checked_times(own, out, [job])
+            found = _link_bytes(own, network.traffic, machine, jobs)
+            assert found is not None  # it tells less than all jobs together
+            packets[job.number] = np.ceil(found / network.packet)
+            left -= found
+        if np.any(left):
+            raise EngineFailure(
+                "what the jobs send alone does not make up what is on the links: routes are not fixed"
+            )
+    return EngineResult(tuple(runtime_ns), link_bytes, packets)
+
+
+def _runs(out: str) -> list[str]:
+    """What each run of the program said, in their order."""
+    return re.split(r"^ROSS Version: .*$", out, flags=re.MULTILINE)[1:]
+
+
+def _checked_times(folder: Path, out: str, traced: list[TracedJob]) -> list[float]:
+    """Time of each job of a run that was a success."""
+    _check_said(out)
+    times = _job_times(out, traced)
+    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced)
+    return times
+
+
+def _check_said(said: str) -> None:
+    _refuse(said, _DEFAULT, "CODES did not take a setting")
+    _refuse(said, _LEFT_BEHIND, "CODES left something behind")
 
 
 def _refuse(said: str, sign: re.Pattern[str], what: str) -> None:

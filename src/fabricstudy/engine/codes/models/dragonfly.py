@@ -13,6 +13,7 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 
 from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to
+from ..packet import buffer_bytes
 from .routing import routing_name
 
 ROUTINGS = {"minimal": "minimal", "valiant": "nonminimal", "ugal": "prog-adaptive"}
@@ -31,13 +32,14 @@ def network(point: Point, machine: Machine) -> Network:
     first_group = local[local[:, 0] < routers]
     ports = int(np.bincount(between[:, 0], minlength=machine.routers).max())
     classes, latency_ns = machine.classes, point.network.router_latency_ns
-    buffer = int(point.network.buffer_bytes)
+    buffer = buffer_bytes(point)
     return Network(
         terminal="modelnet_dragonfly_dally",
         others={"modelnet_dragonfly_dally_router": 1},
         repetitions=machine.routers,
         terminals=nodes,
         methods=("dragonfly_dally", "dragonfly_dally_router"),
+        packet=int(point.network.packet_bytes),
         parameters={
             "num_groups": groups,
             "num_routers": routers,
@@ -83,6 +85,8 @@ def network(point: Point, machine: Machine) -> Network:
             link_of_port=_ports(machine, local, between, routers - 1, ports, nodes),
             bits=32,
         ),
+        # With several cables between two groups it draws one.
+        fixed_routes=point.routing.kind == "minimal" and len(between) == groups * (groups - 1),
     )
 
 

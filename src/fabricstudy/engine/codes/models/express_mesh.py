@@ -13,6 +13,7 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 
 from ..network import HOST, IntArray, Network, Traffic, Unsupported, gib_per_s, links_to, one_of
+from ..packet import buffer_bytes
 from .routing import routing_name
 
 ROUTINGS = {"dimension-order": "static", "adaptive": "adaptive"}
@@ -25,7 +26,7 @@ def network(point: Point, machine: Machine) -> Network:
     nodes = machine.nodes // machine.routers
     bandwidth_Bps = one_of([link.bandwidth_Bps for link in machine.classes], "bandwidth", "express mesh")
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "express mesh")
-    buffer = int(point.network.buffer_bytes)
+    buffer = buffer_bytes(point)
     link_of_port = _ports(machine, lengths, gap, nodes)
     return Network(
         terminal="modelnet_express_mesh",
@@ -33,6 +34,7 @@ def network(point: Point, machine: Machine) -> Network:
         repetitions=machine.routers,
         terminals=nodes,
         methods=("express_mesh", "express_mesh_router"),
+        packet=int(point.network.packet_bytes),
         parameters={
             "n_dims": len(lengths),
             "dim_length": ",".join(map(str, lengths)),
@@ -47,6 +49,7 @@ def network(point: Point, machine: Machine) -> Network:
             "cn_vc_size": buffer,
         },
         traffic=Traffic("router-traffic", lambda row: row[:, 1], 2, link_of_port),
+        fixed_routes=point.routing.kind == "dimension-order" and (gap == 1 or gap >= max(lengths)),
     )
 
 

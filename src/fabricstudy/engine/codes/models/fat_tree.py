@@ -11,6 +11,7 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import FatTreeConfig, Point
 
 from ..network import HOST, IntArray, Network, Traffic, Unsupported, links_to, one_of
+from ..packet import buffer_bytes
 from .routing import routing_name
 
 ROUTINGS = {"adaptive": "adaptive", "d-mod-k": "static"}
@@ -28,7 +29,7 @@ def network(point: Point, machine: Machine) -> Network:
     if len({link.bandwidth_Bps for link in links}) > 1:
         raise Unsupported("CODES' fat tree has one bandwidth for all links; give the same for pod, core and host")
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "fat tree")
-    half, buffer = config.half, int(point.network.buffer_bytes)
+    half, buffer = config.half, buffer_bytes(point)
     neighbour = _neighbours(config)
     static = name == "static"
     bandwidth = machine.host.bandwidth_Bps / 1e9
@@ -38,6 +39,7 @@ def network(point: Point, machine: Machine) -> Network:
         repetitions=config.pod_count * half,
         terminals=half,
         methods=("fattree",),
+        packet=int(point.network.packet_bytes),
         parameters={
             "ft_type": 0,
             "num_levels": 3,
@@ -60,6 +62,7 @@ def network(point: Point, machine: Machine) -> Network:
             columns=4,
             link_of_port=links_to(machine, np.arange(machine.routers)[:, None], neighbour),
         ),
+        fixed_routes=static,
     )
 
 

@@ -13,6 +13,7 @@ from fabricstudy.machine.finite_field import field
 from fabricstudy.study import Point, SlimFlyConfig
 
 from ..network import HOST, IntArray, Network, Traffic, Unsupported, gib_per_s, links_to, one_of
+from ..packet import buffer_bytes
 from .routing import routing_name
 
 ROUTINGS = {"minimal": "minimal", "valiant": "nonminimal", "ugal": "adaptive"}
@@ -31,13 +32,14 @@ def network(point: Point, machine: Machine) -> Network:
     within, across = len(sets[0]), q
     local, between = machine.classes
     latency_ns = one_of([local.latency_ns, between.latency_ns], "latency", "Slim Fly")
-    buffer = int(point.network.buffer_bytes)
+    buffer = buffer_bytes(point)
     return Network(
         terminal="modelnet_slimfly",
         others={"modelnet_slimfly_router": 1},
         repetitions=machine.routers,
         terminals=config.nodes_per_router,
         methods=("slimfly", "slimfly_router"),
+        packet=int(point.network.packet_bytes),
         parameters={
             "sf_type": 0,
             "num_rails": 1,
@@ -59,6 +61,7 @@ def network(point: Point, machine: Machine) -> Network:
             "cn_vc_size": buffer,
         },
         traffic=Traffic("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
+        fixed_routes=point.routing.kind == "minimal",
     )
 
 

@@ -3,7 +3,7 @@
 It has no limit between a node and its router. Half-way round a ring it takes the way that does not close the ring
 (from coordinate 0 to 2 of 4 up, back down), where ours splits. Each hop takes 50 ns that cannot be set and that keep
 the link busy; the bandwidth is raised by as much, so that a packet takes the time it should. A packet's end takes the
-time of a whole one, so messages are cut into equal pieces.
+time of a whole one, so messages are cut into equal pieces; the first one of a phase waits 10 ns a byte (`packet`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,10 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import DimensionOrder, Point
 
 from ..network import Network, Unsupported, gib_per_s, one_of
-from ..packet import packet_bytes
+from ..packet import TORUS_HOP_NS, buffer_bytes, packet_bytes
 from .routing import routing_name
 
 ROUTINGS = {"dimension-order": "static"}
-
-ROUTER_NS = 50.0
-# CODES adds a random time between half and one nanosecond to each step, and there are two in a packet.
-JITTER_NS = 1.5
 
 
 def network(point: Point, machine: Machine) -> Network:
@@ -27,14 +23,8 @@ def network(point: Point, machine: Machine) -> Network:
     routing_name(point, ROUTINGS, "torus")
     _check(point, machine)
     bandwidth_Bps = one_of([link.bandwidth_Bps for link in machine.classes], "bandwidth", "torus")
-    packet = packet_bytes(point)
+    packet = packet_bytes(point, bandwidth_Bps)
     packet_ns = packet / bandwidth_Bps * 1e9
-    least_ns = 2 * (ROUTER_NS + JITTER_NS)
-    if packet_ns < least_ns:
-        raise Unsupported(
-            f"CODES' torus takes {ROUTER_NS:g} ns a packet beside its {packet_ns:.3g} ns on a link; choose a "
-            f"network.packet of {least_ns * bandwidth_Bps / 1e9:.0f} B or more and messages as long"
-        )
     lengths = [dimension.length for dimension in machine.dimensions]
     return Network(
         terminal="modelnet_torus",
@@ -42,11 +32,12 @@ def network(point: Point, machine: Machine) -> Network:
         repetitions=machine.routers,
         terminals=1,
         methods=("torus",),
+        packet=packet,
         parameters={
             "n_dims": len(lengths),
             "dim_length": ",".join(map(str, lengths)),
-            "link_bandwidth": gib_per_s(packet / (packet_ns - ROUTER_NS - JITTER_NS) * 1e9),
-            "buffer_size": max(int(point.network.buffer_bytes), 4 * packet),
+            "link_bandwidth": gib_per_s(packet / (packet_ns - TORUS_HOP_NS) * 1e9),
+            "buffer_size": buffer_bytes(point),
             # Only for messages within a node, which take no time.
             "cn_bandwidth": 1e9,
         },
