@@ -41,8 +41,8 @@ class Codes(Model):
     kind: Literal["codes"] = "codes"
     alone: Flag = Field(
         True,
-        description="where routes are fixed, simulate each of several jobs alone as well, which tells the links that it "
-        "uses; takes about as long again",
+        description="where routes are fixed, simulate each of several jobs alone as well, which tells the links it uses; "
+        "takes about as long again",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 import shutil
@@ -16,6 +17,7 @@ from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe
+from .cost import predict_cpu_s, predict_memory_bytes
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
 from .models import network_of
 from .network import Unsupported
@@ -59,8 +61,8 @@ class Codes:
         return f"{source_digest('engine/codes')}-{None if program is None else _digest(program)}"
 
     def predict_cpu_s(self, point: Point) -> float:
-        """Predict the CPU seconds of a point."""
-        return 1.0
+        """Predict the CPU seconds of a point; see `cost`."""
+        return predict_cpu_s(point)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say which of its models CODES lacks for this point, or what the model lacks."""
@@ -68,6 +70,12 @@ class Codes:
             network_of(point, machine)
         except Unsupported as error:
             return str(error)
+        needed, there = predict_memory_bytes(point), _memory_bytes()
+        if needed > there:
+            return (
+                f"CODES would need about {needed / 1e9:.1f} GB of memory, and this computer has {there / 1e9:.1f}; "
+                "take a smaller machine, or another engine"
+            )
         return None
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
@@ -106,6 +114,10 @@ def _failure(folder: Path, exit_code: int) -> str:
     last = lines[-1] if lines else "it said nothing"
     telling = next((line for line in lines if re.search(r"error|assert|abort|unable", line, re.IGNORECASE)), last)
     return f"CODES ended with {exit_code}: {telling}"
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 @cache

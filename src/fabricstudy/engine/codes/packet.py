@@ -19,7 +19,7 @@ TORUS_START_NS_PER_BYTE = 10.0
 TORUS_HOP_NS = 51.5
 """What a packet keeps a link of the torus busy beside its own time: 50 ns, and a random time of 1.5 ns on average."""
 
-_TORI = ("torus", "bluegene-q", "bluegene-p")
+TORI = ("torus", "bluegene-q", "bluegene-p")
 
 
 class Load(NamedTuple):
@@ -68,7 +68,7 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
         If no such size will do.
     """
     largest, loads = int(point.network.packet_bytes), loads_of(point)
-    if point.machine.kind not in _TORI or not loads:
+    if point.machine.kind not in TORI or not loads:
         return largest
     longest = max(load.size_bytes for load in loads)
     piece = ceil(longest / ceil(longest / largest))

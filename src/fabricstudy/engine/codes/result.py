@@ -60,9 +60,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             packets[job.number] = np.ceil(found / network.packet)
             left -= found
         if np.any(left):
-            raise EngineFailure(
-                "what the jobs send alone does not make up what is on the links: routes are not fixed"
-            )
+            raise EngineFailure("what the jobs send alone does not make up what is on the links: routes are not fixed")
     return EngineResult(tuple(runtime_ns), link_bytes, packets)
 
 

@@ -1,0 +1,92 @@
+"""What a point takes on CODES, from closed forms fitted to runs: processor time, and memory before it starts."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import NamedTuple
+
+from fabricstudy.study import Codes, Point
+from fabricstudy.study.machines import FatTreeConfig, GridConfig, SlimFlyConfig
+
+from .packet import TORI, Load, loads_of
+
+START_CPU_S, START_BYTES = 0.05, 35e6
+CPU_S_OF_A_MESSAGE = 1.5e-5
+BYTES_OF_A_RANK, BYTES_OF_A_MESSAGE = 0.19e6, 1100.0
+# A node of the torus takes all packets of its messages at once.
+BYTES_OF_A_TORUS_PACKET = 230.0
+
+
+class Node(NamedTuple):
+    """What a node takes beside its ranks: memory, processor time, this for each other node, and for a packet's hop."""
+
+    memory_bytes: float
+    cpu_s: float
+    cpu_s_with_each: float
+    cpu_s_of_a_hop: float
+
+
+NODES = {
+    "dragonfly": Node(0.18e6, 3e-4, 2.8e-7, 3.9e-6),
+    "torus": Node(0.07e6, 2e-4, 2.6e-7, 2.0e-6),
+    "grid": Node(4.1e6, 2.5e-3, 0.0, 3.0e-6),
+    "slim-fly": Node(1.1e6, 1.1e-3, 0.0, 3.9e-6),
+    "fat-tree": Node(0.16e6, 4e-4, 0.0, 2.8e-6),
+}
+"""As measured with 50 to 8,448 nodes: express mesh and Slim Fly hold a large table for each node."""
+
+
+def predict_cpu_s(point: Point) -> float:
+    """Predict the processor time of a point."""
+    nodes, node = point.machine.nodes, NODES[_model(point)]
+    loads = loads_of(point)
+    messages = sum(load.messages for load in loads)
+    hops = sum(load.messages * ceil(load.size_bytes / _packet(point)) for load in loads) * (1 + _mean_hops(point))
+    once = START_CPU_S + nodes * (node.cpu_s + node.cpu_s_with_each * nodes)
+    traffic = node.cpu_s_of_a_hop * hops + CPU_S_OF_A_MESSAGE * messages
+    # Jobs that are run alone as well send as much again.
+    return once * (1 + len(loads)) + 2 * traffic if _runs_alone(point, loads) else once + traffic
+
+
+def _runs_alone(point: Point, loads: list[Load]) -> bool:
+    fixed = point.routing.kind in ("minimal", "dimension-order", "d-mod-k") and point.machine.kind not in TORI
+    return fixed and isinstance(point.engine, Codes) and point.engine.alone and len(loads) > 1
+
+
+def predict_memory_bytes(point: Point) -> float:
+    """Predict the memory of a point; nodes have places for as many ranks as the fullest has."""
+    nodes, loads = point.machine.nodes, loads_of(point)
+    ranks = max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
+    messages = sum(load.messages for load in loads)
+    packets = sum(load.messages * ceil(load.size_bytes / _packet(point)) for load in loads)
+    return (
+        START_BYTES
+        + nodes * (NODES[_model(point)].memory_bytes + ranks * BYTES_OF_A_RANK)
+        + messages * BYTES_OF_A_MESSAGE
+        + (packets * BYTES_OF_A_TORUS_PACKET if point.machine.kind in TORI else 0.0)
+    )
+
+
+def _model(point: Point) -> str:
+    kind = point.machine.kind
+    if kind in TORI:
+        return "torus"
+    return "grid" if isinstance(point.machine, GridConfig) else kind
+
+
+def _packet(point: Point) -> int:
+    return int(point.network.packet_bytes)
+
+
+def _mean_hops(point: Point) -> float:
+    """Hops between routers of a packet, about."""
+    machine, detour = point.machine, 1.8 if point.routing.kind == "valiant" else 1.0
+    if isinstance(machine, GridConfig):
+        grid = machine.grid
+        reach = [length / (4 if wrap else 3) for length, wrap in zip(grid.lengths, grid.wraps, strict=True)]
+        return sum(min(1.0 + (grid.gap - 1) / 2, along) if grid.gap else along for along in reach)
+    if isinstance(machine, FatTreeConfig):
+        return 3.7
+    if isinstance(machine, SlimFlyConfig):
+        return 1.9 * detour
+    return 2.4 * detour
