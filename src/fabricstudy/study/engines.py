@@ -41,7 +41,7 @@ class Codes(Model):
     kind: Literal["codes"] = "codes"
     alone: Flag = Field(
         True,
-        description="where routes are fixed, simulate each of several jobs alone as well, which tells the links it uses; "
+        description="where routes are fixed, simulate each of several jobs alone as well, to tell the links it uses; "
         "takes about as long again",
     )
 

@@ -23,6 +23,8 @@ _APPLICATION = re.compile(r"^\tApp (\d+): ([0-9.]+|-?nan|-?inf)$", re.MULTILINE)
 _FINISHED = re.compile(r"^Network node \d+ Rank \d+ App \d+ finished at", re.MULTILINE)
 # The second word is CODES' own slip of the pen.
 _LEFT_BEHIND = re.compile(r"unmatched|leftover|lefover|no match so defaulting", re.IGNORECASE)
+# It goes on where its outputs of an earlier run stand, and leaves those as they are.
+_NOT_WRITTEN = re.compile(r"mkdir\(.*failed|MPI_File_open")
 # What it says when it takes a default in the place of a key or of a name that it does not know.
 _DEFAULT = re.compile(r"not specif|No .*specified", re.IGNORECASE)
 
@@ -79,6 +81,7 @@ def _checked_times(folder: Path, out: str, traced: list[TracedJob]) -> list[floa
 
 def _check_said(said: str) -> None:
     _refuse(said, _DEFAULT, "CODES did not take a setting")
+    _refuse(said, _NOT_WRITTEN, "CODES did not write its outputs")
     _refuse(said, _LEFT_BEHIND, "CODES left something behind")
 
 

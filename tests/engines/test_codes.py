@@ -1,0 +1,341 @@
+"""The adapter and CODES together, on the real program."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabricstudy.analyse import bound_ns, link_loads
+from fabricstudy.engine.codes import OUTPUTS, Codes
+from fabricstudy.engine.codes.trace import traces
+from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.machine import Machine, build
+from fabricstudy.study import Point
+from fabricstudy.workload import Messages, PlacedJob
+
+from ..machines import all_pairs, job_of, place_jobs
+from .run_caminos import ends
+from .run_codes import FIXED, MACHINES, point, prepared, run, two_jobs
+
+PROBE = Codes().probe()
+pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
+
+
+def simulate(folder: Path, this: Point, jobs: list[PlacedJob], machine: Machine | None = None) -> EngineResult:
+    """Run a point and read the result."""
+    machine = machine or build(this.machine)
+    argv = prepared(folder, this, jobs, machine)
+    return Codes().read(folder, run(argv, folder), this, machine, jobs)
+
+
+def time_of(result: EngineResult, job: int = 0) -> float:
+    """Time of a job, in ns."""
+    found = result.job_runtime_ns[job]
+    assert found is not None
+    return found
+
+
+def loads(machine: Machine, jobs: list[PlacedJob], this: Point) -> Any:
+    """What the analysis says of the links."""
+    return link_loads(machine, *ends(jobs), this.routing)
+
+
+class TestLinks:
+    @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
+    def test_few_links_are_the_ones_of_the_machine(self, tmp_path: Path, name: str) -> None:
+        this = point(name)
+        machine = build(this.machine)
+        jobs = [job_of([0, 1, machine.nodes - 1], [(0, 0, 2, 6000), (0, 1, 0, 3000), (0, 2, 1, 1000)])]
+        result = simulate(tmp_path, this, jobs, machine)
+        assert result.link_bytes is not None
+        np.testing.assert_array_equal(result.link_bytes, loads(machine, jobs, this).link_bytes)
+
+    @pytest.mark.parametrize("arrangement", ["absolute", "relative", "circulant"])
+    def test_a_dragonfly_is_wired_as_ours(self, tmp_path: Path, arrangement: str) -> None:
+        this = point("dragonfly", machine={"arrangement": arrangement, "routers_per_group": 2})
+        machine = build(this.machine)
+        jobs = [all_pairs(list(range(machine.nodes)), 2000)]
+        result = simulate(tmp_path, this, jobs, machine)
+        analysed = loads(machine, jobs, this)
+        assert result.link_bytes is not None
+        np.testing.assert_array_equal(result.link_bytes, analysed.link_bytes)
+        assert time_of(result) >= bound_ns(machine, analysed)
+
+    @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
+    def test_all_links_are_the_ones_of_the_machine(self, tmp_path: Path, name: str) -> None:
+        this = point(name)
+        machine = build(this.machine)
+        jobs = [all_pairs(list(range(machine.nodes)), 3000)]
+        result = simulate(tmp_path, this, jobs, machine)
+        assert result.link_bytes is not None
+        np.testing.assert_array_equal(result.link_bytes, loads(machine, jobs, this).link_bytes)
+
+    def test_parallel_cables_are_one_link(self, tmp_path: Path) -> None:
+        this = point("dragonfly", machine={"groups": 3, "links_per_group_pair": 4})
+        machine = build(this.machine)
+        jobs = [all_pairs(list(range(machine.nodes)), 3000)]
+        result = simulate(tmp_path, this, jobs, machine)
+        assert result.link_bytes is not None and machine.cable_count.max() > 1
+        between = machine.link_class == 1
+        assert result.link_bytes[between].sum() == loads(machine, jobs, this).link_bytes[between].sum()
+
+    @pytest.mark.parametrize("kind", ["dimension-order", "adaptive"])
+    @pytest.mark.parametrize("gap", [2, 3])
+    def test_an_express_mesh_takes_as_many_hops(self, tmp_path: Path, kind: str, gap: int) -> None:
+        this = point("express", kind, machine={"shape": [7, 5], "gap": gap})
+        machine = build(this.machine)
+        jobs = [all_pairs(list(range(0, machine.nodes, 3)), 3000)]
+        result = simulate(tmp_path, this, jobs, machine)
+        expected = link_loads(machine, *ends(jobs), point("express", "dimension-order").routing).link_bytes
+        assert result.link_bytes is not None
+        # Long and short links in whichever order, all in the same number.
+        np.testing.assert_allclose(result.link_bytes.sum(), expected.sum())
+
+    @pytest.mark.parametrize(
+        ("name", "kind"),
+        [("dragonfly", "valiant"), ("dragonfly", "ugal"), ("tree", "adaptive"), ("slim fly", "valiant"),
+         ("slim fly", "ugal"), ("hyperx", "adaptive")],
+    )  # fmt: skip
+    def test_other_routings_take_their_detours(self, tmp_path: Path, name: str, kind: str) -> None:
+        this = point(name, kind)
+        machine = build(this.machine)
+        jobs = [all_pairs(list(range(machine.nodes)), 3000)]
+        result = simulate(tmp_path, this, jobs, machine)
+        least = loads(machine, jobs, point(name)).link_bytes.sum()
+        assert result.link_bytes is not None
+        if kind == "adaptive":
+            assert result.link_bytes.sum() == least
+        else:
+            assert least * (1.2 if kind == "valiant" else 1.0) <= result.link_bytes.sum() <= 2.5 * least
+
+    def test_a_torus_does_not_tell(self, tmp_path: Path) -> None:
+        this = point("torus")
+        assert simulate(tmp_path, this, two_jobs(build(this.machine))).link_bytes is None
+
+
+class TestTimes:
+    """A message over an idle path: its packets, one packet at each further link, the latencies, and little else."""
+
+    @pytest.mark.parametrize(
+        ("name", "to", "links", "latencies_ns"),
+        [
+            ("dragonfly", 1, 2, 180),  # to the other node of the router
+            ("dragonfly", 2, 3, 320),  # in the group
+            ("hyperx", 1, 3, 280),
+            ("mesh", 2, 3, 280),
+            ("tree", 1, 2, 140),
+            ("tree", 15, 6, 700),
+            ("slim fly", 4, 3, 280),
+        ],
+    )
+    @pytest.mark.parametrize("size", [2000, 20_000, 500])
+    def test_one_message(self, tmp_path: Path, name: str, to: int, links: int, latencies_ns: float, size: int) -> None:
+        result = simulate(tmp_path, point(name), [job_of([0, to], [(0, 0, 1, size)])])
+        expected = size + (links - 1) * min(size, 2000) + latencies_ns
+        # It adds up to a nanosecond at random at each step of a packet.
+        assert result.job_runtime_ns[0] == pytest.approx(expected, rel=0, abs=2 + 2.0 * links + size / 2000 * 2)
+
+    def test_bandwidths_of_each_class(self, tmp_path: Path) -> None:
+        bandwidth = {"local": "2 GB/s", "global": "0.5 GB/s", "host": "4 GB/s"}
+        this = point(
+            "dragonfly", machine={"bandwidth": bandwidth, "latency": "0 ns"}, network={"router_latency": "0 ns"}
+        )
+        machine = build(this.machine)
+        between = np.flatnonzero(machine.cable_class == 1)[0]
+        ends_of = [int(machine.cable_tail[between]) * 2, int(machine.cable_head[between]) * 2]
+        result = simulate(tmp_path, this, [job_of(ends_of, [(0, 0, 1, 20_000)])], machine)
+        assert result.job_runtime_ns[0] == pytest.approx(500 + 40_000 + 500, abs=30)
+
+    def test_a_packet_of_the_torus_takes_its_time(self, tmp_path: Path) -> None:
+        # The first waits 10 ns a byte; the last is followed over the second link by one packet's time.
+        this = point("torus", pattern={"kind": "ring"}, message="20 kB")
+        result = simulate(tmp_path, this, [job_of([0, 1], [(0, 0, 1, 20_000)])])
+        short = 20_000 / 160
+        assert result.job_runtime_ns[0] == pytest.approx(20_000 + 10 * short, rel=0.02)
+
+    def test_software_costs_are_taken_away(self, tmp_path: Path) -> None:
+        # CODES itself would add 3500 ns and 0.55 ns a byte; of the larger size, the copy of the difference remains.
+        this = point("tree")
+        small = simulate(tmp_path / "small", this, [job_of([0, 1], [(0, 0, 1, 2000)])])
+        mixed = simulate(
+            tmp_path / "mixed", this, [job_of([0, 1], [(0, 0, 1, 40_000)]), job_of([4, 5], [(0, 0, 1, 2000)])]
+        )
+        assert small.job_runtime_ns[0] == pytest.approx(4140, abs=10)
+        assert mixed.job_runtime_ns == pytest.approx((42_140 + 0.55 * 38_000, 4140), abs=60)
+
+    def test_sends_leave_in_their_order(self, tmp_path: Path) -> None:
+        # Rank 2 has something to do once its message is there: that is later if it was sent as the second one.
+        this, then = point("tree"), (1, 2, 3, 30_000)
+        first, second = (0, 0, 1, 30_000), (0, 0, 2, 30_000)
+        late = simulate(tmp_path / "late", this, [job_of([0, 1, 4, 8], [first, second, then])])
+        early = simulate(tmp_path / "early", this, [job_of([0, 1, 4, 8], [second, first, then])])
+        assert time_of(late) == pytest.approx(time_of(early) + 30_000, abs=200)
+
+    def test_a_phase_waits_for_the_one_before(self, tmp_path: Path) -> None:
+        this = point("tree")
+        once = simulate(tmp_path / "once", this, [job_of([0, 15], [(0, 0, 1, 8000)])])
+        chain = simulate(
+            tmp_path / "chain", this, [job_of([0, 15], [(0, 0, 1, 8000), (1, 1, 0, 8000), (2, 0, 1, 8000)])]
+        )
+        assert time_of(chain) == pytest.approx(3 * time_of(once), rel=0.01)
+
+    def test_ranks_of_a_node_share_its_link(self, tmp_path: Path) -> None:
+        ranks = job_of([0, 0, 4, 4], [(0, 0, 2, 10_000), (0, 1, 3, 10_000)])
+        result = simulate(tmp_path, point("tree", machine={"cores_per_node": 2}), [ranks])
+        assert 24_000 <= time_of(result) <= 31_000
+
+    def test_messages_within_a_node(self, tmp_path: Path) -> None:
+        this = point("tree", machine={"cores_per_node": 2})
+        inside = job_of([0, 0], [(0, 0, 1, 10**9)])
+        mixed = job_of([1, 1, 6], [(0, 0, 1, 10**9), (0, 1, 0, 10**9), (1, 1, 2, 2000)])
+        result = simulate(tmp_path, this, [inside, mixed])
+        assert result.job_runtime_ns[0] == 0.0
+        # The two within the node keep its ranks in step, as short messages.
+        assert 8000 <= time_of(result, 1) <= 15_000
+        assert result.link_bytes is not None and result.link_bytes.sum() == 4 * 2000
+
+    def test_the_seed_decides_nothing_else(self, tmp_path: Path) -> None:
+        jobs = two_jobs(build(point("dragonfly").machine))
+        first, again = (simulate(tmp_path / name, point("dragonfly", "ugal"), jobs) for name in ("first", "again"))
+        assert first.job_runtime_ns == again.job_runtime_ns
+
+
+class TestJobs:
+    @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
+    def test_jobs_alone_make_up_the_links(self, tmp_path: Path, name: str) -> None:
+        this = point(name)
+        machine = build(this.machine)
+        jobs = two_jobs(machine)
+        result = simulate(tmp_path, this, jobs, machine)
+        assert result.job_link_packets is not None
+        for number, job in enumerate(jobs):
+            used = loads(machine, [job], this).link_bytes > 0
+            np.testing.assert_array_equal(result.job_link_packets[number] > 0, used)
+
+    def test_not_where_routes_vary_or_nobody_asks(self, tmp_path: Path) -> None:
+        jobs = two_jobs(build(point("tree").machine))
+        assert simulate(tmp_path / "ad", point("tree", "adaptive"), jobs).job_link_packets is None
+        off = point("tree", engine={"kind": "codes", "alone": False})
+        assert simulate(tmp_path / "off", off, jobs).job_link_packets is None
+        assert not any((tmp_path / "off").glob("alone-*"))
+
+    def test_idle_jobs_take_no_time(self, tmp_path: Path) -> None:
+        busy = job_of([2, 3], [(0, 0, 1, 2000)])
+        result = simulate(tmp_path, point("tree"), [job_of([0, 1], []), busy, job_of([4, 5], [])])
+        assert result.job_runtime_ns[0] == result.job_runtime_ns[2] == 0.0
+        assert time_of(result, 1) > 2000
+
+    def test_more_requests_than_a_wait_can_hold(self, tmp_path: Path) -> None:
+        many = job_of([0, 1], [(0, 0, 1, 100)] * 2500 + [(1, 1, 0, 100)])
+        result = simulate(tmp_path, point("tree"), [many])
+        assert 250_000 <= time_of(result) <= 300_000
+
+    def test_patterns_and_placements_of_a_study(self, tmp_path: Path) -> None:
+        half = {
+            "share": 0.5,
+            "pattern": {"kind": "stencil", "message": "4 kB", "iterations": 2},
+            "allocation": "random",
+        }
+        this = point("dragonfly", machine={"cores_per_node": 2}, jobs=[half, half])
+        machine = build(this.machine)
+        result = simulate(tmp_path, this, place_jobs(this, machine), machine)
+        assert all(time is not None and time > 0 for time in result.job_runtime_ns)
+
+
+NOTHING = Messages(*(np.zeros(0, dtype=np.int32) for _ in range(3)), np.zeros(0, dtype=np.int64))
+
+
+def _silence(folder: Path, trace: str) -> None:
+    (folder / "traces" / trace).write_bytes(next(traces(1, NOTHING)))
+
+
+def _edit(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new))
+
+
+def _keep_rows(folder: Path, name: str, rows: slice) -> None:
+    (folder / name).write_text("".join((folder / name).read_text().splitlines(keepends=True)[rows]))
+
+
+class TestWrongThoughItEndsWell:
+    """CODES ends with 0 in each of these."""
+
+    JOBS = (job_of([0, 5, 9, 13], [(0, a, b, 9000) for a in range(4) for b in range(4) if a != b]),
+            job_of([7, 8], [(0, 0, 1, 5000)]))  # fmt: skip
+
+    def broken(self, folder: Path, name: str, change: Any, **more: Any) -> tuple[int, str]:
+        this = point(name, engine={"kind": "codes", "alone": False}, **more)
+        machine = build(this.machine)
+        jobs = list(self.JOBS)
+        argv = prepared(folder, this, jobs, machine)
+        change(folder)
+        exit_code = run(argv, folder)
+        with pytest.raises(EngineFailure) as failure:
+            Codes().read(folder, exit_code, this, machine, jobs)
+        return exit_code, str(failure.value)
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda f: _silence(f, "1-0000.bin"), "left something behind"),  # nobody sends what is waited for
+            (lambda f: _silence(f, "1-0001.bin"), "left something behind"),  # nobody receives
+            (lambda f: _keep_rows(f, "alloc.conf", slice(0, 1)), "6 ranks were to finish, and 4 did"),
+            (lambda f: _edit(f, "alloc.conf", " 13", ""), "left something behind"),
+            (lambda f: _edit(f, "alloc.conf", "7 8", "0 8"), "left something behind"),  # a node in two jobs
+            (lambda f: _edit(f, "net.yaml", "size: 64000", "size: 1000"), "left something behind"),
+            (lambda f: _edit(f, "net.yaml", '"minimal"', '"minimalist"'), "did not take a setting: No routing"),
+            (lambda f: _edit(f, "net.yaml", "local_bandwidth", "local_bandwith"), "did not take a setting"),
+        ],
+    )
+    def test_it_is_no_result(self, tmp_path: Path, change: Any, said: str) -> None:
+        exit_code, reason = self.broken(tmp_path, "dragonfly", change)
+        assert exit_code == 0 and said in reason
+
+    @pytest.mark.parametrize("name", [name for name in FIXED if name != "dragonfly"])
+    def test_buffers_shorter_than_a_packet(self, tmp_path: Path, name: str) -> None:
+        key = "buffer_size" if name == "torus" else "vc_size"
+        exit_code, reason = self.broken(tmp_path, name, lambda f: _edit(f, "net.yaml", f"{key}: 64000", f"{key}: 100"))
+        assert exit_code == 0 and "left something behind" in reason
+
+    def test_generator_sets_that_are_none(self, tmp_path: Path) -> None:
+        exit_code, reason = self.broken(tmp_path, "slim fly", lambda f: _edit(f, "net.yaml", "X: [1, 4]", "X: [1, 3]"))
+        assert "left something behind" in reason or exit_code != 0
+
+    def test_outputs_of_an_earlier_run(self, tmp_path: Path) -> None:
+        exit_code, reason = self.broken(tmp_path, "dragonfly", lambda f: (f / OUTPUTS).mkdir())
+        assert exit_code == 0 and "did not write its outputs" in reason
+
+    def test_bytes_that_were_not_to_be_sent(self, tmp_path: Path) -> None:
+        def other(folder: Path) -> None:
+            for rank, data in enumerate(traces(2, job_of([7, 8], [(0, 0, 1, 6000)]).messages)):
+                (folder / "traces" / f"1-{rank:04}.bin").write_bytes(data)
+
+        exit_code, reason = self.broken(tmp_path, "dragonfly", other)
+        assert (exit_code, reason) == (0, "job 1 was to have sent 5000 bytes, and has 6000")
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda f: (f / "traces" / "1-0001.bin").unlink(), "unable to open DUMPI trace"),
+            (lambda f: _edit(f, "alloc.conf", "7 8", "7 999"), "CODES ended with 1"),
+            (lambda f: (f / "iteration-logs").mkdir(), "CODES ended with 1"),
+            (lambda f: _keep_rows(f, "jobs.conf", slice(0, 1)), "CODES ended with -"),
+        ],
+    )
+    def test_an_exit_code_is_said(self, tmp_path: Path, change: Any, said: str) -> None:
+        exit_code, reason = self.broken(tmp_path, "dragonfly", change)
+        assert exit_code != 0 and said in reason
+
+    def test_without_the_phantom_job_it_crashes(self, tmp_path: Path) -> None:
+        exit_code, reason = self.broken(tmp_path, "tree", lambda f: _edit(f, "jobs.conf", "0 phantom 0 0\n", ""))
+        assert exit_code < 0 and reason.startswith("CODES ended with -")
+
+
+def test_machines_are_all_tried() -> None:
+    assert set(MACHINES) == {*FIXED, "express"} and shutil.which("sh")
