@@ -157,6 +157,13 @@ class TestTimes:
         short = 20_000 / 160
         assert result.job_runtime_ns[0] == pytest.approx(20_000 + 10 * short, rel=0.02)
 
+    @pytest.mark.parametrize(("to", "hops"), [(1, 1), (2, 1), (3, 1), (12, 1), (4, 2), (6, 2), (8, 3), (14, 2)])
+    def test_hops_of_a_torus(self, tmp_path: Path, to: int, hops: int) -> None:
+        # It tells no links, but a packet takes its time on each of them.
+        this = point("torus", pattern={"kind": "ring"}, message="2 kB")
+        result = simulate(tmp_path, this, [job_of([0, to], [(0, 0, 1, 2000)])])
+        assert time_of(result) == pytest.approx(10 * 125 + 2000 + (hops - 1) * 125, abs=40)
+
     def test_software_costs_are_taken_away(self, tmp_path: Path) -> None:
         # CODES itself would add 3500 ns and 0.55 ns a byte; of the larger size, the copy of the difference remains.
         this = point("tree")

@@ -50,6 +50,11 @@ def _check(point: Point, machine: Machine) -> None:
         raise Unsupported("CODES' torus closes every dimension; for lines take the topology mesh, or another engine")
     if machine.nodes != machine.routers:
         raise Unsupported("CODES' torus has one node a router; set nodes_per_router: 1, or take another engine")
+    if machine.cable_count.max() > 1:
+        raise Unsupported(
+            "CODES' torus takes one of the two cables that join a pair in a dimension of 2 routers; set "
+            "pair_cables: 1, or take another engine"
+        )
     if isinstance(point.routing, DimensionOrder) and point.routing.tie != "split" and _has_ties(machine):
         raise Unsupported(
             "CODES' torus settles ties its own way, within the line of the ring; set routing.tie: split (the default), "

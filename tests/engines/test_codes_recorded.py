@@ -1,0 +1,146 @@
+"""Reading what CODES wrote, from recorded outputs; needs no simulator."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fabricstudy.analyse import bound_ns, link_loads
+from fabricstudy.engine.codes import OUTPUTS, Codes
+from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.machine import build
+
+from .run_caminos import ends
+from .run_codes import RECORDED, RECORDED_NAMES, point, two_jobs
+
+TRAFFIC = {
+    "dragonfly": "dragonfly-router-traffic-sample",
+    "hyperx": "router-traffic",
+    "tree": "fattree-switch-traffic",
+    "slim fly": "slimfly-router-traffic",
+}
+
+
+def read(folder: Path, name: str, exit_code: int = 0) -> EngineResult:
+    """Read the outputs in a folder as those of a recorded point."""
+    this = point(name)
+    machine = build(this.machine)
+    return Codes().read(folder, exit_code, this, machine, two_jobs(machine))
+
+
+def recorded(name: str) -> Path:
+    """Folder of a recorded point."""
+    return RECORDED / name.replace(" ", "-")
+
+
+@pytest.mark.parametrize("name", RECORDED_NAMES)
+def test_times_links_and_jobs(name: str) -> None:
+    this = point(name)
+    machine = build(this.machine)
+    jobs = two_jobs(machine)
+    result = read(recorded(name), name)
+    loads = [link_loads(machine, *ends([job]), this.routing) for job in jobs]
+    for time, load in zip(result.job_runtime_ns, loads, strict=True):
+        assert time is not None and bound_ns(machine, load) <= time < 10 * bound_ns(machine, load)
+    if name == "torus":
+        assert result.link_bytes is None and result.job_link_packets is None
+        return
+    assert result.link_bytes is not None and result.job_link_packets is not None
+    np.testing.assert_array_equal(result.link_bytes, sum(load.link_bytes for load in loads))
+    np.testing.assert_array_equal(result.job_link_packets > 0, [load.link_bytes > 0 for load in loads])
+
+
+class TestDamaged:
+    """A recorded run that is damaged in one place is no result, and the reason is said."""
+
+    def broken(self, folder: Path, file: str, change: Callable[[str], str], name: str = "dragonfly") -> str:
+        copy = folder / "run"
+        shutil.copytree(recorded(name), copy)
+        old = (copy / file).read_text()
+        new = change(old)
+        assert new != old
+        (copy / file).write_text(new)
+        with pytest.raises(EngineFailure) as failure:
+            read(copy, name)
+        return str(failure.value)
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda s: s.replace("App 0: 1", "App 0: nan", 1), "told the times"),
+            (lambda s: re.sub(r"App 1: [0-9.]+", "App 1: 0.0000", s, count=1), "told the times"),
+            (lambda s: re.sub(r"\tApp 1: .*\n", "", s, count=1), "told the times"),
+            (lambda s: s.replace("finished at", "stopped at", 1), "20 ranks were to finish, and 19 did"),
+            (lambda s: s + "\n nw-id 3 unmatched irecvs 1 unmatched sends 0 Total", "left something behind: nw-id 3"),
+            (lambda s: s + "\n LP 5 leftover pending messages ", "left something behind"),
+            (lambda s: s + "\nNIC seq delay not specified, setting to 10.000000", "did not take a setting: NIC"),
+            (lambda s: s[: s.index("Network node")], "to run 3 times, and told of 1"),
+            (lambda s: "", "to run 3 times, and told of 0"),
+        ],
+    )
+    def test_what_it_says(self, tmp_path: Path, change: Callable[[str], str], said: str) -> None:
+        assert said in self.broken(tmp_path, "stdout", change)
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            ("Warning: unmatched send and receive operations found.", "left something behind: Warning"),
+            ("No routing protocol specified, setting to minimal routing", "did not take a setting"),
+            ('mkdir("lpio") failed: File exists', "did not write its outputs"),
+        ],
+    )
+    def test_what_it_says_on_standard_error(self, tmp_path: Path, line: str, said: str) -> None:
+        assert said in self.broken(tmp_path, "stderr", lambda text: text + line + "\n")
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda s: s.replace(" 3500 ", " 3501 ").replace(" 6000 ", " 6001 "), "was to have sent"),
+            (lambda s: "\n".join(s.splitlines()[:-1]), "was to have sent"),
+            (lambda s: "\n".join(row.rsplit(" ", 1)[0] for row in s.splitlines()), "has 12 columns, not 13"),
+            (lambda s: s.replace(" 0 ", " zero "), "not a table of numbers"),
+            (lambda s: s[:-20], "not a table of numbers"),
+        ],
+    )
+    def test_ranks(self, tmp_path: Path, change: Callable[[str], str], said: str) -> None:
+        assert said in self.broken(tmp_path, f"{OUTPUTS}/mpi-replay-stats", change)
+
+    @pytest.mark.parametrize("name", list(TRAFFIC))
+    def test_ports_of_another_machine(self, tmp_path: Path, name: str) -> None:
+        file = f"{OUTPUTS}/{TRAFFIC[name]}"
+        assert "another machine" in self.broken(tmp_path, file, lambda s: "\n".join(s.splitlines()[:-1]), name)
+
+    def test_bytes_that_no_job_sent(self, tmp_path: Path) -> None:
+        file = f"{OUTPUTS}/{TRAFFIC['tree']}"
+        assert "routes are not fixed" in self.broken(tmp_path, file, lambda s: s.replace(" 3000 ", " 3001 ", 1), "tree")
+
+    def test_files_that_are_missing(self, tmp_path: Path) -> None:
+        for file in ("mpi-replay-stats", TRAFFIC["dragonfly"]):
+            copy = tmp_path / file
+            shutil.copytree(recorded("dragonfly"), copy)
+            (copy / OUTPUTS / file).unlink()
+            with pytest.raises(EngineFailure, match=f"did not write {file}"):
+                read(copy, "dragonfly")
+
+    @pytest.mark.parametrize("exit_code", [255, -11, 1])
+    def test_an_exit_code_is_a_failure(self, tmp_path: Path, exit_code: int) -> None:
+        (tmp_path / "stdout").write_text("config\nError: unable to open DUMPI trace: traces/1-0001.bin\n")
+        (tmp_path / "stderr").write_text("")
+        with pytest.raises(EngineFailure, match=f"CODES ended with {exit_code}: Error: unable to open"):
+            read(tmp_path, "tree", exit_code)
+
+    def test_a_port_counter_that_is_too_small(self, tmp_path: Path) -> None:
+        # It writes 32 bits of a dragonfly's bytes: what may not fit is not told, rather than told wrongly.
+        shutil.copytree(recorded("dragonfly"), tmp_path / "run")
+        file = tmp_path / "run" / OUTPUTS / TRAFFIC["dragonfly"]
+        counted = np.array([row.split()[4:] for row in file.read_text().splitlines()[1:] if row.strip()], dtype=float)
+        most = int(counted.max())
+        file.write_text(file.read_text().replace(f" {most}", f" {most - 2**32}"))
+        result, whole = read(tmp_path / "run", "dragonfly"), read(recorded("dragonfly"), "dragonfly")
+        assert result.link_bytes is not None and whole.link_bytes is not None
+        np.testing.assert_array_equal(result.link_bytes, whole.link_bytes)
