@@ -246,6 +246,13 @@ class TestRefusals:
         reason = self.refusal(point("torus", jobs=jobs("333 B", "200 B")))
         assert reason is not None and "no common packet" in reason
 
+    def test_more_jobs_and_bytes_than_it_takes(self) -> None:
+        jobs: Any = [{"nodes": 1, "pattern": {"kind": "ring", "message": "1 kB"}}] * 64
+        tree = MACHINES["tree"] | {"radix": 8}
+        assert "takes 63 jobs" in str(self.refusal(point_on(tree, "adaptive", jobs=jobs, engine="codes")))
+        assert self.refusal(point_on(tree, "adaptive", jobs=jobs[1:], engine="codes")) is None
+        assert "messages below 2 GB" in str(self.refusal(point("tree", message="2.2 GB")))
+
     def test_memory_that_is_not_there(self) -> None:
         huge = {"kind": "express-mesh", "shape": [100, 100], "gap": 2, "nodes_per_router": 1000} | EVEN
         this = point_on(huge, "adaptive", {"kind": "ring"}, engine="codes")

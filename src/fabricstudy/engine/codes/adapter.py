@@ -11,9 +11,11 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from fabricstudy.fingerprint import source_digest
 from fabricstudy.machine import Machine
-from fabricstudy.study import Point
+from fabricstudy.study import Idle, Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe
@@ -21,20 +23,24 @@ from .cost import predict_cpu_s, predict_memory_bytes
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
 from .models import network_of
 from .network import Unsupported
+from .packet import loads_of
 from .result import read_result
 
 PROGRAM = "model-net-mpi-replay"
 
-OPTIONS = [
+MOST_JOBS = 63
+"""CODES has room for 64, one of which is the phantom."""
+
+MESSAGE_BYTES_END = 2**31 - 1
+
+FIXED_OPTIONS = [
     "--sync=1",
     "--workload_type=dumpi",
     f"--workload_conf_file={JOBS}",
     f"--alloc_file={ALLOCATION}",
     f"--lp-io-dir={OUTPUTS}",
     # No message asks before it is sent: what it asks with would be counted on the links.
-    f"--eager_threshold={2**31 - 1}",
-    "--",
-    CONFIGURATION,
+    f"--eager_threshold={MESSAGE_BYTES_END}",
 ]
 
 _REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
@@ -68,6 +74,7 @@ class Codes:
         """Say which of its models CODES lacks for this point, or what the model lacks."""
         try:
             network_of(point, machine)
+            _check_jobs(point)
         except Unsupported as error:
             return str(error)
         needed, there = predict_memory_bytes(point), _memory_bytes()
@@ -85,7 +92,7 @@ class Codes:
         if not traced:
             return None
         write_files(folder, point, machine, jobs)
-        command = [shutil.which(PROGRAM) or PROGRAM, *OPTIONS]
+        command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *_seeds(point), "--", CONFIGURATION]
         solo = [alone_folder(job) for job in alone(point, network, jobs, traced)]
         if not solo:
             return command
@@ -103,6 +110,20 @@ class Codes:
         if exit_code != 0:
             raise EngineFailure(_failure(folder, exit_code))
         return read_result(folder, point, machine, jobs)
+
+
+def _check_jobs(point: Point) -> None:
+    busy = sum(not isinstance(job.pattern, Idle) for job in point.jobs)
+    if busy > MOST_JOBS:
+        raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
+    if max((load.size_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
+        raise Unsupported("CODES takes messages below 2 GB; send several, or take another engine")
+
+
+def _seeds(point: Point) -> list[str]:
+    """Options that seed ROSS' four generators; each takes a number from 1 to a little below 2 to the 31."""
+    seeds = np.random.SeedSequence(point.seed).generate_state(4) % 2_147_483_000 + 1
+    return [f"--rng-seed{number}={seed}" for number, seed in enumerate(seeds.tolist(), start=1)]
 
 
 def _failure(folder: Path, exit_code: int) -> str:
