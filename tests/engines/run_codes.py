@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.codes import OUTPUTS, PROGRAM, Codes
+from fabricstudy.engine.codes import HOPS, OUTPUTS, PROGRAM, Codes
 from fabricstudy.machine import Machine, build
 from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
@@ -102,7 +102,7 @@ def _record(name: str) -> None:
         elif path.parent.name == OUTPUTS:
             if not re.fullmatch(r"mpi-replay-stats|.*router-traffic.*|.*switch-traffic", path.name):
                 path.unlink()
-        elif path.name not in ("stdout", "stderr"):
+        elif path.name not in ("stdout", "stderr") and path.parent.name != HOPS:
             path.unlink()
     # The line of the command names a folder of the computer that ran it.
     told = (folder / "stdout").read_text().replace(str(shutil.which(PROGRAM)), PROGRAM)

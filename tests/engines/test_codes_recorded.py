@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.analyse import bound_ns, link_loads
-from fabricstudy.engine.codes import OUTPUTS, Codes
+from fabricstudy.engine.codes import HOPS, OUTPUTS, Codes
 from fabricstudy.engine.contract import EngineFailure, EngineResult
 from fabricstudy.machine import build
 
@@ -72,15 +72,14 @@ class TestDamaged:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            (lambda s: s.replace("App 0: 1", "App 0: nan", 1), "told the times"),
+            (lambda s: re.sub(r"App 0: [0-9.]+", "App 0: nan", s, count=1), "told the times"),
             (lambda s: re.sub(r"App 1: [0-9.]+", "App 1: 0.0000", s, count=1), "told the times"),
             (lambda s: re.sub(r"\tApp 1: .*\n", "", s, count=1), "told the times"),
             (lambda s: s.replace("finished at", "stopped at", 1), "20 ranks were to finish, and 19 did"),
             (lambda s: s + "\n nw-id 3 unmatched irecvs 1 unmatched sends 0 Total", "left something behind: nw-id 3"),
             (lambda s: s + "\n LP 5 leftover pending messages ", "left something behind"),
             (lambda s: s + "\nNIC seq delay not specified, setting to 10.000000", "did not take a setting: NIC"),
-            (lambda s: s[: s.index("Network node")], "to run 3 times, and told of 1"),
-            (lambda s: "", "to run 3 times, and told of 0"),
+            (lambda s: "", "to run 1 times, and told of 0"),
         ],
     )
     def test_what_it_says(self, tmp_path: Path, change: Callable[[str], str], said: str) -> None:
@@ -115,9 +114,26 @@ class TestDamaged:
         file = f"{OUTPUTS}/{TRAFFIC[name]}"
         assert "another machine" in self.broken(tmp_path, file, lambda s: "\n".join(s.splitlines()[:-1]), name)
 
+    def test_a_run_alone_that_is_missing(self, tmp_path: Path) -> None:
+        last = self.broken(tmp_path, "stdout", lambda s: s[: s.rindex("ROSS Version")], "tree")
+        assert "to run 3 times, and told of 2" in last
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda s: "\n".join(s.splitlines()[:-3]), "the list of hops does not make up"),
+            (lambda s: s.replace(",2000,2000,", ",1999,2000,", 1), "the list of hops does not make up"),
+            (lambda s: s.replace("\n0,", "\nx,", 1), "is no list of hops"),
+            (lambda s: s.replace("\n0,", "\n99,", 1), "is no list of hops"),
+            (lambda s: "\n".join(row.rsplit(",", 1)[0] for row in s.splitlines()), "is no list of hops"),
+        ],
+    )
+    def test_hops(self, tmp_path: Path, change: Callable[[str], str], said: str) -> None:
+        assert said in self.broken(tmp_path, f"{HOPS}/router-timing-gid=0.txt", change)
+
     def test_bytes_that_no_job_sent(self, tmp_path: Path) -> None:
         file = f"{OUTPUTS}/{TRAFFIC['tree']}"
-        assert "routes are not fixed" in self.broken(tmp_path, file, lambda s: s.replace(" 3000 ", " 3001 ", 1), "tree")
+        assert "does not make up" in self.broken(tmp_path, file, lambda s: s.replace(" 3000 ", " 3001 ", 1), "tree")
 
     def test_files_that_are_missing(self, tmp_path: Path) -> None:
         for file in ("mpi-replay-stats", TRAFFIC["dragonfly"]):

@@ -169,6 +169,21 @@ class TestPlaces:
         traced = traced_jobs(machine, network_of(this, machine), jobs)
         assert [job.number for job in traced] == [2]
 
+    @given(st.lists(st.integers(1, 60_000), min_size=1, max_size=20))
+    def test_pieces_are_neither_small_nor_lost(self, sizes: list[int]) -> None:
+        this = point("tree")
+        machine = build(this.machine)
+        jobs = [job_of([0, 5, 9], [(0, 0, 1 + i % 2, size) for i, size in enumerate(sizes)])]
+        (traced,) = traced_jobs(machine, network_of(this, machine), jobs)
+        pieces = traced.messages
+        for to in (1, 2):
+            wanted = sum(size for i, size in enumerate(sizes) if 1 + i % 2 == to)
+            assert pieces.size_bytes[pieces.destination == to].sum() == wanted
+        # The copy of a piece takes 2 us more than that of the smallest at most, and of one with an end as much again.
+        assert min(sizes) == pieces.size_bytes.min() <= pieces.size_bytes.max() < 2 * min(sizes) + 3700 + 2000
+        if max(sizes) < min(sizes) + 3600:
+            assert pieces.size_bytes.tolist() == sizes
+
     def test_nothing_to_simulate_needs_no_program(self, tmp_path: Path) -> None:
         this = point("tree")
         machine = build(this.machine)
@@ -313,16 +328,18 @@ class TestProgram:
 
 class TestPrediction:
     def test_more_work_costs_more(self) -> None:
-        def cost(routing: str = "minimal", engine: Any = "codes", **given: Any) -> float:
-            return Codes().predict_cpu_s(point_on(DRAGONFLY, routing, **({"engine": engine} | given)))
+        def cost(routing: str = "minimal", machine: Any = DRAGONFLY, engine: Any = "codes", **given: Any) -> float:
+            return Codes().predict_cpu_s(point_on(machine, routing, engine=engine, **given))
 
         assert cost(message="200 kB") > 1.5 * cost(message="100 kB")
         assert cost("valiant") > 1.3 * cost()
         assert cost(network={"packet": "500 B"}) > 3 * cost()
         assert 0 < cost(jobs=[{"share": 1.0, "pattern": {"kind": "idle"}}]) < 0.2
         halves: Any = [{"share": 0.5, "pattern": {"kind": "all-to-all", "message": "50 kB"}}] * 2
-        alone = cost(jobs=halves)
-        assert alone > 1.8 * cost(jobs=halves, engine={"kind": "codes", "alone": False})
+        without: Any = {"kind": "codes", "job_links": False}
+        assert cost(jobs=halves) > 1.3 * cost(jobs=halves, engine=without)
+        tree: Any = {"routing": "d-mod-k", "machine": MACHINES["tree"]}
+        assert cost(jobs=halves, **tree) > 1.8 * cost(jobs=halves, engine=without, **tree)
 
     @pytest.mark.parametrize(
         ("name", "machine", "measured_bytes"),

@@ -39,10 +39,10 @@ class Codes(Model):
     """CODES on ROSS: packets, for the topologies that it has; see docs/engines/codes.md."""
 
     kind: Literal["codes"] = "codes"
-    alone: Flag = Field(
+    job_links: Flag = Field(
         True,
-        description="where routes are fixed, simulate each of several jobs alone as well, to tell the links it uses; "
-        "takes about as long again",
+        description="tell the links that each of several jobs uses, where CODES can: on a dragonfly from a list of all "
+        "hops, elsewhere, if routes are fixed, from simulating each job alone as well (takes about as long again)",
     )
 
 

@@ -10,8 +10,8 @@ What a point becomes:
   are sent at once, without asking (the eager protocol); what CODES adds to each in software is taken away.
 * **Success** is more than an exit code of 0: `result` wants all ranks finished, nothing left behind, no default in
   the place of a setting, and the bytes of each rank and port.
-* **Jobs and links**: where routes are fixed, each job is run alone as well; what these runs put on the links has to
-  make up what all together do.
+* **Jobs and links**: a dragonfly lists all hops; elsewhere, where routes are fixed, each job is run alone as well.
+  Either has to make up what all jobs together put on the links.
 
 References
 ----------
@@ -20,6 +20,6 @@ Carothers, Bauer, Pearce: ROSS, a high-performance, low-memory, modular Time War
 """
 
 from .adapter import PROGRAM, Codes
-from .files import OUTPUTS
+from .files import HOPS, OUTPUTS
 
-__all__ = ["OUTPUTS", "PROGRAM", "Codes"]
+__all__ = ["HOPS", "OUTPUTS", "PROGRAM", "Codes"]

@@ -8,10 +8,12 @@ from typing import NamedTuple
 from fabricstudy.study import Codes, Point
 from fabricstudy.study.machines import FatTreeConfig, GridConfig, SlimFlyConfig
 
-from .packet import TORI, Load, loads_of
+from .packet import TORI, loads_of
 
 START_CPU_S, START_BYTES = 0.05, 35e6
 CPU_S_OF_A_MESSAGE = 1.5e-5
+# What listing all hops adds.
+LISTED = 1.4
 BYTES_OF_A_RANK, BYTES_OF_A_MESSAGE = 0.19e6, 1100.0
 # A node of the torus takes all packets of its messages at once.
 BYTES_OF_A_TORUS_PACKET = 230.0
@@ -44,13 +46,13 @@ def predict_cpu_s(point: Point) -> float:
     hops = sum(load.messages * ceil(load.size_bytes / _packet(point)) for load in loads) * (1 + _mean_hops(point))
     once = START_CPU_S + nodes * (node.cpu_s + node.cpu_s_with_each * nodes)
     traffic = node.cpu_s_of_a_hop * hops + CPU_S_OF_A_MESSAGE * messages
+    if len(loads) < 2 or not (isinstance(point.engine, Codes) and point.engine.job_links):
+        return once + traffic
+    if point.machine.kind == "dragonfly":
+        return once + LISTED * traffic
+    alone = point.routing.kind in ("minimal", "dimension-order", "d-mod-k") and point.machine.kind not in TORI
     # Jobs that are run alone as well send as much again.
-    return once * (1 + len(loads)) + 2 * traffic if _runs_alone(point, loads) else once + traffic
-
-
-def _runs_alone(point: Point, loads: list[Load]) -> bool:
-    fixed = point.routing.kind in ("minimal", "dimension-order", "d-mod-k") and point.machine.kind not in TORI
-    return fixed and isinstance(point.engine, Codes) and point.engine.alone and len(loads) > 1
+    return once * (1 + len(loads)) + 2 * traffic if alone else once + traffic
 
 
 def predict_memory_bytes(point: Point) -> float:

@@ -13,7 +13,7 @@ from fabricstudy.study import Codes, Point
 from fabricstudy.workload import Messages, PlacedJob
 
 from .models import network_of
-from .network import IntArray, Network
+from .network import Hops, IntArray, Network
 from .trace import traces
 
 CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
@@ -23,6 +23,14 @@ PHANTOM = "0 phantom 0 0"
 
 # What CODES adds to a message, from its source: 2500 and 1000 ns, and 0.55 ns a byte for a copy.
 SOFTWARE_NS, COPY_NS_PER_BYTE = 3500.0, 0.55
+
+LARGEST_COPY_NS = 2000.0
+"""What the copy of a piece of a message may take more than that of the smallest message of the run."""
+
+HOPS = "hops"
+
+MOST_LISTED_PACKETS = 2_000_000
+"""A list of hops takes about 0.2 kB each on the disk while the point is simulated, so 1.5 GB at most."""
 
 # Simulated events that are held for each simulated object.
 EVENTS_EACH = 48
@@ -54,10 +62,29 @@ def traced_jobs(machine: Machine, network: Network, jobs: list[PlacedJob]) -> li
     smallest = _smallest_between_nodes(jobs)
     found = []
     for number, (job, place) in enumerate(zip(jobs, places, strict=True)):
-        messages = _traced(job, smallest)
+        messages = _in_pieces(_traced(job, smallest), smallest, network.packet)
         if len(messages):
             found.append(TracedJob(number, place, messages))
     return found
+
+
+def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
+    """Cut messages much larger than the smallest of the run into pieces of whole packets.
+
+    The copy of the smallest message is all that can be taken away from what CODES adds to each. A piece is never
+    smaller than that message: an end that would be goes with the piece before it.
+    """
+    piece = max(1, int((smallest + LARGEST_COPY_NS / COPY_NS_PER_BYTE) / packet)) * packet
+    size = messages.size_bytes
+    if piece < smallest or size.max(initial=0) <= smallest + LARGEST_COPY_NS / COPY_NS_PER_BYTE:
+        return messages
+    pieces = np.maximum(1, size // piece)
+    pieces += (size > piece) & (size % piece >= smallest)
+    row = np.repeat(np.arange(len(size)), pieces)
+    last = np.cumsum(pieces) - 1
+    cut = np.full(len(row), piece, dtype=np.int64)
+    cut[last] = size - (pieces - 1) * piece
+    return Messages(messages.phase[row], messages.source[row], messages.destination[row], cut)
 
 
 def _places(machine: Machine, network: Network, jobs: list[PlacedJob]) -> list[IntArray]:
@@ -107,7 +134,8 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """Write all that CODES reads; jobs that are run alone as well get a folder each, which refers to these."""
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
-    (folder / CONFIGURATION).write_text(configuration(network, ranks_per_node(machine, jobs), traced))
+    hops = network.hops if lists_hops(point, network, jobs, traced) else None
+    (folder / CONFIGURATION).write_text(configuration(network, ranks_per_node(machine, jobs), traced, hops))
     for name, content in network.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
@@ -136,14 +164,23 @@ def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
 
 
 def alone(point: Point, network: Network, jobs: list[PlacedJob], traced: list[TracedJob]) -> list[TracedJob]:
-    """Give the jobs that are run alone as well, which tells the links that they use: all or none.
+    """Give the jobs that are run alone as well, to tell the links they use: all, where routes are fixed, or none."""
+    able = network.fixed_routes and network.traffic is not None and network.hops is None
+    return traced if able and _links_by_job(point, jobs, traced) else []
 
-    None unless routes are fixed and told, several jobs send something, and no two share a node.
-    """
-    asked = isinstance(point.engine, Codes) and point.engine.alone
+
+def lists_hops(point: Point, network: Network, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
+    """Whether a list of the hops of all packets is written, to tell the links that each job uses."""
+    packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
+    able = network.hops is not None and packets <= MOST_LISTED_PACKETS
+    return able and _links_by_job(point, jobs, traced)
+
+
+def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
+    """Whether it is asked which links each job uses: several send something, and no two share a node."""
+    asked = isinstance(point.engine, Codes) and point.engine.job_links
     nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
-    told = network.fixed_routes and network.traffic is not None
-    return traced if asked and told and len(traced) > 1 and len(np.unique(nodes)) == len(nodes) else []
+    return asked and len(traced) > 1 and len(np.unique(nodes)) == len(nodes)
 
 
 def alone_folder(job: TracedJob) -> str:
@@ -151,7 +188,7 @@ def alone_folder(job: TracedJob) -> str:
     return f"alone-{job.number}"
 
 
-def configuration(network: Network, ranks: int, traced: list[TracedJob]) -> str:
+def configuration(network: Network, ranks: int, traced: list[TracedJob], hops: Hops | None = None) -> str:
     """Give CODES' configuration, as text."""
     smallest = min(int(job.messages.size_bytes.min()) for job in traced)
     parameters = {
@@ -169,6 +206,8 @@ def configuration(network: Network, ranks: int, traced: list[TracedJob]) -> str:
         # Takes away what CODES adds to each message, but the copy of larger ones than the smallest.
         "self_msg_overhead": -(SOFTWARE_NS + COPY_NS_PER_BYTE * smallest),
     } | network.parameters
+    if hops is not None:
+        parameters[hops.key] = HOPS
     objects = {"nw-lp": network.terminals * ranks, network.terminal: network.terminals} | network.others
     return "\n".join(
         [

@@ -45,6 +45,31 @@ class Traffic:
     bits: int = 63
 
 
+@dataclass(frozen=True)
+class Hops:
+    """A list of the hops of all packets, as a model writes it if asked: numbers with commas, a hop a line.
+
+    Parameters
+    ----------
+    key : str
+        Key of the configuration that asks for it; its value is a folder.
+    file : str
+        Where it stands in that folder.
+    columns : int
+        Numbers of a line.
+    router, port, source, packet : int
+        Columns of the router, its port, the node that sent the packet, and the bytes of the packet.
+    """
+
+    key: str
+    file: str
+    columns: int
+    router: int
+    port: int
+    source: int
+    packet: int
+
+
 @dataclass(frozen=True, eq=False)
 class Network:
     """A machine with its routing, in CODES' words.
@@ -69,6 +94,8 @@ class Network:
         Where it tells the bytes on links, if it does.
     fixed_routes : bool, optional
         Whether all packets between two nodes take one path, whatever else is under way.
+    hops : Hops, optional
+        How to get a list of the hops of all packets, if the model can write one.
     """
 
     terminal: str
@@ -81,6 +108,7 @@ class Network:
     files: dict[str, bytes] = field(default_factory=dict)
     traffic: Traffic | None = None
     fixed_routes: bool = False
+    hops: Hops | None = None
 
 
 def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:

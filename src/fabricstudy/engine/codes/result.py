@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +14,9 @@ from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult
-from .files import OUTPUTS, TracedJob, alone, alone_folder, traced_jobs
+from .files import HOPS, OUTPUTS, TracedJob, alone, alone_folder, lists_hops, traced_jobs
 from .models import network_of
-from .network import HOST, Traffic
+from .network import HOST, Network, Traffic
 
 RANKS = "mpi-replay-stats"
 
@@ -52,18 +53,55 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     link_bytes = None if network.traffic is None else _link_bytes(folder, network.traffic, machine, jobs)
     packets = None
     if solo and network.traffic is not None and link_bytes is not None:
-        packets = np.zeros((len(jobs), machine.links), dtype=np.int32)
-        left = link_bytes.copy()
+        alone_bytes = np.zeros((len(jobs), machine.links))
         for job, out in zip(solo, runs[1:], strict=True):
             own = folder / alone_folder(job)
             _checked_times(own, out, [job])
-            found = _link_bytes(own, network.traffic, machine, jobs)
-            assert found is not None  # it tells less than all jobs together
-            packets[job.number] = np.ceil(found / network.packet)
-            left -= found
-        if np.any(left):
-            raise EngineFailure("what the jobs send alone does not make up what is on the links: routes are not fixed")
+            alone_bytes[job.number] = _link_bytes(own, network.traffic, machine, jobs)
+        _check_sum(alone_bytes, link_bytes, "what the jobs send alone")
+        packets = np.ceil(alone_bytes / network.packet).astype(np.int32)
+    elif lists_hops(point, network, jobs, traced):
+        packets = _listed_hops(folder / HOPS, network, machine, jobs, link_bytes)
     return EngineResult(tuple(runtime_ns), link_bytes, packets)
+
+
+def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] | None, what: str) -> None:
+    if link_bytes is not None and np.any(job_bytes.sum(axis=0) != link_bytes):
+        raise EngineFailure(f"{what} does not make up what is on the links")
+
+
+def _listed_hops(
+    folder: Path,
+    network: Network,
+    machine: Machine,
+    jobs: list[PlacedJob],
+    link_bytes: npt.NDArray[np.float64] | None,
+) -> npt.NDArray[np.int32]:
+    """Packets of each job on each link, from the list of all hops."""
+    from pyarrow import csv
+
+    assert network.hops is not None and network.traffic is not None
+    hops, names = network.hops, [str(number) for number in range(network.hops.columns)]
+    wanted = [names[number] for number in (hops.router, hops.port, hops.source, hops.packet)]
+    # Its first line names the columns, with a mark before the first name.
+    reading, taking = csv.ReadOptions(column_names=names, skip_rows=1), csv.ConvertOptions(include_columns=wanted)
+    try:
+        table = csv.read_csv(folder / hops.file, reading, convert_options=taking)
+        router, port, source, size = (table[name].to_numpy().astype(np.int64) for name in wanted)
+        link = network.traffic.link_of_port[router, port]
+    except (OSError, ValueError, IndexError) as error:
+        raise EngineFailure(f"{hops.file} is no list of hops ({type(error).__name__})") from None
+    job_of_node = np.full(machine.nodes, -1)
+    for number, job in enumerate(jobs):
+        job_of_node[job.node_of_rank] = number
+    on_link = link != HOST
+    shape = (len(jobs), machine.links)
+    at = job_of_node[source[on_link]] * machine.links + link[on_link]
+    if at.min(initial=0) < 0:
+        raise EngineFailure(f"{hops.file} tells of a packet that no job sent")
+    job_bytes = np.bincount(at, weights=size[on_link], minlength=shape[0] * shape[1]).reshape(shape)
+    _check_sum(job_bytes, link_bytes, "the list of hops")
+    return np.bincount(at, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int32)
 
 
 def _runs(out: str) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 
-from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to
+from ..network import HOST, Hops, IntArray, Network, Traffic, gib_per_s, links_to
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -87,6 +87,9 @@ def network(point: Point, machine: Machine) -> Network:
         ),
         # With several cables between two groups it draws one.
         fixed_routes=point.routing.kind == "minimal" and len(between) == groups * (groups - 1),
+        hops=Hops(
+            "save_router_timing_trace_path", "router-timing-gid=0.txt", 21, router=0, port=2, source=18, packet=6
+        ),
     )
 
 
