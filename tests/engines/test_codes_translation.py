@@ -198,6 +198,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("machine", "routing", "said"),
         [
+            (DRAGONFLY | {"groups": 2}, "minimal", "crashes with two groups"),
             (DRAGONFLY, "adaptive", "has no routing like adaptive; take minimal, valiant, ugal"),
             (MACHINES["torus"], "minimal", "has no routing like minimal; take dimension-order"),
             (MACHINES["torus"] | {"wrap": [True, False]}, "dimension-order", "closes every dimension"),

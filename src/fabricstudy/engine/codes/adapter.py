@@ -133,7 +133,9 @@ def _failure(folder: Path, exit_code: int) -> str:
         for line in (folder / name).read_text(errors="replace").splitlines()
     ]
     last = lines[-1] if lines else "it said nothing"
-    telling = next((line for line in lines if re.search(r"error|assert|abort|unable", line, re.IGNORECASE)), last)
+    telling = next(
+        (line for line in lines if re.search(r"\berror\b|assert|\babort|unable|signal", line, re.IGNORECASE)), last
+    )
     return f"CODES ended with {exit_code}: {telling}"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 
-from ..network import HOST, Hops, IntArray, Network, Traffic, gib_per_s, links_to
+from ..network import HOST, Hops, IntArray, Network, Traffic, Unsupported, gib_per_s, links_to
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -26,6 +26,8 @@ def network(point: Point, machine: Machine) -> Network:
     """Translate a dragonfly; its links stand in wiring files."""
     assert machine.group is not None
     groups = int(machine.group.max()) + 1
+    if groups < 3:
+        raise Unsupported("CODES' dragonfly crashes with two groups; take three or more, or another engine")
     routers = machine.routers // groups
     nodes = machine.nodes // machine.routers
     local, between = _pairs(machine, LOCAL), _pairs(machine, GLOBAL)
