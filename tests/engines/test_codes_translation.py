@@ -223,6 +223,7 @@ class TestRefusals:
             (MACHINES["express"] | {"latency": {"links": ["9 ns", "8 ns"]}}, "adaptive", "one latency for all links"),
             (MACHINES["tree"], "minimal", "has no routing like minimal; take adaptive, d-mod-k"),
             (MACHINES["tree"] | {"pods": 2}, "d-mod-k", "joins its core otherwise"),
+            (MACHINES["tree"] | {"radix": 10, "pods": 4}, "adaptive", "joins its core otherwise"),
             (MACHINES["tree"] | {"pods": 2, "core_cables": 2}, "adaptive", "joins its core otherwise"),
             (
                 MACHINES["tree"] | {"bandwidth": {"pod": "1 GB/s", "core": "1 GB/s", "host": "2 GB/s"}},

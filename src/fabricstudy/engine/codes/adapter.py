@@ -133,10 +133,8 @@ def _failure(folder: Path, exit_code: int) -> str:
         for line in (folder / name).read_text(errors="replace").splitlines()
     ]
     last = lines[-1] if lines else "it said nothing"
-    telling = next(
-        (line for line in lines if re.search(r"\berror\b|assert|\babort|unable|signal", line, re.IGNORECASE)), last
-    )
-    return f"CODES ended with {exit_code}: {telling}"
+    telling = re.compile(r"\berror\b|assert|\babort|unable|signal", re.IGNORECASE)
+    return f"CODES ended with {exit_code}: {next((line for line in lines if telling.search(line)), last)}"
 
 
 def _memory_bytes() -> int:

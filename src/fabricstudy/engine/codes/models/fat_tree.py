@@ -70,7 +70,8 @@ def _check(config: FatTreeConfig) -> None:
     repeated = config.radix // config.pod_count
     while config.half % repeated:
         repeated -= 1
-    if config.core_cables > 1 or repeated > 1:
+    # Where the core has more routers than there are leaves, it has no room for them.
+    if config.core_cables > 1 or repeated > 1 or config.half > config.pod_count:
         raise Unsupported(
             "CODES' fat tree with half the pods or fewer joins its core otherwise than ours; take more than half as "
             "many pods as ports, and core_cables: 1"
