@@ -8,9 +8,10 @@ from .analysis import Analysis
 from .caminos import Caminos
 from .codes import Codes
 from .contract import Engine
+from .sst import Sst
 
 # One line an engine.
-ENGINES: dict[str, type[Engine]] = {"caminos": Caminos, "codes": Codes, "analysis": Analysis}
+ENGINES: dict[str, type[Engine]] = {"caminos": Caminos, "sst": Sst, "codes": Codes, "analysis": Analysis}
 
 
 @cache

@@ -11,7 +11,7 @@ path, value and remedy. This package reads files, and builds and simulates nothi
 from ..errors import FabricstudyError, StudyError
 from .base import Model
 from .claims import Claim
-from .engines import Caminos, Codes, EngineConfig, Limits, Network
+from .engines import Caminos, Codes, EngineConfig, Limits, Network, Sst
 from .figures import Figure
 from .file import load_machine, load_study, parse_yaml, read_machine
 from .machines import (
@@ -154,6 +154,7 @@ __all__ = [
     "SendOrder",
     "SlimFlyConfig",
     "Spread",
+    "Sst",
     "SpreadPattern",
     "Stencil",
     "StrassenBfs",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import ByKind, Flag, Model
+from .base import ByKind, Flag, Model, Number
 from .units import Duration, Latency, Size
 
 
@@ -35,6 +35,25 @@ class Caminos(Model):
     )
 
 
+class Sst(Model):
+    """SST: Merlin's routers, Firefly's network interfaces and MPI, and Ember's motifs."""
+
+    kind: Literal["sst"] = "sst"
+    motifs: Literal["messages", "native"] = Field(
+        "messages",
+        description="what the jobs do: the message list that every engine gets, or Ember's own Alltoall and Halo3D",
+    )
+    mpi: Literal["none", "default"] = Field(
+        "none", description="costs of network interface and MPI: none, as in the other engines, or SST's defaults"
+    )
+    crossbar: Number = Field(
+        1.5, ge=1, le=1000, description="bandwidth of a router's crossbar over that of the fastest links"
+    )
+    flit_bytes: Size | None = Field(
+        None, alias="flit", description="unit in which data moves; left out: a quarter of a packet; smaller is slower"
+    )
+
+
 class Codes(Model):
     """CODES on ROSS: packets, for the topologies that it has; see docs/engines/codes.md."""
 
@@ -52,7 +71,7 @@ class AnalysisOnly(Model):
     kind: Literal["analysis"] = "analysis"
 
 
-EngineConfig = Annotated[Caminos | Codes | AnalysisOnly, ByKind()]
+EngineConfig = Annotated[Caminos | Sst | Codes | AnalysisOnly, ByKind()]
 
 
 class Limits(Model):

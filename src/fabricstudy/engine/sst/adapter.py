@@ -1,0 +1,108 @@
+"""The engine SST behind our contract: find the program, prepare its input, read its result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fabricstudy.fingerprint import source_digest
+from fabricstudy.machine import Machine
+from fabricstudy.study import Idle, Point
+from fabricstudy.workload import PlacedJob
+
+from ..contract import EngineFailure, EngineResult, Probe
+from .motifs import check_native
+from .program import MODEL, Missing, find, model_digest, program_path
+from .result import read_result
+from .system import RUN, communicating, flit_bytes, settings, write_run
+from .traces import LARGEST_MESSAGE
+from .wiring import Unsupported, wire
+
+_START_CPU_S = 0.5
+_CPU_S_OF_A_RANK = 0.0025
+_CPU_S_OF_A_FLIT = 4e-6
+_FLITS_OF_A_PACKET = 4
+_DETOURS = {"valiant": 1.4, "ugal": 1.2}
+
+
+class Sst:
+    """The engine SST; see the package's docstring."""
+
+    name = "sst"
+
+    def probe(self) -> Probe:
+        """Look for the program: SST_CORE_HOME, or PATH."""
+        try:
+            return Probe(self.name, True, version=find())
+        except Missing as missing:
+            return Probe(self.name, False, reason=str(missing))
+
+    def fingerprint(self) -> str:
+        """Digest of this package and of the model script."""
+        return f"{source_digest('engine/sst')}-{model_digest()}"
+
+    def predict_cpu_s(self, point: Point) -> float:
+        """Predict the CPU seconds of a point."""
+        nodes, cores = point.machine.nodes, point.machine.cores_per_node
+        packets, ranks = 0.0, 0
+        for job in point.jobs:
+            if isinstance(job.pattern, Idle):
+                continue
+            count = job.rank_count(nodes, cores)
+            ranks += count
+            packets += sum(
+                part.messages * (1 + part.size_bytes / point.network.packet_bytes) for part in job.pattern.traffic(count)
+            )
+        flits = point.network.packet_bytes / flit_bytes(point)
+        moved = packets * (_FLITS_OF_A_PACKET + flits) * _DETOURS.get(point.routing.kind, 1.0)
+        return _START_CPU_S + _CPU_S_OF_A_RANK * (ranks + nodes) + _CPU_S_OF_A_FLIT * moved
+
+    def unsupported(self, point: Point, machine: Machine) -> str | None:
+        """Say why SST cannot simulate this point: its machine, routing, bandwidths, messages or motifs."""
+        try:
+            wiring = wire(point, machine)
+            if settings(point).motifs == "native":
+                check_native(point)
+        except Unsupported as error:
+            return str(error)
+        fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
+        if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
+            return f"in SST the links of a {machine.kind}'s nodes are at most as fast as the others; lower bandwidth.host"
+        return _message_too_long(point)
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
+        """Write run file and traces; give the command, if any job sends something."""
+        if not communicating(jobs):
+            return None
+        write_run(folder, point, machine, jobs)
+        return [str(program_path() or "sst"), str(MODEL), "--", RUN]
+
+    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Apply SST's test of success, and read job times and link statistics.
+
+        Raises
+        ------
+        EngineFailure
+            If the run crashed, did not finish, or wrote something else.
+        """
+        if exit_code != 0:
+            raise EngineFailure(_failure(folder, exit_code))
+        if not communicating(jobs):
+            return EngineResult((0.0,) * len(jobs))
+        return read_result(folder, point, machine, jobs)
+
+
+def _message_too_long(point: Point) -> str | None:
+    nodes, cores = point.machine.nodes, point.machine.cores_per_node
+    for job in point.jobs:
+        if isinstance(job.pattern, Idle):
+            continue
+        longest = max((part.size_bytes for part in job.pattern.traffic(job.rank_count(nodes, cores))), default=0)
+        if longest > LARGEST_MESSAGE:
+            return f"SST's traces hold messages up to {LARGEST_MESSAGE:,} B, not {longest:,} B"
+    return None
+
+
+def _failure(folder: Path, exit_code: int) -> str:
+    lines = [line for name in ("stderr", "stdout") for line in (folder / name).read_text(errors="replace").splitlines()]
+    said = next((line.strip() for line in lines if "FATAL" in line or "Error" in line or "ERROR" in line), None)
+    return f"SST ended with {exit_code}: {said or (lines[-1].strip() if lines else 'it said nothing')}"

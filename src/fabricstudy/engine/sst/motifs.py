@@ -1,0 +1,54 @@
+"""Patterns that Ember has motifs of its own for."""
+
+from __future__ import annotations
+
+from fabricstudy.study import AllToAll, Idle, Job, Point, Stencil
+
+from .traces import Seats
+from .wiring import Unsupported
+
+
+def check_native(point: Point) -> None:
+    """Refuse jobs for whose pattern there is no motif.
+
+    Raises
+    ------
+    Unsupported
+        With the reason.
+    """
+    for job in point.jobs:
+        if not isinstance(job.pattern, Idle):
+            native_motif(job, job.rank_count(point.machine.nodes, point.machine.cores_per_node))
+
+
+def native_motif(job: Job, ranks: int) -> str:
+    """Give the motif that does a job's pattern.
+
+    Ember's Alltoall goes round the ranks with one message outstanding, whatever the order that the study names; its
+    Halo3D finishes one dimension before the next.
+
+    Examples
+    --------
+    >>> native_motif(Job.model_validate({"share": 1, "pattern": {"kind": "stencil", "message": "10 kB"}}), 24)
+    'Halo3D pex=2 pey=3 pez=4 nx=1 ny=1 nz=1 fields_per_cell=10000 datatype_width=1 computetime=0 iterations=1 doreduce=0'
+    """
+    pattern = job.pattern
+    if isinstance(pattern, AllToAll):
+        return f"Alltoall bytes={int(pattern.message_bytes)} iterations={pattern.iterations} compute=0"
+    if isinstance(pattern, Stencil) and not pattern.periodic and len(pattern.grid(ranks)) <= 3:
+        # Ember's x goes fastest, as our last dimension does.
+        z, y, x = (1, 1, 1, *pattern.grid(ranks))[-3:]
+        return (
+            f"Halo3D pex={x} pey={y} pez={z} nx=1 ny=1 nz=1 fields_per_cell={int(pattern.message_bytes)} datatype_width=1 "
+            f"computetime=0 iterations={pattern.iterations} doreduce=0"
+        )
+    raise Unsupported(
+        f"Ember has no motif of its own for the pattern {pattern.kind}{' with these settings' * isinstance(pattern, Stencil)}; "
+        "leave engine.motifs out to run it from the message list"
+    )
+
+
+def map_file(number: int, seats: Seats) -> str:
+    """Write at which of SST's ranks each task of job `number` stands, as Ember's CustomMap reads it."""
+    tasks = "\n".join(map(str, seats.seat_of_rank.tolist()))
+    return f"[JOB {number} START]\n{tasks}\n[JOB {number} END]\n"

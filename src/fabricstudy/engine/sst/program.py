@@ -1,0 +1,105 @@
+"""Looking for SST: the program, its version, and the elements that the model needs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+MODEL = Path(__file__).parents[4] / "engines" / "sst" / "model.py"
+"""The script that SST runs, in a clone of the repository."""
+
+ELEMENTS = ("merlin", "firefly", "hermes", "ember")
+HOME = "SST_CORE_HOME"
+
+_TRIES_S = 30
+_HOW = (
+    f"it is looked for on PATH and in ${HOME}/bin; load your site's module or container (config envmodules, container), or "
+    "install it by the guide on sst-simulator.org; see docs/engines/sst.md"
+)
+
+
+class Missing(Exception):
+    """SST cannot be run; the message says why."""
+
+
+def program_path() -> Path | None:
+    """Give the program that would be run: that of ``SST_CORE_HOME``, or the first on PATH."""
+    home = os.environ.get(HOME)
+    if home:
+        given = Path(home) / "bin" / "sst"
+        return given if os.access(given, os.X_OK) else None
+    found = shutil.which("sst")
+    return Path(found) if found else None
+
+
+def find() -> str:
+    """Give SST's version if all is there.
+
+    Raises
+    ------
+    Missing
+        With the reason and what to do.
+    """
+    program = program_path()
+    if program is None:
+        where = f"${HOME} is {os.environ[HOME]}, and has no bin/sst" if os.environ.get(HOME) else "there is no program sst"
+        raise Missing(f"{where}; {_HOW}")
+    if not MODEL.is_file():
+        raise Missing(f"{MODEL} is not there; run from a clone of the repository, installed with pip install --editable")
+    version = _version(program)
+    if version is None:
+        raise Missing(f"{program} --version failed; {_HOW}")
+    lacking = [name for name in ELEMENTS if not _has_element(program, name)]
+    if lacking:
+        raise Missing(f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}")
+    return version
+
+
+@cache
+def _version(program: Path) -> str | None:
+    said = _said(program, "--version")
+    return None if said is None else version_of(said)
+
+
+def version_of(said: str) -> str:
+    """Give the version in what ``sst --version`` prints; a development build says no number.
+
+    Examples
+    --------
+    >>> version_of("SST-Core Version (14.1.0)"), version_of("SST-Core Version (-dev)")
+    ('SST 14.1.0', 'SST -dev')
+    """
+    found = re.search(r"\((.*?)\)", said)
+    return f"SST {found[1] if found else said.strip()}"
+
+
+@cache
+def _has_element(program: Path, name: str) -> bool:
+    """Whether SST knows where the element's library is, and it is there."""
+    said = _said(program.with_name("sst-config"), "SST_ELEMENT_LIBRARY", "SST_ELEMENT_LIBRARY_LIBDIR")
+    places = [program.parents[1] / "lib" / "sst-elements-library"]
+    if said is not None and said.strip():
+        places.append(Path(said.strip().splitlines()[-1]))
+    registered = _said(program.with_name("sst-config"), name, f"{name}_LIBDIR")
+    if registered is not None and registered.strip():
+        places.append(Path(registered.strip().splitlines()[-1]))
+    return any((place / f"lib{name}.so").is_file() for place in places)
+
+
+def _said(*command: str | Path) -> str | None:
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=_TRIES_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return run.stdout if run.returncode == 0 else None
+
+
+@cache
+def model_digest() -> str:
+    """Digest of the model script."""
+    return hashlib.sha256(MODEL.read_bytes()).hexdigest()[:12] if MODEL.is_file() else "none"

@@ -1,0 +1,170 @@
+"""What SST wrote, checked: an exit code of 0 proves nothing.
+
+SST ends with 0 also when its event queue runs dry in a deadlock, or at a limit of its own. So a run counts only if it
+says that it is complete, none of the texts below stands in its output, its simulated time can be true, and each rank of
+each job has logged the end of the motif Fini, which no rank leaves before all others have come.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import Point
+from fabricstudy.workload import PlacedJob
+
+from ..contract import EngineFailure, EngineResult
+from .system import STATISTICS, communicating, log_name
+from .traces import seats_of
+from .wiring import cable_ends, rows_of_cables, wire
+
+LONGEST_S = 1e6
+"""A simulated time above this is that of an empty event queue (2^64 ps)."""
+
+SIGNS_OF_FAILURE = ("Event queue empty", "FATAL", "DEADLOCK", "exit-after", "stop-at")
+
+_TIME = re.compile(r"simulated time: *([0-9.eE+-]+) *(\w+)")
+_SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
+
+INIT, FINI = "Init", "Fini"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A line of a motif log: a rank has ended a motif."""
+
+    job: int
+    rank: int
+    number: int
+    motif: str
+    start_ns: float
+    end_ns: float
+
+
+def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+    """Read the result of a run that ended with 0.
+
+    Raises
+    ------
+    EngineFailure
+        If it did not finish, or what it wrote is not of these jobs and this machine.
+    """
+    check_output((folder / "stdout").read_text(errors="replace"), (folder / "stderr").read_text(errors="replace"))
+    runtime_ns: list[float | None] = [0.0] * len(jobs)
+    for number, job in communicating(jobs):
+        runtime_ns[number] = runtime_of(motif_log(folder / f"{log_name(number)}.log"), number, seats_of(job).seats)
+    return EngineResult(job_runtime_ns=tuple(runtime_ns), link_bytes=read_links(folder / STATISTICS, point, machine))
+
+
+def check_output(stdout: str, stderr: str) -> None:
+    """Look for what tells that a run did not finish.
+
+    Raises
+    ------
+    EngineFailure
+        With the reason.
+    """
+    for sign in SIGNS_OF_FAILURE:
+        for line in (*stdout.splitlines(), *stderr.splitlines()):
+            if sign in line:
+                raise EngineFailure(f"SST did not finish: {line.strip()}")
+    found = _TIME.search(stdout)
+    if "Simulation is complete" not in stdout or found is None:
+        raise EngineFailure("SST ended with 0 and does not say that the simulation is complete")
+    time_s = float(found[1]) * _SECONDS.get(found[2], math.inf)
+    if not 0 < time_s < LONGEST_S:
+        raise EngineFailure(f"SST did not finish: a simulated time of {found[1]} {found[2]} is that of an empty event queue")
+
+
+def motif_log(path: Path) -> list[Ended]:
+    """Read a motif log: job, rank, number and name of the motif, start and end with their units.
+
+    Raises
+    ------
+    EngineFailure
+        If there is none, or it is another file.
+    """
+    try:
+        rows = [line.split() for line in path.read_text().splitlines()]
+        return [
+            Ended(int(row[0]), int(row[1]), int(row[2]), row[3], _ns(row[4], row[5]), _ns(row[6], row[7])) for row in rows
+        ]
+    except (OSError, ValueError, IndexError, KeyError) as error:
+        raise EngineFailure(f"{path.name} is not a motif log ({type(error).__name__})") from None
+
+
+def _ns(number: str, unit: str) -> float:
+    return float(number) * _SECONDS[unit] * 1e9
+
+
+def runtime_of(log: list[Ended], job: int, ranks: int) -> float:
+    """Give the time (ns) from the first start to the last end of what a job does between Init and Fini.
+
+    Raises
+    ------
+    EngineFailure
+        If not every rank has come to the end.
+    """
+    everyone = set(range(ranks))
+    finished = {line.rank for line in log if line.motif == FINI and line.job == job}
+    if finished != everyone:
+        raise EngineFailure(f"of the {ranks} ranks of job {job} {len(finished & everyone)} have finished")
+    traffic = [line for line in log if line.motif not in (INIT, FINI)]
+    if {line.rank for line in traffic} != everyone or len(log) != 3 * ranks or not all(_sound(line) for line in log):
+        raise EngineFailure(f"the motif log of job {job} is of another workload")
+    return max(line.end_ns for line in traffic) - min(line.start_ns for line in traffic)
+
+
+def _sound(line: Ended) -> bool:
+    return 0 <= line.start_ns <= line.end_ns and math.isfinite(line.end_ns)
+
+
+def read_links(path: Path, point: Point, machine: Machine) -> npt.NDArray[np.float64]:
+    """Read the bytes that each directed link carried, headers of messages included, float64 [links].
+
+    Raises
+    ------
+    EngineFailure
+        If the statistics are not those of this machine.
+    """
+    bits = port_sums(path, "send_bit_count")
+    tail, head = cable_ends(machine)
+    ports = wire(point, machine).cable_ports
+    row = rows_of_cables(machine)
+    link_bytes = np.zeros(machine.links)
+    try:
+        for side, routers in ((0, tail), (1, head)):
+            sent = [bits[router, port] for router, port in zip(routers.tolist(), ports[:, side].tolist(), strict=True)]
+            np.add.at(link_bytes, 2 * row + side, np.array(sent, dtype=np.float64) / 8)
+    except KeyError as error:
+        raise EngineFailure(f"{path.name} has no statistics of router and port {error}") from None
+    return link_bytes
+
+
+def port_sums(path: Path, statistic: str) -> dict[tuple[int, int], int]:
+    """Sums of a statistic by router and port.
+
+    Raises
+    ------
+    EngineFailure
+        If the file is none of SST's statistics.
+    """
+    try:
+        with path.open(newline="") as file:
+            rows = csv.DictReader(file, skipinitialspace=True)
+            return {
+                (int(row["ComponentName"].removeprefix("router")), int(row["StatisticSubId"].removeprefix("port"))): int(
+                    row["Sum.u64"]
+                )
+                for row in rows
+                if row["StatisticName"] == statistic
+            }
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise EngineFailure(f"{path.name} is no file of statistics ({type(error).__name__})") from None

@@ -1,0 +1,190 @@
+"""The run file: a point in the words of ``engines/sst/model.py``."""
+
+from __future__ import annotations
+
+import json
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fabricstudy.machine import LinkClass, Machine
+from fabricstudy.study import Point, Sst
+from fabricstudy.workload import PlacedJob, WorkloadError
+
+from .motifs import map_file, native_motif
+from .traces import Seats, seats_of, write_traces
+from .wiring import Wiring, cable_ends, rows_of_cables, wire
+
+RUN, STATISTICS = "run.json", "links.csv"
+
+# SST-Core counts time in picoseconds.
+_PS = 1000
+# Firefly's default, beside one for each message.
+_SPARE_BUFFERS = 512
+
+NO_COSTS: dict[str, Any] = {
+    "ctrl.matchDelay_ns": 0,
+    "ctrl.regRegionBaseDelay_ns": 0,
+    "ctrl.regRegionPerPageDelay_ns": 0,
+    "ctrl.txSetupModParams.base": "0ps",
+    "ctrl.rxSetupModParams.base": "0ps",
+    "ctrl.txMemcpyModParams.base": "0ps",
+    "ctrl.rxMemcpyModParams.base": "0ps",
+    "functionsm.defaultEnterLatency": 0,
+    "functionsm.defaultReturnLatency": 0,
+}
+"""MPI that costs nothing."""
+
+NO_NIC_COSTS: dict[str, Any] = {
+    "nic2host_lat": "1ps",
+    "rxMatchDelay_ns": 0,
+    "txDelay_ns": 0,
+    "hostReadDelay_ns": 0,
+}
+"""A network interface that costs nothing."""
+
+
+def write_run(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+    """Write the run file and what it names."""
+    wiring = wire(point, machine)
+    described = [_job(folder, number, job, point) for number, job in communicating(jobs)]
+    _check_nodes_are_not_shared(described)
+    run = run_of(point, machine, wiring, jobs) | {"jobs": described}
+    (folder / RUN).write_text(json.dumps(run))
+
+
+def communicating(jobs: list[PlacedJob]) -> list[tuple[int, PlacedJob]]:
+    """Jobs that send something, with their numbers; SST gets no others."""
+    return [(number, job) for number, job in enumerate(jobs) if len(job.messages)]
+
+
+def log_name(number: int) -> str:
+    """Name of a job's log, without suffix."""
+    return f"job{number}"
+
+
+def settings(point: Point) -> Sst:
+    """Give the engine's part of the point."""
+    assert isinstance(point.engine, Sst)
+    return point.engine
+
+
+def flit_bytes(point: Point) -> int:
+    """Give the flit of a point: what the study says, or a quarter of a packet."""
+    given = settings(point).flit_bytes
+    return int(given) if given is not None else max(1, ceil(int(point.network.packet_bytes) / 4))
+
+
+def run_of(point: Point, machine: Machine, wiring: Wiring, jobs: list[PlacedJob]) -> dict[str, Any]:
+    """Give the run file of a point, without the description of its jobs."""
+    buffers = _buffers(point)
+    tail, head = cable_ends(machine)
+    latencies = machine.cable_class[rows_of_cables(machine)]
+    free = settings(point).mpi == "none"
+    return {
+        "topology": {
+            "component": wiring.component,
+            "parameters": wiring.parameters,
+            "of_router": {str(router): given for router, given in wiring.of_router.items()},
+        },
+        "router": _router(point, machine, wiring) | buffers,
+        "ports": wiring.ports.tolist(),
+        "cables": np.stack([tail, wiring.cable_ports[:, 0], head, wiring.cable_ports[:, 1], latencies], axis=1).tolist(),
+        "latencies": [_time(link.latency_ns) for link in machine.classes],
+        "hosts": np.stack([machine.node_router, wiring.host_ports], axis=1).tolist(),
+        "host_latency": _time(machine.host.latency_ns),
+        "interface": {"link_bw": _bandwidth(machine.host), **buffers},
+        "nic": {"packetSize": _size(point.network.packet_bytes)} | (NO_NIC_COSTS if free else {}),
+        "mpi": NO_COSTS | _all_at_once(jobs) if free else {},
+        "statistics": STATISTICS,
+        **({} if wiring.routes is None else {"routes": wiring.routes}),
+    }
+
+
+def _all_at_once(jobs: list[PlacedJob]) -> dict[str, Any]:
+    """Send messages without asking, and post a buffer for each that may come.
+
+    SST's ranks take up that much memory. With fewer buffers a rank's messages wait for each other, or for ever.
+    """
+    longest = max(int(job.messages.size_bytes.max(initial=0)) for job in jobs)
+    return {
+        "ctrl.shortMsgLength": longest,
+        "ctrl.pqs.maxPostedShortBuffers": _SPARE_BUFFERS + max(_most_receives(job) for job in jobs),
+    }
+
+
+def _most_receives(job: PlacedJob) -> int:
+    """Messages that a rank gets in one phase, at most."""
+    key = job.messages.phase.astype(np.int64) * job.ranks + job.messages.destination
+    return int(np.unique(key, return_counts=True)[1].max(initial=0))
+
+
+def _router(point: Point, machine: Machine, wiring: Wiring) -> dict[str, Any]:
+    classes = {link.name: link for link in (*machine.classes, machine.host)}
+    fastest = max(classes.values(), key=lambda link: link.bandwidth_Bps)
+    groups = {f"link_bw:{group}": _bandwidth(classes[name]) for group, name in wiring.class_of_group.items()}
+    return {
+        # Merlin refuses a crossbar slower than this, and is silently slower with one slower than a group.
+        "link_bw": _bandwidth(machine.classes[0] if machine.classes else machine.host),
+        **groups,
+        "xbar_bw": f"{fastest.bandwidth_Bps * settings(point).crossbar:.0f}B/s",
+        "flit_size": f"{flit_bytes(point)}B",
+        "input_latency": _time(point.network.router_latency_ns),
+        "output_latency": "0ps",
+        "num_vns": wiring.virtual_networks,
+    }
+
+
+def _buffers(point: Point) -> dict[str, str]:
+    """Buffers of a virtual channel: at least four packets at the input, half as much at the output."""
+    size = max(int(point.network.buffer_bytes), 4 * _whole_flits(point))
+    return {"input_buf_size": f"{size}B", "output_buf_size": f"{size // 2}B"}
+
+
+def _whole_flits(point: Point) -> int:
+    flit = flit_bytes(point)
+    return ceil(int(point.network.packet_bytes) / flit) * flit
+
+
+def _bandwidth(link: LinkClass) -> str:
+    return f"{link.bandwidth_Bps:.0f}B/s"
+
+
+def _time(time_ns: float) -> str:
+    # A link needs some latency.
+    return f"{max(1, round(time_ns * _PS))}ps"
+
+
+def _size(size_bytes: float) -> str:
+    return f"{int(size_bytes)}B"
+
+
+def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, Any]:
+    """Describe a job, and write its traces, or where its tasks stand."""
+    seats = seats_of(job)
+    described: dict[str, Any] = {"nodes": seats.nodes.tolist(), "cores": seats.cores, "log": log_name(number)}
+    if settings(point).motifs == "native":
+        _check_all_seats_are_taken(job, seats)
+        name = f"{log_name(number)}.map"
+        (folder / name).write_text(map_file(number, seats))
+        return described | {"number": number, "motifs": [native_motif(point.jobs[number], job.ranks)], "map": name}
+    traces = folder / f"{log_name(number)}.traces"
+    traces.mkdir()
+    write_traces(traces / "rank", job, seats)
+    return described | {"number": number, "motifs": [f"SIRIUSTrace traceprefix={traces.name}/rank"]}
+
+
+def _check_all_seats_are_taken(job: PlacedJob, seats: Seats) -> None:
+    if seats.seats != job.ranks:
+        raise WorkloadError(
+            f"job {job.name} has not the same number of ranks on each of its nodes, as Ember's motifs need; leave engine.motifs "
+            "out"
+        )
+
+
+def _check_nodes_are_not_shared(jobs: list[dict[str, Any]]) -> None:
+    nodes = [node for job in jobs for node in job["nodes"]]
+    if len(set(nodes)) < len(nodes):
+        raise WorkloadError("in SST a node belongs to one job, and here some belong to two; give jobs nodes of their own")

@@ -1,0 +1,52 @@
+"""From a machine and a routing to routers, ports and cables of Merlin: natively where SST does what the study asks.
+
+In: a `Machine` with its config, and the routing. Out: a `Wiring`. Machines and routings that SST has of its own go to
+its own elements; any other goes through anytopo, with our routes. `Unsupported` says what cannot be had.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import DragonflyConfig, FatTreeConfig, MachineConfig, Point, RoutingConfig
+
+from . import dragonfly, fat_tree, graph, grid
+from .base import Unsupported, Wiring, cable_ends, rows_of_cables
+
+__all__ = ["Unsupported", "Wiring", "cable_ends", "rows_of_cables", "wire"]
+
+
+def wire(point: Point, machine: Machine) -> Wiring:
+    """Wire the machine of a point.
+
+    Raises
+    ------
+    Unsupported
+        If SST cannot have it.
+    """
+    return _wired(machine, point.machine, point.routing)
+
+
+@lru_cache(maxsize=2)
+def _wired(machine: Machine, config: MachineConfig, routing: RoutingConfig) -> Wiring:
+    if isinstance(config, DragonflyConfig):
+        return dragonfly.wire(config, routing, machine)
+    if isinstance(config, FatTreeConfig):
+        return _with_one_bandwidth(fat_tree.wire(config, routing, machine), machine)
+    if routing.kind == "dimension-order" and grid.is_mesh(machine):
+        return _with_one_bandwidth(grid.wire_mesh(config, routing, machine), machine)
+    if grid.is_torus(machine) and grid.breaks_ties_alike(routing, machine):
+        return _with_one_bandwidth(grid.wire_torus(config, routing, machine), machine)
+    if routing.kind in grid.HYPERX_ALGORITHMS and grid.is_hyperx(machine):
+        return _with_one_bandwidth(grid.wire_hyperx(config, routing, machine), machine)
+    return graph.wire(config, routing, machine)
+
+
+def _with_one_bandwidth(wiring: Wiring, machine: Machine) -> Wiring:
+    """Refuse what only Merlin's dragonfly has: a bandwidth for each kind of links."""
+    if len({link.bandwidth_Bps for link in machine.classes}) > 1:
+        told = ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
+        raise Unsupported(f"SST has one bandwidth for all links of a {machine.kind}, not {told}")
+    return wiring

@@ -1,0 +1,94 @@
+"""Dragonfly, natively: Merlin's ports are those of the nodes, then of the other routers of the group, then global ones.
+
+A group's global ports are told by a list with one number for each: copy * (g - 1) + the group to which it leads, as
+Merlin counts groups. Absolute: in their order, without the own. Relative: by the distance upwards, less 1. Circulant is
+relative with a list in which the distances go up and down in turn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine import Machine
+from fabricstudy.machine.dragonfly import ARRANGEMENTS
+from fabricstudy.study import DragonflyConfig, MachineConfig, RoutingConfig
+
+from .base import Ints, Unsupported, Wiring, cable_ends
+
+ALGORITHMS = {"minimal": "minimal", "valiant": "valiant", "ugal": "ugal", "adaptive": "min-a"}
+"""Merlin's names of our routings."""
+
+MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"}
+
+
+def wire(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+    """Wire a dragonfly of any arrangement."""
+    assert isinstance(config, DragonflyConfig)
+    if routing.kind not in ALGORITHMS:
+        raise Unsupported(f"SST's dragonfly has no {routing.kind} routing; take {', '.join(ALGORITHMS)}")
+    nodes, others, globals_ = config.nodes_per_router, config.routers_per_group - 1, config.global_ports_per_router
+    return Wiring(
+        component="merlin.dragonfly",
+        parameters={
+            "hosts_per_router": nodes,
+            "routers_per_group": config.routers_per_group,
+            "intergroup_per_router": globals_,
+            "intergroup_links": config.links_per_group_pair,
+            "num_groups": config.groups,
+            "algorithm": ALGORITHMS[routing.kind],
+            # SST's own Python class sets "global_routes", which the element does not read.
+            "global_route_mode": MODES[config.arrangement],
+        },
+        of_router={0: {"global_link_map": global_link_map(config)}},
+        ports=np.full(machine.routers, nodes + others + globals_),
+        cable_ports=np.concatenate([_local_ports(config, machine), _global_ports(config) + nodes + others]),
+        host_ports=np.arange(machine.nodes) % nodes,
+        class_of_group={"group": "local", "global": "global", "host": "host"},
+    )
+
+
+def global_link_map(config: DragonflyConfig) -> list[int]:
+    """Where each global port of a group leads, router by router; -1 where nothing is connected.
+
+    Examples
+    --------
+    >>> global_link_map(DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
+    ...     "arrangement": "circulant", "bandwidth": "1 GB/s"}))
+    [0, 7, 1, 6, 2, 5, 3, 4]
+    """
+    ports = config.groups - 1
+    port = np.arange(ports)
+    leads = port
+    if config.arrangement == "circulant":
+        leads = np.where(port % 2 == 0, port // 2, ports - 1 - port // 2)
+    wired = (np.arange(config.links_per_group_pair)[:, None] * ports + leads).reshape(-1)
+    found = np.full(config.routers_per_group * config.global_ports_per_router, -1)
+    found[: len(wired)] = wired
+    return [int(place) for place in found]
+
+
+def _local_ports(config: DragonflyConfig, machine: Machine) -> Ints:
+    """Ports of the cables within groups, which come first."""
+    tail, head = cable_ends(machine)
+    local = machine.group[tail] == machine.group[head] if machine.group is not None else np.ones(len(tail), dtype=bool)
+    at, other = tail[local] % config.routers_per_group, head[local] % config.routers_per_group
+    first = config.nodes_per_router
+    return np.stack([first + other - (other > at), first + at - (at > other)], axis=1)
+
+
+def _global_ports(config: DragonflyConfig) -> Ints:
+    """Global ports of the cables between groups, in the order of the machine's rows."""
+    ports, each = config.groups - 1, config.global_ports_per_router
+    group, port = np.divmod(np.arange(config.groups * ports), ports)
+    peer, peer_port = ARRANGEMENTS[config.arrangement](group, port, config.groups)
+    once = np.flatnonzero(group < peer)
+    copy = np.arange(config.links_per_group_pair)[:, None] * ports
+    router, place = _router_and_place(group[once], copy + port[once], config, each)
+    peer_router, peer_place = _router_and_place(peer[once], copy + peer_port[once], config, each)
+    order = np.lexsort((peer_router, router))
+    return np.stack([place[order], peer_place[order]], axis=1)
+
+
+def _router_and_place(group: Ints, port: Ints, config: DragonflyConfig, each: int) -> tuple[Ints, Ints]:
+    """Router of a group's global port, and the port's number there."""
+    return (group * config.routers_per_group + port // each).reshape(-1), (port % each).reshape(-1)

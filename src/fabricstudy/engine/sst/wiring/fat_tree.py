@@ -1,0 +1,39 @@
+"""Fat tree, natively: Merlin's ports are those down, then those up; its routers are numbered as ours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine import Machine
+from fabricstudy.study import FatTreeConfig, MachineConfig, RoutingConfig
+
+from .base import Unsupported, Wiring, cable_ends
+
+ALGORITHMS = {"d-mod-k": "deterministic", "adaptive": "adaptive"}
+"""Merlin's names of our routings."""
+
+
+def wire(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+    """Wire a fat tree whose core routers reach each pod by one cable."""
+    assert isinstance(config, FatTreeConfig) and machine.level is not None
+    if routing.kind not in ALGORITHMS:
+        raise Unsupported(f"SST's fat tree has no {routing.kind} routing; take {' or '.join(ALGORITHMS)}")
+    if config.core_cables > 1:
+        raise Unsupported("SST's fat tree has one cable between a core router and a pod; set core_cables to 1")
+    half, pods = config.half, config.pod_count
+    tail, head = cable_ends(machine)
+    leaves = pods * half
+    pod, lower = tail // half % pods, tail % half
+    to_core = machine.level[tail] == 1
+    core = head - 2 * leaves
+    up = half + np.where(to_core, core % half, (head - leaves) % half)
+    return Wiring(
+        component="merlin.fattree",
+        parameters={
+            "shape": f"{half},{half}:{half},{half}:{pods}",
+            "routing_alg": ALGORITHMS[routing.kind],
+        },
+        ports=np.where(machine.level == 2, pods, 2 * half).astype(np.int64),
+        cable_ports=np.stack([up, np.where(to_core, pod, lower)], axis=1).astype(np.int64),
+        host_ports=np.arange(machine.nodes) % half,
+    )
