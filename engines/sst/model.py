@@ -1,15 +1,15 @@
 """The system of one run file, for SST: ``sst model.py -- run.json``.
 
-SST runs this script in its own interpreter, which has the standard library and SST's modules and nothing else. The run
+SST runs this script in its own interpreter, which has the standard library and SST's modules, nothing else. The run
 file says everything: routers with the number of their ports, cables between ports, the port of each node, and the jobs.
 So this script knows no topology, and whatever decides about one stands in `fabricstudy.engine.sst`, where tests reach
 it. The elements used are Merlin's hr_router and its topologies, Firefly's NIC and MPI, and Ember's motifs.
 """
 
 import json
-import os
 import resource
 import sys
+from pathlib import Path
 
 import sst
 from sst.ember import EmberMPIJob
@@ -22,8 +22,7 @@ STATISTICS = {"type": "sst.AccumulatorStatistic", "rate": "0ns"}
 
 def main(path):
     """Build the system that the run file at `path` describes."""
-    with open(path) as file:
-        run = json.load(file)
+    run = json.loads(Path(path).read_text())
     _allow_open_files(sum(len(job["nodes"]) * job["cores"] for job in run["jobs"]))
     PlatformDefinition.setCurrentPlatform("firefly-defaults")
     routers = _routers(run)
@@ -45,7 +44,7 @@ def _routers(run):
     sst.addGlobalParams(TOPOLOGY, run["topology"]["parameters"])
     found = []
     for number, ports in enumerate(run["ports"]):
-        router = sst.Component("router%d" % number, "merlin.hr_router")
+        router = sst.Component(f"router{number}", "merlin.hr_router")
         router.addGlobalParamSet(ROUTERS)
         router.addParams({"id": number, "num_ports": ports})
         topology = router.setSubComponent("topology", run["topology"]["component"], 0)
@@ -58,10 +57,10 @@ def _routers(run):
 def _cables(run, routers):
     """Join ports; parallel cables are one entry each."""
     for number, (tail, tail_port, head, head_port, latency) in enumerate(run["cables"]):
-        link = sst.Link("cable%d" % number)
+        link = sst.Link(f"cable{number}")
         latency = run["latencies"][latency]
-        routers[tail].addLink(link, "port%d" % tail_port, latency)
-        routers[head].addLink(link, "port%d" % head_port, latency)
+        routers[tail].addLink(link, f"port{tail_port}", latency)
+        routers[head].addLink(link, f"port{head_port}", latency)
 
 
 def _endpoints(run, routers):
@@ -79,9 +78,9 @@ def _endpoints(run, routers):
         job_of_node.update(dict.fromkeys(rest, empty))
     for node, (router, port) in enumerate(run["hosts"]):
         endpoint, name = job_of_node[node].build(node, {})
-        link = sst.Link("host%d" % node)
+        link = sst.Link(f"host{node}")
         latency = run["host_latency"]
-        link.connect((endpoint, name, latency), (routers[router], "port%d" % port, latency))
+        link.connect((endpoint, name, latency), (routers[router], f"port{port}", latency))
 
 
 def _job(described, run):
@@ -134,15 +133,15 @@ def _statistics(file):
 class SourceRouting(NetworkInterface):
     """Merlin's endpoint NIC with its source routing, told the node's number on the machine.
 
-    `sst.merlin.interface.EndpointNIC` tells it the number within the job, which is another one as soon as a job does not
-    start at node 0.
+    `sst.merlin.interface.EndpointNIC` tells it the number within the job, which is another one as soon as a job does
+    not start at node 0.
     """
 
     def __init__(self, inner, nodes, run):
         NetworkInterface.__init__(self)
         self._declareClassVariables(["inner", "nodes", "run", "mapping"])
         self.inner, self.nodes, self.run = inner, nodes, run
-        pairs = ("%d:%d" % (node, router) for node, (router, _) in enumerate(run["hosts"]))
+        pairs = (f"{node}:{router}" for node, (router, _) in enumerate(run["hosts"]))
         self.mapping = "{" + ", ".join(pairs) + "}"
 
     def build(self, component, slot, number, job_id, job_size, nid, use_nid_map=False, link=None):
@@ -171,4 +170,4 @@ class SourceRouting(NetworkInterface):
 
 
 # SST keeps its own flags out of sys.argv; what is left is the path after "--".
-main(os.path.abspath(sys.argv[-1]))
+main(sys.argv[-1])

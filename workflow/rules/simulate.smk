@@ -20,6 +20,11 @@ rule simulate:
         "benchmarks/{study}/simulate/{batch}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    container:
+        config.get("container")
+    # A site's own simulators: with --sdm env-modules or --sdm apptainer.
+    envmodules:
+        *config.get("envmodules", []),
     resources:
         mem_mb=lambda wildcards, attempt: STUDIES[wildcards.study]
         .batches[wildcards.batch]

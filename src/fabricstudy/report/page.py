@@ -7,7 +7,6 @@ import hashlib
 import platform
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,10 @@ from fabricstudy.files import atomic_text
 from fabricstudy.study import Study
 from fabricstudy.table import COMPUTED, Tables, axes_of, label_text
 
+from . import agreement
 from .explorer import explorer
 from .figures import Drawn, draw
+from .text import Grid, expectation, number, shown
 
 EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
@@ -32,62 +33,6 @@ _LIBRARIES = (
 )
 _MOST_REASONS = 50
 _MOST_ANALYSIS_ROWS = 120
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of text for the page; `numeric` columns stand to the right."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numeric: frozenset[int] = frozenset()
-
-
-def number(value: Any, digits: int = 4) -> str:
-    """Write a number with a few significant digits; a missing one as a dash.
-
-    Examples
-    --------
-    >>> number(1234.567), number(0.00012345), number(float("nan")), number(20592)
-    ('1235', '0.0001234', '–', '20592')
-    """
-    if value is None or pd.isna(value):
-        return "–"
-    if float(value).is_integer() and abs(value) < 1e9:
-        return f"{int(value)}"
-    return f"{float(value):.{digits}g}"
-
-
-def shown(value: Any, how: str | None) -> str:
-    """Write a claim's number as it asks for.
-
-    Examples
-    --------
-    >>> shown(1.4391, "number"), shown(-2, "number")
-    ('1.439', '−2')
-    >>> shown(0.1234, "percent") == "12.3\N{NO-BREAK SPACE}%"
-    True
-    """
-    if value is None or pd.isna(value):
-        return "–"
-    text = f"{round(100 * value, 1):g}\N{NO-BREAK SPACE}%" if how == "percent" else number(value)
-    return text.replace("-", "\N{MINUS SIGN}")
-
-
-def expectation(low: Any, high: Any, how: str | None) -> str:
-    """Write the interval in which a claim holds.
-
-    Examples
-    --------
-    >>> expectation(1.2, 1.7, "number"), expectation(1, None, "number"), expectation(0, 0, "number")
-    ('1.2 to 1.7', 'at least 1', 'exactly 0')
-    """
-    no_low, no_high = pd.isna(low), pd.isna(high)
-    if no_low and no_high:
-        return "–"
-    if no_low or no_high:
-        return f"at most {shown(high, how)}" if no_low else f"at least {shown(low, how)}"
-    return f"exactly {shown(low, how)}" if low == high else f"{shown(low, how)} to {shown(high, how)}"
 
 
 def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, name: str) -> str:
@@ -122,7 +67,9 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
         figures=_pictures(drawn),
         explorer=explorer(tables),
         bounds=_bounds(tables.jobs),
-        agreement=_agreement(tables),
+        agreement=agreement.ratios(tables),
+        agreement_verdicts=agreement.verdicts(tables),
+        differences=agreement.differences(study, tables),
         statuses=_statuses(tables.points),
         reasons=_reasons(tables.points),
         missing_engines=_missing_engines(tables.points),
@@ -270,17 +217,6 @@ def _bounds(jobs: pd.DataFrame) -> Grid:
         facts = [number(value) for value in (over.min(), over.median(), over.max())]
         rows.append([str(experiment), str(method), str(len(part)), *facts, str(below)])
     head = ("experiment", "bound from", "jobs", "least", "median", "largest", "below the bound")
-    return Grid(head, rows, frozenset(range(2, 7)))
-
-
-def _agreement(tables: Tables) -> Grid:
-    rows = []
-    for (experiment, pair), part in tables.agreement.groupby(["experiment", "pair"], sort=False):
-        ratio = part["ratio"]
-        rank = part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank())
-        facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
-        rows.append([str(experiment), str(pair), str(len(part)), *facts])
-    head = ("experiment", "engines", "jobs", "least", "median", "largest", "rank correlation")
     return Grid(head, rows, frozenset(range(2, 7)))
 
 

@@ -19,7 +19,19 @@ from .point import Point
 
 Label = str | int | float | bool
 
-_IDENTITY = ("study", "experiment", "point_id", "machine_id", "alone_id", "seed", "label", "engine_a", "engine_b")
+_IDENTITY = (
+    "study",
+    "experiment",
+    "point_id",
+    "machine_id",
+    "alone_id",
+    "seed",
+    "label",
+    "engine_a",
+    "engine_b",
+    "point_a_id",
+    "point_b_id",
+)
 _PROVENANCE = ("version", "fingerprint", "status", "reason", "exit_code", "host", "started", "kind", "bound_method")
 _STRUCTURE = ("bisection", "bisection_exact", "bisection_method", "exact", "method", "ranks")
 _TIMES = ("runtime_a_ns", "runtime_b_ns")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fabricstudy.study import Plan, canonical_json, physics
+from fabricstudy.study import Plan
 
+from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
-from .schemas import TABLES, checked, checked_analysis, labels
+from .schemas import checked, checked_analysis, labels
 from .store import Tables
 
 Record = Mapping[str, Any]
@@ -23,8 +24,6 @@ ALONE = "(alone)"
 
 ALONE_ID = "(alone point)"
 """Column of the point in which a job runs by itself."""
-
-_TWIN = "(twin)"
 
 _RUN_FACTS = (
     "version", "reason", "cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "host", "started", "fingerprint",
@@ -70,12 +69,17 @@ def collect(
         "machines": _machines(plan, keys, structures),
     }
     frames["interference"] = _interference(frames["jobs"], found)
-    frames["agreement"] = _agreement(plan, frames["jobs"])
-    axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name != "engine"]}
-    tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in TABLES if name != "claims"}
+    frames["agreement"] = agreement(plan, frames["jobs"])
+    of_engine = engine_axes(plan)
+    axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name not in of_engine]}
+    tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in frames}
     named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
-    claims = judge(plan.study.claims, Tables(**tables, analyses=named))
-    return Tables(**tables, claims=checked("claims", claims), analyses=named)
+    known = Tables(**tables, analyses=named)
+    return replace(
+        known,
+        claims=checked("claims", judge(plan.study.claims, known)),
+        verdicts=checked("verdicts", verdicts(plan.study.claims, known)),
+    )
 
 
 def _latest(records: Iterable[Record]) -> dict[str, Record]:
@@ -227,29 +231,3 @@ def _machines(plan: Plan, keys: pd.DataFrame, structures: Iterable[Record]) -> p
     machines["bisection_Bps"] = machines["bisection_upper_Bps"].where(machines["bisection_exact"].astype(bool))
     label = keys.drop_duplicates("machine_id").drop(columns=["experiment", "engine", "seed", "point_id"])
     return machines.merge(label, on="machine_id", how="left")
-
-
-def _agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
-    """Runtimes of the same physics on two engines, the first in the alphabet under the fraction."""
-    columns = [name for name in jobs.columns if name not in ("engine", "runtime_ns")]
-    twin = {point_id: _without_engine(plan, point_id) for point_id in jobs["point_id"].unique()}
-    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna()].assign(**{_TWIN: jobs["point_id"].map(twin)})
-    pairs = []
-    for first, second in combinations(sorted(busy["engine"].unique()), 2):
-        left = busy.loc[busy["engine"] == first, [*columns, _TWIN, "runtime_ns"]]
-        right = busy.loc[busy["engine"] == second, ["experiment", _TWIN, "job", "runtime_ns"]]
-        right = right.drop_duplicates(["experiment", _TWIN, "job"])
-        both = left.merge(right, on=["experiment", _TWIN, "job"], suffixes=("_a", "_b"))
-        both = both.rename(columns={"runtime_ns_a": "runtime_a_ns", "runtime_ns_b": "runtime_b_ns"})
-        pairs.append(both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}"))
-    if not pairs:
-        names = {"pair", "engine_a", "engine_b", "runtime_a_ns", "runtime_b_ns", "ratio"}
-        none: pd.DataFrame = jobs[:0].assign(**{name: [] for name in names})
-        return none
-    together: pd.DataFrame = pd.concat(pairs, ignore_index=True)
-    together["ratio"] = _ratio(together["runtime_b_ns"], together["runtime_a_ns"])
-    return together
-
-
-def _without_engine(plan: Plan, point_id: str) -> str:
-    return canonical_json({**physics(plan.points[point_id].point), "engine": None})

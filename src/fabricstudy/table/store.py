@@ -32,6 +32,7 @@ class Tables:
     machines: pd.DataFrame
     agreement: pd.DataFrame
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
+    verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     analyses: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -1,5 +1,4 @@
-"""SST (sst-core with Merlin, Firefly, Hermes and Ember): the simulator of the arrangements study of 2017.
-"""
+"""SST (sst-core with Merlin, Firefly, Hermes and Ember): the simulator of the arrangements study of 2017."""
 
 from .adapter import Sst
 

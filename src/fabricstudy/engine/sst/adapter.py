@@ -50,9 +50,10 @@ class Sst:
             count = job.rank_count(nodes, cores)
             ranks += count
             packets += sum(
-                part.messages * (1 + part.size_bytes / point.network.packet_bytes) for part in job.pattern.traffic(count)
+                part.messages * (1 + part.size_bytes / int(point.network.packet_bytes))
+                for part in job.pattern.traffic(count)
             )
-        flits = point.network.packet_bytes / flit_bytes(point)
+        flits = int(point.network.packet_bytes) / flit_bytes(point)
         moved = packets * (_FLITS_OF_A_PACKET + flits) * _DETOURS.get(point.routing.kind, 1.0)
         return _START_CPU_S + _CPU_S_OF_A_RANK * (ranks + nodes) + _CPU_S_OF_A_FLIT * moved
 
@@ -66,7 +67,9 @@ class Sst:
             return str(error)
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
-            return f"in SST the links of a {machine.kind}'s nodes are at most as fast as the others; lower bandwidth.host"
+            return (
+                f"in SST the links of a {machine.kind}'s nodes are at most as fast as the others; lower bandwidth.host"
+            )
         return _message_too_long(point)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
+
+from fabricstudy.fingerprint import source_digest
 
 MODEL = Path(__file__).parents[4] / "engines" / "sst" / "model.py"
 """The script that SST runs, in a clone of the repository."""
@@ -18,8 +19,8 @@ HOME = "SST_CORE_HOME"
 
 _TRIES_S = 30
 _HOW = (
-    f"it is looked for on PATH and in ${HOME}/bin; load your site's module or container (config envmodules, container), or "
-    "install it by the guide on sst-simulator.org; see docs/engines/sst.md"
+    f"it is looked for on PATH and in ${HOME}/bin; load your site's module or container (config envmodules or "
+    "container), or install it by the guide on sst-simulator.org; see docs/engines/sst.md"
 )
 
 
@@ -47,16 +48,22 @@ def find() -> str:
     """
     program = program_path()
     if program is None:
-        where = f"${HOME} is {os.environ[HOME]}, and has no bin/sst" if os.environ.get(HOME) else "there is no program sst"
+        where = (
+            f"${HOME} is {os.environ[HOME]}, and has no bin/sst" if os.environ.get(HOME) else "there is no program sst"
+        )
         raise Missing(f"{where}; {_HOW}")
     if not MODEL.is_file():
-        raise Missing(f"{MODEL} is not there; run from a clone of the repository, installed with pip install --editable")
+        raise Missing(
+            f"{MODEL} is not there; run from a clone of the repository, installed with pip install --editable"
+        )
     version = _version(program)
     if version is None:
         raise Missing(f"{program} --version failed; {_HOW}")
     lacking = [name for name in ELEMENTS if not _has_element(program, name)]
     if lacking:
-        raise Missing(f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}")
+        raise Missing(
+            f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}"
+        )
     return version
 
 
@@ -101,5 +108,5 @@ def _said(*command: str | Path) -> str | None:
 
 @cache
 def model_digest() -> str:
-    """Digest of the model script."""
-    return hashlib.sha256(MODEL.read_bytes()).hexdigest()[:12] if MODEL.is_file() else "none"
+    """Digest of the model script; comments and docstrings do not count."""
+    return source_digest(str(MODEL)) if MODEL.is_file() else "none"

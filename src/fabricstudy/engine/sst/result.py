@@ -80,7 +80,9 @@ def check_output(stdout: str, stderr: str) -> None:
         raise EngineFailure("SST ended with 0 and does not say that the simulation is complete")
     time_s = float(found[1]) * _SECONDS.get(found[2], math.inf)
     if not 0 < time_s < LONGEST_S:
-        raise EngineFailure(f"SST did not finish: a simulated time of {found[1]} {found[2]} is that of an empty event queue")
+        raise EngineFailure(
+            f"SST did not finish: a simulated time of {found[1]} {found[2]} is that of an empty event queue"
+        )
 
 
 def motif_log(path: Path) -> list[Ended]:
@@ -94,7 +96,8 @@ def motif_log(path: Path) -> list[Ended]:
     try:
         rows = [line.split() for line in path.read_text().splitlines()]
         return [
-            Ended(int(row[0]), int(row[1]), int(row[2]), row[3], _ns(row[4], row[5]), _ns(row[6], row[7])) for row in rows
+            Ended(int(row[0]), int(row[1]), int(row[2]), row[3], _ns(row[4], row[5]), _ns(row[6], row[7]))
+            for row in rows
         ]
     except (OSError, ValueError, IndexError, KeyError) as error:
         raise EngineFailure(f"{path.name} is not a motif log ({type(error).__name__})") from None
@@ -160,9 +163,10 @@ def port_sums(path: Path, statistic: str) -> dict[tuple[int, int], int]:
         with path.open(newline="") as file:
             rows = csv.DictReader(file, skipinitialspace=True)
             return {
-                (int(row["ComponentName"].removeprefix("router")), int(row["StatisticSubId"].removeprefix("port"))): int(
-                    row["Sum.u64"]
-                )
+                (
+                    int(row["ComponentName"].removeprefix("router")),
+                    int(row["StatisticSubId"].removeprefix("port")),
+                ): int(row["Sum.u64"])
                 for row in rows
                 if row["StatisticName"] == statistic
             }

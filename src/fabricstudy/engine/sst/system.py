@@ -91,7 +91,9 @@ def run_of(point: Point, machine: Machine, wiring: Wiring, jobs: list[PlacedJob]
         },
         "router": _router(point, machine, wiring) | buffers,
         "ports": wiring.ports.tolist(),
-        "cables": np.stack([tail, wiring.cable_ports[:, 0], head, wiring.cable_ports[:, 1], latencies], axis=1).tolist(),
+        "cables": np.stack(
+            [tail, wiring.cable_ports[:, 0], head, wiring.cable_ports[:, 1], latencies], axis=1
+        ).tolist(),
         "latencies": [_time(link.latency_ns) for link in machine.classes],
         "hosts": np.stack([machine.node_router, wiring.host_ports], axis=1).tolist(),
         "host_latency": _time(machine.host.latency_ns),
@@ -179,12 +181,14 @@ def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, A
 def _check_all_seats_are_taken(job: PlacedJob, seats: Seats) -> None:
     if seats.seats != job.ranks:
         raise WorkloadError(
-            f"job {job.name} has not the same number of ranks on each of its nodes, as Ember's motifs need; leave engine.motifs "
-            "out"
+            f"job {job.name} has not the same number of ranks on each of its nodes, as Ember's motifs need; "
+            "leave engine.motifs out"
         )
 
 
 def _check_nodes_are_not_shared(jobs: list[dict[str, Any]]) -> None:
     nodes = [node for job in jobs for node in job["nodes"]]
     if len(set(nodes)) < len(nodes):
-        raise WorkloadError("in SST a node belongs to one job, and here some belong to two; give jobs nodes of their own")
+        raise WorkloadError(
+            "in SST a node belongs to one job, and here some belong to two; give jobs nodes of their own"
+        )

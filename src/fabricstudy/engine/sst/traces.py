@@ -103,7 +103,11 @@ def write_traces(prefix: Path, job: PlacedJob, seats: Seats) -> None:
 
 
 def _calls(
-    kind: np.dtype[np.void], call: int, size: npt.NDArray[np.int64], peer: npt.NDArray[np.int64], tag: npt.NDArray[np.int32]
+    kind: np.dtype[np.void],
+    call: int,
+    size: npt.NDArray[np.int64],
+    peer: npt.NDArray[np.int64],
+    tag: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.void]:
     rows = np.zeros(len(size), dtype=kind)
     rows["call"], rows["type"], rows["world"] = call, _CHARACTERS, _WORLD

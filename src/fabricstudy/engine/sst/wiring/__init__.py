@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-
 from fabricstudy.machine import Machine
 from fabricstudy.study import DragonflyConfig, FatTreeConfig, MachineConfig, Point, RoutingConfig
 

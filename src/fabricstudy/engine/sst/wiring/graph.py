@@ -31,11 +31,13 @@ def wire(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wir
     """Wire any machine with nodes on all routers."""
     if routing.kind not in AT_SOURCE:
         raise Unsupported(
-            f"on a {machine.kind} SST takes routes that are chosen at the source, and {routing.kind} chooses on the way; "
-            f"take {', '.join(AT_SOURCE)}"
+            f"on a {machine.kind} SST takes routes that are chosen at the source, and {routing.kind} chooses on the "
+            f"way; take {', '.join(AT_SOURCE)}"
         )
     if np.any(machine.nodes_of_router == 0):
-        raise Unsupported(f"SST's element for any graph needs nodes on each router, and some of this {machine.kind}'s have none")
+        raise Unsupported(
+            f"SST's element for any graph needs nodes on each router, and some of this {machine.kind}'s have none"
+        )
     bandwidths = {link.bandwidth_Bps for link in machine.classes}
     if len(bandwidths) > 1:
         raise Unsupported(
@@ -114,6 +116,8 @@ def stepwise_table(machine: Machine, routing: RoutingConfig) -> Table:
     Unsupported
         If they are too many.
     """
+    # A route has a hop at least.
+    _check(machine.routers * (machine.routers - 1), machine)
     steps = routes_of(machine, routing)
     assert isinstance(steps, Stepwise)
     source, goal = (end.reshape(-1) for end in np.indices((machine.routers, machine.routers)))
@@ -169,8 +173,8 @@ def valiant_table(minimal: Table, machine: Machine) -> Table:
 def _check(hops: int, machine: Machine) -> None:
     if hops > MOST_HOPS:
         raise Unsupported(
-            f"the routes of this {machine.kind} have more than {MOST_HOPS:,} hops together, too many to hand to SST; take a "
-            "smaller machine, or a routing with fewer routes"
+            f"the routes of this {machine.kind} have more than {MOST_HOPS:,} hops together, too many to hand to SST; "
+            "take a smaller machine, or a routing with fewer routes"
         )
 
 

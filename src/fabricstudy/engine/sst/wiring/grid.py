@@ -20,9 +20,11 @@ HYPERX_ALGORITHMS = {"dimension-order": "DOR", "valiant": "valiant", "adaptive":
 
 def is_torus(machine: Machine) -> bool:
     """Whether Merlin's torus is this machine: a ring along each dimension, one cable where others have two."""
-    return bool(machine.dimensions) and all(
-        dimension.wrap and dimension.gap is None for dimension in machine.dimensions
-    ) and bool(np.all(machine.cable_count == 1))
+    return (
+        bool(machine.dimensions)
+        and all(dimension.wrap and dimension.gap is None for dimension in machine.dimensions)
+        and bool(np.all(machine.cable_count == 1))
+    )
 
 
 def is_mesh(machine: Machine) -> bool:

@@ -1,0 +1,65 @@
+"""Tables and numbers as text for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text for the page; `numeric` columns stand to the right."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: frozenset[int] = frozenset()
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Write a number with a few significant digits; a missing one as a dash.
+
+    Examples
+    --------
+    >>> number(1234.567), number(0.00012345), number(float("nan")), number(20592)
+    ('1235', '0.0001234', '–', '20592')
+    """
+    if value is None or pd.isna(value):
+        return "–"
+    if float(value).is_integer() and abs(value) < 1e9:
+        return f"{int(value)}"
+    return f"{float(value):.{digits}g}"
+
+
+def shown(value: Any, how: str | None) -> str:
+    """Write a claim's number as it asks for.
+
+    Examples
+    --------
+    >>> shown(1.4391, "number"), shown(-2, "number")
+    ('1.439', '−2')
+    >>> shown(0.1234, "percent") == "12.3\N{NO-BREAK SPACE}%"
+    True
+    """
+    if value is None or pd.isna(value):
+        return "–"
+    text = f"{round(100 * value, 1):g}\N{NO-BREAK SPACE}%" if how == "percent" else number(value)
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def expectation(low: Any, high: Any, how: str | None) -> str:
+    """Write the interval in which a claim holds.
+
+    Examples
+    --------
+    >>> expectation(1.2, 1.7, "number"), expectation(1, None, "number"), expectation(0, 0, "number")
+    ('1.2 to 1.7', 'at least 1', 'exactly 0')
+    """
+    no_low, no_high = pd.isna(low), pd.isna(high)
+    if no_low and no_high:
+        return "–"
+    if no_low or no_high:
+        return f"at most {shown(high, how)}" if no_low else f"at least {shown(low, how)}"
+    return f"exactly {shown(low, how)}" if low == high else f"{shown(low, how)} to {shown(high, how)}"

@@ -1,0 +1,119 @@
+"""The same points on several engines: their times, and what becomes of the claims on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.study import Claim, EngineConfig, Plan, canonical_json, physics
+
+from .claims import judge
+from .schemas import columns_of
+from .store import Tables
+
+_TWIN, _NAME = "(twin)", "(engine)"
+_BY_POINT = ("points", "jobs", "links", "interference")
+
+
+def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
+    """Put times of the same job on two engines side by side, the first in the alphabet under the fraction.
+
+    An engine with settings of its own, such as another unit of data, counts as another engine.
+
+    Parameters
+    ----------
+    plan : Plan
+        Tells which points differ by their engine alone.
+    jobs : DataFrame
+        The table of jobs.
+    """
+    names = engine_names(plan)
+    of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
+    twin = {point_id: _without_engine(plan, point_id) for point_id in of_point}
+    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna()]
+    busy = busy.assign(**{_TWIN: busy["point_id"].map(twin), _NAME: busy["point_id"].map(of_point)})
+    pairs = []
+    for first, second in combinations(sorted(busy[_NAME].unique()), 2):
+        pairs.append(_pair(busy, first, second))
+    if not pairs:
+        names_of_columns = set(columns_of("agreement")) - set(jobs.columns)
+        none: pd.DataFrame = jobs[:0].assign(**{name: [] for name in names_of_columns})
+        return none
+    return pd.concat(pairs, ignore_index=True)
+
+
+def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
+    kept = [name for name in busy.columns if name not in ("engine", "runtime_ns", "point_id", _NAME)]
+    left = busy.loc[busy[_NAME] == first, [*kept, "runtime_ns", "point_id"]]
+    right = busy.loc[busy[_NAME] == second, ["experiment", _TWIN, "job", "runtime_ns", "point_id"]]
+    right = right.drop_duplicates(["experiment", _TWIN, "job"])
+    both = left.merge(right, on=["experiment", _TWIN, "job"], suffixes=("_a", "_b"))
+    both = both.rename(
+        columns={
+            "runtime_ns_a": "runtime_a_ns", "runtime_ns_b": "runtime_b_ns",
+            "point_id_a": "point_a_id", "point_id_b": "point_b_id",
+        }
+    )  # fmt: skip
+    found: pd.DataFrame = both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}")
+    found["ratio"] = found["runtime_b_ns"] / found["runtime_a_ns"].where(found["runtime_a_ns"] > 0)
+    return found
+
+
+def engine_names(plan: Plan) -> dict[EngineConfig, str]:
+    """Name each engine of a plan by its kind, and one with settings of its own by these, too."""
+    found = {}
+    for planned in plan.points.values():
+        engine = planned.point.engine
+        if engine not in found:
+            usual = type(engine)()
+            own = [name for name in type(engine).model_fields if getattr(engine, name) != getattr(usual, name)]
+            told = ", ".join(
+                f"{type(engine).model_fields[name].alias or name} {_told(getattr(engine, name))}" for name in own
+            )
+            found[engine] = f"{engine.kind} ({told})" if told else engine.kind
+    return found
+
+
+def _told(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def engine_axes(plan: Plan) -> set[str]:
+    """Give the axes that vary the engine alone, which says nothing about what two engines have in common."""
+    return {
+        name
+        for part in plan.study.parts.values()
+        for name, changes in part.changes.items()
+        if {path.root for change in changes for path, _ in change} == {"engine"}
+    }
+
+
+def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
+    """Judge the claims by the points of each engine alone; empty unless two engines have simulated some.
+
+    Parameters
+    ----------
+    claims : sequence of Claim
+        Those of the study.
+    tables : Tables
+        With the points of all engines.
+    """
+    timed = tables.jobs[tables.jobs["runtime_ns"].notna() & (tables.jobs["messages"] > 0)]
+    kinds = sorted(timed["engine"].unique())
+    found = [judge(claims, _of_engine(tables, kind, kinds)).assign(engine=kind) for kind in kinds if len(kinds) > 1]
+    return pd.concat(found, ignore_index=True) if found else judge((), tables).assign(engine=[])
+
+
+def _of_engine(tables: Tables, kind: str, kinds: Sequence[str]) -> Tables:
+    """Leave out what the other engines have simulated."""
+    others = [other for other in kinds if other != kind]
+    frames = {name: getattr(tables, name) for name in _BY_POINT}
+    return replace(tables, **{name: frame[~frame["engine"].isin(others)] for name, frame in frames.items()})
+
+
+def _without_engine(plan: Plan, point_id: str) -> str:
+    return canonical_json({**physics(plan.points[point_id].point), "engine": None})

@@ -1,0 +1,188 @@
+"""SST itself, where it is installed: link loads counted by hand, times, several jobs, Ember's own motifs, failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabricstudy.analyse import distances, has_loads, link_loads
+from fabricstudy.engine.contract import EngineResult
+from fabricstudy.engine.simulate import AnalysedMachine, attempt
+from fabricstudy.engine.sst import Sst
+from fabricstudy.machine import Machine, build
+from fabricstudy.study import Limits, Point
+from fabricstudy.workload import PlacedJob
+
+from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on
+from .run_caminos import ends, run
+from .test_sst_translation import EXPRESS, HYPERX, MESH, SLIM_FLY, TORUS, TREE, UP
+
+_PROBE = Sst().probe()
+
+pytestmark = [
+    pytest.mark.skipif(not _PROBE.found, reason=f"needs SST: {_PROBE.reason}"),
+    pytest.mark.slow,
+]
+
+SMALL = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "cores_per_node": 2}
+SMALL |= {"bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}}
+HEADER = (40, 90)
+"""Bytes that SST adds to each message, those of the barrier at the end included."""
+
+
+def simulate(
+    folder: Path, this: Point, jobs: list[PlacedJob] | None = None
+) -> tuple[EngineResult, list[PlacedJob], Machine]:
+    """Run a point and give what came out, the placed jobs and the machine."""
+    machine = build(this.machine)
+    placed = place_jobs(this, machine) if jobs is None else jobs
+    folder.mkdir(exist_ok=True)
+    assert Sst().unsupported(this, machine) is None
+    argv = Sst().prepare(folder, this, machine, placed)
+    assert argv is not None
+    return Sst().read(folder, run(argv, folder), this, machine, placed), placed, machine
+
+
+def point(
+    machine: dict[str, Any], routing: Any = "minimal", engine: Any = "sst", message: str = "10 kB", **more: Any
+) -> Point:
+    """Point with one job on all nodes, whose ranks sit anywhere."""
+    jobs = [{"share": 1.0, "pattern": {"kind": "all-to-all", "message": message}, "mapping": "random"}]
+    return point_on(machine, routing, engine=engine, **({"jobs": jobs} | more))
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing"),
+    [
+        (SMALL, "minimal"),
+        (SMALL | {"arrangement": "relative"}, "minimal"),
+        (DRAGONFLY | {"arrangement": "circulant", "cores_per_node": 1}, "minimal"),
+        (TORUS, UP),
+        (TORUS | {"shape": [3, 5]}, "dimension-order"),
+        (MESH, "dimension-order"),
+        ({"kind": "hypercube", "dimensions": 4, "bandwidth": "1 GB/s"}, "dimension-order"),
+        (HYPERX, "dimension-order"),
+        (TREE, "d-mod-k"),
+        (SLIM_FLY, "minimal"),
+    ],
+)
+def test_loads_of_unique_routes_are_the_hand_count(tmp_path: Path, machine: dict[str, Any], routing: Any) -> None:
+    this = point(machine, routing, message="5 kB")
+    result, jobs, built = simulate(tmp_path, this)
+    source, destination, size = ends(jobs)
+    payload = link_loads(built, source, destination, size, this.routing).link_bytes
+    messages = link_loads(built, source, destination, np.ones(len(size)), this.routing).link_bytes
+    assert result.link_bytes is not None
+    each = (result.link_bytes - payload)[messages > 0] / messages[messages > 0]
+    assert HEADER[0] <= each.min() and each.max() <= HEADER[1]
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing"),
+    [(EXPRESS, "minimal"), (EXPRESS, "valiant"), (TORUS, "dimension-order"), (HYPERX, "valiant"), (SMALL, "valiant")],
+)
+def test_drawn_routes_meet_the_expected_loads(tmp_path: Path, machine: dict[str, Any], routing: Any) -> None:
+    this = point(machine, routing, message="20 kB")
+    result, jobs, built = simulate(tmp_path, this)
+    source, destination, size = ends(jobs)
+    expected = link_loads(built, source, destination, size, this.routing).link_bytes
+    assert result.link_bytes is not None
+    # Detours of SST's dragonfly and HyperX never lead back to the source, so they are longer than ours.
+    slack = 0.3 if routing == "valiant" and machine in (SMALL, HYPERX) else 0.05
+    assert result.link_bytes.sum() == pytest.approx(expected.sum(), rel=slack)
+
+
+@pytest.mark.parametrize("routing", ["adaptive", "ugal"])
+@pytest.mark.parametrize("machine", [SMALL, HYPERX, TREE, EXPRESS])
+def test_adaptive_routings_finish(tmp_path: Path, machine: dict[str, Any], routing: str) -> None:
+    this = point(machine, routing)
+    if Sst().unsupported(this, build(this.machine)) is not None:
+        pytest.skip("refused")
+    result, _, built = simulate(tmp_path, this)
+    assert result.job_runtime_ns[0] and not has_loads(built, this.routing)
+
+
+class TestTimes:
+    def test_one_message_takes_its_bytes_and_a_few_flits(self, tmp_path: Path) -> None:
+        this = point(SMALL)
+        result, *_ = simulate(tmp_path, this, [job_of([0, 1], [(0, 0, 1, 200_000)])])
+        # 1 GB/s: a byte takes a nanosecond.
+        assert result.job_runtime_ns[0] is not None and 200_000 < result.job_runtime_ns[0] < 205_000
+
+    def test_bandwidth_of_a_class_counts(self, tmp_path: Path) -> None:
+        def across(local: str, name: str) -> float:
+            machine = SMALL | {"bandwidth": {"local": local, "global": "2 GB/s", "host": "2 GB/s"}}
+            # Nodes 0 and 2 are on the two routers of a group.
+            result, *_ = simulate(tmp_path / name, point(machine), [job_of([0, 2], [(0, 0, 1, 100_000)])])
+            assert result.job_runtime_ns[0] is not None
+            return result.job_runtime_ns[0]
+
+        assert across("1 GB/s", "fast") * 1.9 < across("0.5 GB/s", "slow") < 210_000
+
+    def test_phases_follow_each_other(self, tmp_path: Path) -> None:
+        one, *_ = simulate(tmp_path / "one", point(SMALL), [job_of([0, 1], [(0, 0, 1, 50_000)])])
+        both = job_of([0, 1], [(0, 0, 1, 50_000), (1, 1, 0, 50_000)])
+        two, *_ = simulate(tmp_path / "two", point(SMALL), [both])
+        assert one.job_runtime_ns[0] is not None
+        assert two.job_runtime_ns[0] == pytest.approx(2 * one.job_runtime_ns[0], rel=0.02)
+
+    def test_the_same_run_gives_the_same(self, tmp_path: Path) -> None:
+        this = point(SMALL, "valiant")
+        first, second = (simulate(tmp_path / name, this)[0] for name in ("first", "second"))
+        assert first.job_runtime_ns == second.job_runtime_ns
+        np.testing.assert_array_equal(first.link_bytes, second.link_bytes)
+
+
+class TestJobs:
+    def test_jobs_end_each_at_its_own_time(self, tmp_path: Path) -> None:
+        jobs = [all_pairs([0, 5, 9], 10_000), job_of([3, 12], [(0, 0, 1, 1000)]), job_of([1], [])]
+        result, *_ = simulate(tmp_path, point(SMALL), jobs)
+        long, short, idle = result.job_runtime_ns
+        assert long is not None and short is not None
+        assert idle == 0 and short < long / 5 and long > 20_000
+
+    def test_several_ranks_on_a_node_share_its_link(self, tmp_path: Path) -> None:
+        ranks = job_of([0, 0, 3, 3], [(0, 0, 2, 50_000), (0, 1, 3, 50_000)])
+        result, *_ = simulate(tmp_path, point(SMALL), [ranks])
+        assert result.job_runtime_ns[0] is not None and 100_000 < result.job_runtime_ns[0] < 105_000
+
+    def test_jobs_anywhere_on_a_graph(self, tmp_path: Path) -> None:
+        jobs = [all_pairs([19, 4, 11], 5000), all_pairs([2, 17], 5000)]
+        result, _, built = simulate(tmp_path, point(EXPRESS), jobs)
+        source, destination, size = ends(jobs)
+        expected = link_loads(built, source, destination, size, point(EXPRESS).routing).link_bytes
+        assert result.link_bytes is not None
+        assert result.link_bytes.sum() == pytest.approx(expected.sum(), rel=0.05)
+
+
+class TestMotifs:
+    @pytest.mark.parametrize("pattern", ["all-to-all", "stencil"])
+    def test_embers_own_move_the_same_bytes(self, tmp_path: Path, pattern: str) -> None:
+        jobs = [{"share": 1.0, "pattern": {"kind": pattern, "message": "20 kB"}, "mapping": "random"}]
+        listed, *_ = simulate(tmp_path / "list", point(SMALL, jobs=jobs))
+        native, *_ = simulate(tmp_path / "own", point(SMALL, engine={"kind": "sst", "motifs": "native"}, jobs=jobs))
+        assert listed.link_bytes is not None and native.link_bytes is not None
+        # So both know the same ranks on the same nodes.
+        np.testing.assert_allclose(native.link_bytes, listed.link_bytes, rtol=0.01)
+        # Ember's Alltoall has one message outstanding.
+        assert listed.job_runtime_ns[0] and native.job_runtime_ns[0]
+        assert native.job_runtime_ns[0] > 0.8 * listed.job_runtime_ns[0]
+
+    def test_costs_of_mpi_cost_time(self, tmp_path: Path) -> None:
+        free, *_ = simulate(tmp_path / "free", point(SMALL))
+        paid, *_ = simulate(tmp_path / "paid", point(SMALL, engine={"kind": "sst", "mpi": "default"}, message="20 kB"))
+        assert free.job_runtime_ns[0] and paid.job_runtime_ns[0] and paid.job_runtime_ns[0] > free.job_runtime_ns[0]
+
+
+def test_limits_end_a_run(tmp_path: Path) -> None:
+    this = point(DRAGONFLY, message="50 kB")
+    machine = build(this.machine)
+    analysed = AnalysedMachine(machine, np.arange(machine.routers) < 18, distances(machine))
+    for limits, status in (({"time": "1 s"}, "timeout"), ({"memory": "50 MB"}, "memory")):
+        folder = tmp_path / status
+        folder.mkdir()
+        record = attempt(this, Sst(), analysed, Limits.model_validate(limits), folder)
+        assert record["status"] == status

@@ -1,0 +1,152 @@
+"""What is believed of SST's output: recorded real runs, the ones that failed with exit code 0 among them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fabricstudy.analyse import link_loads
+from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.sst import Sst
+from fabricstudy.engine.sst.result import check_output, motif_log, port_sums, runtime_of
+from fabricstudy.machine import build
+from fabricstudy.study import Minimal, Point
+
+from ..machines import place_jobs
+from .run_caminos import ends
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "sst"
+
+
+def recorded_point() -> Point:
+    """Point of all recorded runs: two jobs on a small dragonfly."""
+    return Point.model_validate(
+        {
+            "seed": 1,
+            "engine": "sst",
+            "routing": "minimal",
+            "machine": {
+                "kind": "dragonfly",
+                "groups": 3,
+                "routers_per_group": 2,
+                "nodes_per_router": 1,
+                "cores_per_node": 2,
+                "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"},
+            },
+            "jobs": [
+                {"share": 0.5, "pattern": {"kind": "all-to-all", "message": "5 kB"}, "mapping": "random"},
+                {"share": 0.5, "pattern": {"kind": "ring", "message": "20 kB", "iterations": 2}},
+            ],
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the run that went well."""
+    return shutil.copytree(DATA / "done", tmp_path / "run")
+
+
+def read(folder: Path) -> list[float | None]:
+    """Read a run with the exit code that it had, and give the jobs' times."""
+    point = recorded_point()
+    machine = build(point.machine)
+    code = int((folder / "exit_code").read_text())
+    return list(Sst().read(folder, code, point, machine, place_jobs(point, machine)).job_runtime_ns)
+
+
+def test_times_of_a_run_that_went_well() -> None:
+    # Each job waits for its slowest rank; the second sends twice as long as the first.
+    assert read(DATA / "done") == pytest.approx([55207.7, 105708.0])
+
+
+def test_bytes_on_the_links_are_those_of_the_messages_and_their_headers() -> None:
+    point = recorded_point()
+    machine = build(point.machine)
+    jobs = place_jobs(point, machine)
+    found = Sst().read(DATA / "done", 0, point, machine, jobs).link_bytes
+    assert found is not None
+    source, destination, size = ends(jobs)
+    payload = link_loads(machine, source, destination, size, Minimal()).link_bytes
+    messages = link_loads(machine, source, destination, np.ones(len(size)), Minimal()).link_bytes
+    header = (found - payload)[messages > 0] / messages[messages > 0]
+    # The barrier at the end adds some small messages of its own.
+    assert header.min() >= 40 and header.max() <= 120
+    assert not found[messages == 0].any()
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("unsent", "SST did not finish: .*Event queue empty"),
+        ("small-buffer", "SST did not finish: .*Event queue empty"),
+        ("stopped", "of the 6 ranks of job 0 0 have finished"),
+        ("no-trace", "SST ended with 255: .*unable to open SIRIUS trace: job1.traces/rank.0"),
+        ("no-motif", "SST ended with 255: .*Could not load the generator ember.NothingMotif"),
+        ("no-parameter", "SST ended with 1: KeyError.*packetsize"),
+    ],
+)
+def test_runs_that_failed_are_told_apart(run: str, said: str) -> None:
+    with pytest.raises(EngineFailure, match=said):
+        read(DATA / run)
+
+
+def test_a_crash_without_a_word(tmp_path: Path) -> None:
+    for name in ("stdout", "stderr"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "exit_code").write_text("139")
+    with pytest.raises(EngineFailure, match="SST ended with 139: it said nothing"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("stdout", "Simulation is complete", "", "does not say"),
+        ("stdout", "114.208 us", "18.4467 Ms", "empty event queue"),
+        ("stdout", "114.208 us", "0 s", "empty event queue"),
+        ("stdout", "114.208 us", "1 parsec", "empty event queue"),
+        ("job0.log", "Fini", "Fin", "ranks of job 0"),
+        ("job1.log", "1 5 1 SIRIUSTrace", "1 4 1 SIRIUSTrace", "another workload"),
+        ("job1.log", " us", " miles", "no motif log|not a motif log"),
+        ("job1.log", "SIRIUSTrace 0 s", "SIRIUSTrace inf s", "another workload"),
+        ("links.csv", "router3", "router9", "no statistics of router and port"),
+        ("links.csv", "Sum.u64", "Sum", "no file of statistics"),
+    ],
+)
+def test_output_that_is_not_of_this_run(folder: Path, file: str, old: str, new: str, said: str) -> None:
+    path = folder / file
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(EngineFailure, match=said):
+        read(folder)
+
+
+@pytest.mark.parametrize("file", ["job0.log", "job1.log", "links.csv"])
+def test_output_that_is_not_there(folder: Path, file: str) -> None:
+    (folder / file).unlink()
+    with pytest.raises(EngineFailure):
+        read(folder)
+
+
+def test_a_rank_that_ends_twice_is_of_another_workload() -> None:
+    log = motif_log(DATA / "done" / "job0.log")
+    assert runtime_of(log, 0, 6) > 0
+    with pytest.raises(EngineFailure, match="another workload"):
+        runtime_of([*log, log[-1]], 0, 6)
+    with pytest.raises(EngineFailure, match="of the 7 ranks of job 0 6 have finished"):
+        runtime_of(log, 0, 7)
+
+
+def test_statistics_by_router_and_port() -> None:
+    bits = port_sums(DATA / "done" / "links.csv", "send_bit_count")
+    packets = port_sums(DATA / "done" / "links.csv", "send_packet_count")
+    assert bits.keys() == packets.keys() and len(bits) == 6 * 3
+    assert all((bits[port] > 0) == (packets[port] > 0) for port in bits)
+
+
+def test_a_long_time_is_no_failure() -> None:
+    check_output("Simulation is complete, simulated time: 12.5 s\n", "")
