@@ -74,7 +74,7 @@ KNOWN = (
     Difference(
         "sst",
         "On a dragonfly a detour leads through a group drawn at random, or within a group through a router of it; on "
-        "CAMINOS through any router.",
+        "CAMINOS through any router. Bounds are those of the latter, so times of the former may lie below them.",
         _detours_on_dragonfly,
     ),
     Difference("sst", "UGAL compares queues alone, that of the detour twice, and not queues times hops.", _ugal),

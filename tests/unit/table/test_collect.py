@@ -249,18 +249,50 @@ def test_labels_keep_their_kind(tmp_path: Path) -> None:
     assert set(points["wrap"].dropna()) == {"yes it is"}
 
 
-def test_engines_are_compared_on_the_same_points(tmp_path: Path) -> None:
-    """The second engine here is the first one under another name, half as fast."""
-    from fabricstudy.table.collect import _agreement, _jobs, _keys
+ENGINES = {"engine": {"of": "engine", "values": ["caminos", "sst"]}, "routing": STUDY["sweep"]["routing"]}
 
-    of = planned(tmp_path, slowdown=False)
-    jobs = _jobs(of, _keys(of), records(of))
-    other = jobs.assign(engine="other", runtime_ns=2 * jobs["runtime_ns"])
-    found = _agreement(of, pd.concat([jobs, other], ignore_index=True))
-    assert len(found) == len(jobs)
-    assert set(found["pair"]) == {"other / caminos"}
-    assert (found["ratio"] == 2.0).all()
-    assert collect(of, records(of).values(), structures(of)).agreement.empty
+
+def on_two_engines(of: Plan, valiant: float = 2.0) -> list[dict[str, Any]]:
+    """Records of a plan in which SST takes twice as long, and `valiant` times as long under Valiant."""
+    found = []
+    for name, one in of.points.items():
+        slower = valiant if one.point.routing.kind == "valiant" else 2.0
+        factor = slower if one.point.engine.kind == "sst" else 1.0
+        found.append(record(name, one.point, runtime_ns=factor * 1e6, engine=one.point.engine.kind))
+    return found
+
+
+def test_engines_are_compared_on_the_same_points(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    found = collect(of, on_two_engines(of), structures(of)).agreement
+    assert len(found) == len(of.rows) // 2 * 2  # each row of one engine, two jobs
+    assert set(found["pair"]) == {"sst / caminos"} and (found["ratio"] == 2.0).all()
+    engines = {name: one.point.engine.kind for name, one in of.points.items()}
+    assert set(found["point_a_id"].map(engines)) == {"caminos"} and set(found["point_b_id"].map(engines)) == {"sst"}
+    assert axes_of(found) == ["routing"]
+    once = planned(tmp_path, slowdown=False)
+    assert collect(once, records(once).values(), structures(once)).agreement.empty
+
+
+def test_settings_of_an_engine_are_compared_like_another_engine(tmp_path: Path) -> None:
+    values = {"C": "caminos", "S": "sst", "slow": {"kind": "sst", "mpi": "default", "crossbar": 2}}
+    of = planned(tmp_path, slowdown=False, sweep={"settings": {"of": "engine", "values": values}}, claims=[])
+    found = collect(of, on_two_engines(of), structures(of)).agreement
+    slow = "sst (mpi default, crossbar 2)"
+    assert list(dict.fromkeys(found["pair"])) == ["sst / caminos", f"{slow} / caminos", f"{slow} / sst"]
+    assert found.groupby("pair", sort=False)["ratio"].first().tolist() == [2.0, 2.0, 1.0]
+
+
+def test_claims_are_judged_by_each_engine_alone(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    # On SST Valiant is faster here, so the claim holds on CAMINOS only.
+    tables = collect(of, on_two_engines(of, valiant=0.5), structures(of))
+    verdicts = tables.verdicts.set_index("engine")
+    assert verdicts["verdict"].to_dict() == {"caminos": "reproduced", "sst": "differs"}
+    assert verdicts["measured"].to_dict() == pytest.approx({"caminos": 2.0, "sst": 0.5})
+    assert tables.claims["verdict"].tolist() == ["differs"]
+    alone = planned(tmp_path, slowdown=False)
+    assert collect(alone, records(alone).values(), structures(alone)).verdicts.empty
 
 
 def test_a_record_that_is_no_result_is_refused(tmp_path: Path) -> None:
