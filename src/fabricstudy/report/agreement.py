@@ -129,7 +129,8 @@ def verdicts(tables: Tables) -> Grid:
     for (claim, _), part in both.groupby(["claim", "part"], sort=False):
         first = part.iloc[0]
         told = [_told(part[part["engine"] == engine], first["show"]) for engine in engines]
-        same = "yes" if part["verdict"].nunique() == 1 else "no"
+        known = set(part["verdict"])
+        same = "\N{EN DASH}" if "not run" in known else "yes" if len(known) == 1 else "no"
         says = "" if pd.isna(first["part_says"]) else first["part_says"]
         rows.append(
             [str(claim), says, expectation(first["expect_low"], first["expect_high"], first["show"]), *told, same]

@@ -1,0 +1,45 @@
+"""What the page says of the same points on two engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fabricstudy.report.agreement import differences, ratios, verdicts
+from fabricstudy.table import collect
+
+from ..table.test_collect import ENGINES, on_two_engines, planned, records, structures
+
+
+def test_two_engines(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    tables = collect(of, on_two_engines(of, valiant=0.5), structures(of))
+    (row,) = ratios(tables).rows
+    # Eight points of two jobs; a point took two seconds on either engine.
+    assert row[:6] == ["main", "sst / caminos", "8", "0.5", "1.25", "2"]
+    assert row[-1] == "8 / 8"
+    judged = verdicts(tables)
+    assert judged.head[3:] == ("caminos", "sst", "same verdict")
+    assert judged.rows[0][3:] == ["2, reproduced", "0.5, differs", "no"]
+
+
+def test_a_claim_that_one_engine_has_not_run(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    found = on_two_engines(of)
+    lost = next(record for record in found if record["engine"] == "sst")
+    lost |= {"status": "failed", "jobs": [], "links": []}
+    assert verdicts(collect(of, found, structures(of))).rows[0][4:] == ["not run", "\N{EN DASH}"]
+
+
+def test_known_reasons_are_those_of_the_points(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    told = differences(of.study, collect(of, on_two_engines(of), structures(of)))
+    says = " ".join(text for _, text in told)
+    assert {engine for engine, _ in told} == {"caminos", "sst"}
+    assert "detour leads through a group" in says
+    assert "Firefly's costs" not in says and "ring" not in says and "UGAL" not in says
+
+
+def test_one_engine_has_nothing_to_agree_with(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False)
+    tables = collect(of, records(of).values(), structures(of))
+    assert not ratios(tables).rows and not verdicts(tables).rows and not differences(of.study, tables)
