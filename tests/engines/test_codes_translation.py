@@ -273,9 +273,7 @@ class TestRefusals:
     def test_memory_that_is_not_there(self) -> None:
         huge = {"kind": "express-mesh", "shape": [100, 100], "gap": 2, "nodes_per_router": 1000} | EVEN
         this = point_on(huge, "adaptive", {"kind": "ring"}, engine="codes")
-        assert predict_memory_bytes(this) > 4e13
-        reason = Codes().unsupported(this, build(point("express", "adaptive").machine))
-        assert reason is not None and "GB of memory" in reason
+        assert Codes().predict_memory_bytes(this) > 4e13
 
 
 class TestPackets:

@@ -15,7 +15,7 @@ import jinja2
 import pandas as pd
 
 from fabricstudy.checkout import Checkout
-from fabricstudy.report.page import expectation, shown
+from fabricstudy.report.text import expectation, shown
 from fabricstudy.study import Figure
 from fabricstudy.table import ANALYSIS
 

@@ -42,6 +42,9 @@ class Analysis:
         messages = sum(job.pattern.traffic_messages(job.rank_count(nodes, cores)) for job in point.jobs)
         return _START_CPU_S + _CPU_S_OF_A_MESSAGE * messages
 
+    def predict_memory_bytes(self, point: Point) -> None:
+        """Nothing runs."""
+
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Nothing: every routing has bounds, and links that it may use."""
         return None

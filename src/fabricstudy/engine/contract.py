@@ -38,11 +38,18 @@ class EngineResult:
     job_link_packets : int32 array [jobs, links], optional
         Packets of each job that crossed each directed link. Left out where there is one job, or two share a node, or
         the engine cannot tell.
+    link_packets : int64 array [links], optional
+        Packets that crossed each directed link, as the engine cuts messages; left out where it cannot tell.
+    link_stall_ns : float64 array [links], optional
+        How long each directed link had something to send and no room at its other end, as the engine counts it; left
+        out where it cannot tell.
     """
 
     job_runtime_ns: tuple[float | None, ...]
     link_bytes: npt.NDArray[np.float64] | None = None
     job_link_packets: npt.NDArray[np.int32] | None = None
+    link_packets: npt.NDArray[np.int64] | None = None
+    link_stall_ns: npt.NDArray[np.float64] | None = None
 
 
 class EngineFailure(Exception):
@@ -64,6 +71,10 @@ class Engine(Protocol):
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point from closed forms (planning builds no machine)."""
+        ...
+
+    def predict_memory_bytes(self, point: Point) -> float | None:
+        """Predict the memory of a point, so that one too large is not started; None where the engine needs little."""
         ...
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:

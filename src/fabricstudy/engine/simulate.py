@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import socket
@@ -30,11 +31,14 @@ from fabricstudy.store import Record, Store
 from fabricstudy.study import Limits, PlannedPoint, Point
 from fabricstudy.workload import PlacedJob, WorkloadError, hop_bytes, place
 
-from .contract import Engine, EngineFailure
+from .contract import Engine, EngineFailure, EngineResult
 from .run import Outcome, run
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
 KEPT_OUTPUT_BYTES = 100_000
+
+LINKS, LINK_PACKETS, LINK_STALLS = "links.npy", "link_packets.npy", "link_stall_ns.npy"
+"""What is kept for each directed link: bytes, and packets and stalls where the engine tells them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +167,7 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     refusal = engine.unsupported(point, machine)
     if refusal is not None:
         raise _NotDone("refused", refusal)
+    _check_memory(engine.predict_memory_bytes(point), limits)
     jobs = place(point, machine, analysed.half, analysed.distance)
     found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
     found["sharing"] = _sharing_by_routes(jobs, point, machine)
@@ -172,10 +177,24 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     for job, runtime in zip(found["jobs"], result.job_runtime_ns, strict=True):
         job["runtime_ns"] = runtime
     if result.link_bytes is not None:
-        found["links"] = _class_loads(result.link_bytes, machine)
-        np.save(folder / "links.npy", result.link_bytes)
+        found["links"] = _class_loads(result, machine)
+        np.save(folder / LINKS, result.link_bytes)
+    for name, values in ((LINK_PACKETS, result.link_packets), (LINK_STALLS, result.link_stall_ns)):
+        if values is not None:
+            np.save(folder / name, values)
     if result.job_link_packets is not None:
         found["sharing"]["simulated"] = _sharing_record(result.job_link_packets > 0)
+
+
+def _check_memory(needed_bytes: float | None, limits: Limits) -> None:
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for limit_bytes, whose, remedy in (
+        (limits.memory_bytes, "limits.memory is", "raise it in the study"),
+        (there, "this computer has", "take a larger one, or another engine"),
+    ):
+        if needed_bytes is not None and needed_bytes > limit_bytes:
+            needed, limit = f"{needed_bytes / 1e9:.1f} GB", f"{limit_bytes / 1e9:.3g} GB"
+            raise _NotDone("memory", f"not started: it would need about {needed}, and {whose} {limit}; {remedy}")
 
 
 def _run_program(command: list[str], folder: Path, limits: Limits, found: Record) -> int:
@@ -257,28 +276,33 @@ def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[flo
     return bound, "cut"
 
 
-def _class_loads(link_bytes: npt.NDArray[np.float64], machine: Machine) -> list[Record]:
+def _class_loads(result: EngineResult, machine: Machine) -> list[Record]:
+    assert result.link_bytes is not None
     rows = []
     for index, link_class in enumerate(machine.classes):
         own = machine.link_class == index
-        loads = link_bytes[own]
+        loads = result.link_bytes[own]
         if len(loads):
-            rows.append(
-                {
-                    "class": link_class.name,
-                    "links": len(loads),
-                    "used": int(np.count_nonzero(loads)),
-                    "load_mean_bytes": float(loads.mean()),
-                    "load_max_bytes": float(loads.max()),
-                    "busy_max_ns": float((loads / machine.link_capacity_Bps[own]).max() * 1e9),
-                }
-            )
+            row = {
+                "class": link_class.name,
+                "links": len(loads),
+                "used": int(np.count_nonzero(loads)),
+                "load_mean_bytes": float(loads.mean()),
+                "load_max_bytes": float(loads.max()),
+                "busy_max_ns": float((loads / machine.link_capacity_Bps[own]).max() * 1e9),
+            }
+            if result.link_packets is not None:
+                row["packets"] = int(result.link_packets[own].sum())
+            if result.link_stall_ns is not None:
+                row["stall_mean_ns"] = float(result.link_stall_ns[own].mean())
+                row["stall_max_ns"] = float(result.link_stall_ns[own].max())
+            rows.append(row)
     return rows
 
 
 def _strip(folder: Path, status: str) -> None:
     """Keep of a run the loads of the links, or what tells why it failed."""
-    kept = {"links.npy"} if status == "done" else {"stdout", "stderr"}
+    kept = {LINKS, LINK_PACKETS, LINK_STALLS} if status == "done" else {"stdout", "stderr"}
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path)

@@ -19,6 +19,7 @@ METRICS: dict[str, tuple[str, ...]] = {
     ),
     "links": (
         "load_mean_bytes", "load_max_bytes", "load_used_bytes", "imbalance", "busy_max_ns", "used", "links",
+        "packets", "stall_mean_ns", "stall_max_ns",
     ),
     "interference": (
         "slowdown", "variation", "mls", "tls", "links_shared", "mls_routes", "tls_routes", "links_shared_routes",

@@ -126,7 +126,10 @@ def _expand(keys: pd.DataFrame, at: list[int], rows: list[dict[str, Any]], colum
 _JOB_FACTS = (
     "job", "ranks", "nodes", "messages", "bytes", "runtime_ns", "bound_ns", "bound_method", "hop_bytes", "alone_ns",
 )  # fmt: skip
-_LINK_FACTS = ("class", "links", "used", "load_mean_bytes", "load_max_bytes", "busy_max_ns")
+_LINK_FACTS = (
+    "class", "links", "used", "load_mean_bytes", "load_max_bytes", "busy_max_ns", "packets", "stall_mean_ns",
+    "stall_max_ns",
+)  # fmt: skip
 
 
 def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
@@ -172,7 +175,7 @@ def _links(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Da
         at += [index] * len(links)
         rows += links
     links = _expand(keys, at, rows, _LINK_FACTS)
-    for name in ("load_mean_bytes", "load_max_bytes"):
+    for name in ("load_mean_bytes", "load_max_bytes", "stall_mean_ns", "stall_max_ns"):
         links[name] = pd.to_numeric(links[name])
     return links.assign(
         load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),

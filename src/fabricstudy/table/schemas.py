@@ -83,6 +83,9 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
         "load_used_bytes": _number(nullable=True),
         "imbalance": _number(nullable=True),
         "busy_max_ns": _number(nullable=True),
+        "packets": _count(nullable=True),
+        "stall_mean_ns": _number(nullable=True),
+        "stall_max_ns": _number(nullable=True),
     },
     "interference": {
         **_KEYS,

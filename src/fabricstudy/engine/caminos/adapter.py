@@ -71,6 +71,9 @@ class Caminos:
         phits = sum(load.messages * ceil(load.message_bytes / phit) for load in loads_of(point))
         return _START_CPU_S + _CPU_S_OF_PHITS[point.routing.kind] * float(phits**1.25)
 
+    def predict_memory_bytes(self, point: Point) -> None:
+        """CAMINOS needs little: some ten MB, and 0.1 kB a message."""
+
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say why CAMINOS cannot simulate this point: bandwidths without a grid, delays too long."""
         try:

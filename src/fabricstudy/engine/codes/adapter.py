@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shlex
 import shutil
@@ -70,6 +69,10 @@ class Codes:
         """Predict the CPU seconds of a point; see `cost`."""
         return predict_cpu_s(point)
 
+    def predict_memory_bytes(self, point: Point) -> float:
+        """Predict the memory of a point; see `cost`."""
+        return predict_memory_bytes(point)
+
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say which of its models CODES lacks for this point, or what the model lacks."""
         try:
@@ -77,12 +80,6 @@ class Codes:
             _check_jobs(point)
         except Unsupported as error:
             return str(error)
-        needed, there = predict_memory_bytes(point), _memory_bytes()
-        if needed > there:
-            return (
-                f"CODES would need about {needed / 1e9:.1f} GB of memory, and this computer has {there / 1e9:.1f}; "
-                "take a smaller machine, or another engine"
-            )
         return None
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
@@ -135,10 +132,6 @@ def _failure(folder: Path, exit_code: int) -> str:
     last = lines[-1] if lines else "it said nothing"
     telling = re.compile(r"\berror\b|assert|\babort|unable|signal", re.IGNORECASE)
     return f"CODES ended with {exit_code}: {next((line for line in lines if telling.search(line)), last)}"
-
-
-def _memory_bytes() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 @cache

@@ -57,6 +57,9 @@ class Sst:
         moved = packets * (_FLITS_OF_A_PACKET + flits) * _DETOURS.get(point.routing.kind, 1.0)
         return _START_CPU_S + _CPU_S_OF_A_RANK * (ranks + nodes) + _CPU_S_OF_A_FLIT * moved
 
+    def predict_memory_bytes(self, point: Point) -> None:
+        """Not known beforehand."""
+
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say why SST cannot simulate this point: its machine, routing, bandwidths, messages or motifs."""
         try:
