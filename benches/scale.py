@@ -1,9 +1,8 @@
-"""What 10,000 and 100,000 points cost beside the simulator: processor time, memory and files of each step.
+"""What many points cost beside the simulator: processor time, memory and files of each step.
 
 A program that answers at once stands in for CAMINOS' front end, so that everything of ours is run as it is: planning,
-Snakemake, placing, input files, processes, the store, tables and report. Its numbers mean nothing. Of a study of more
-than MOST_SIMULATED points the store is filled with copies of one record instead, since starting 100,000 processes takes
-half an hour and tells nothing new; everything else is run as it is.
+Snakemake, placing, input files, processes, the store, tables and report. Its numbers mean nothing. 100,000 points, for
+which as many processes are started, take about half an hour of processor time: ``FABRICSTUDY_SCALE=100000``.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import json
 import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +18,8 @@ import time
 from pathlib import Path
 
 from benches.pipeline import ROOT
-from fabricstudy.engine import Stores, engine_named, simulate
-from fabricstudy.study import load_study, plan
 
-SIZES = (10_000, 100_000)
-MOST_SIMULATED = 20_000
+SIZES = (1_000, 10_000)
 # 24 machines of 12 nodes, 48 points a seed; each of 12 ranks sends a packet to both its neighbours.
 STUDY = """\
 study: scale
@@ -68,20 +63,6 @@ def prepare(folder: Path, points: int) -> int:
     )
     stand_in.chmod(0o755)
     return seeds * POINTS_A_SEED
-
-
-def fill(results: Path, study: Path) -> None:
-    """Simulate the first point of a study and store a copy of its record for each other one."""
-    planned, store, engine = plan(load_study(study)), Stores(results).points, engine_named("caminos")
-    first, *others = planned.points.values()
-    simulate(first, engine, engine.probe().version, None, Stores(results), planned.study.limits)
-    record = store.record(first.point_id)
-    assert record is not None and record["status"] == "done"
-    for other in others:
-        point = {"point_id": other.point_id, "machine_id": other.machine_id, "seed": other.point.seed}
-        with store.workspace(other.point_id) as folder:
-            shutil.copy(store.folder(first.point_id) / "links.npy", folder)
-            store.keep(folder, record | point | {"point": other.point.model_dump(mode="json")})
 
 
 def measure(name: str, folder: Path, *command: str) -> str:
@@ -133,15 +114,11 @@ def run(points: int) -> None:
             *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2"),
             *("--config", "study=scale.yaml"),
         ]
-        python = [sys.executable, "-c"]
         planning = "from pathlib import Path; from fabricstudy.study import *; plan(load_study(Path('scale.yaml')))"
-        measure("plan", folder, *python, planning)
+        measure("plan", folder, sys.executable, "-c", planning)
         measure("fabricstudy plan", folder, "fabricstudy", "plan", "scale.yaml")
         measure("dry run", folder, *snakemake, "--dry-run", "--quiet")
         measure("machines and their analysis", folder, *snakemake, "--until", "analyse")
-        if points > MOST_SIMULATED:
-            filling = "from pathlib import Path; from benches.scale import *; fill(Path('results'), Path('scale.yaml'))"
-            measure("fill the store", folder, *python, filling)
         measure("simulate, with Snakemake", folder, *snakemake, "--until", "simulate")
         measure("tables, with Snakemake", folder, *snakemake, "--until", "table")
         measure("report, with Snakemake", folder, *snakemake)
@@ -154,7 +131,7 @@ def run(points: int) -> None:
 
 
 def main() -> None:
-    """Measure each size; ``FABRICSTUDY_SCALE=1000,10000`` chooses others."""
+    """Measure each size; ``FABRICSTUDY_SCALE=10000,100000`` chooses others."""
     sizes = os.environ.get("FABRICSTUDY_SCALE")
     for points in [int(size) for size in sizes.split(",")] if sizes else SIZES:
         run(points)

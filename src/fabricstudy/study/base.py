@@ -131,6 +131,15 @@ class Name:
 
 
 @dataclass(frozen=True)
+class OrList:
+    """Says in the schema that a list may stand for a mapping, where a validator writes it out."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe both ways of writing."""
+        return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
+
+
+@dataclass(frozen=True)
 class Written:
     """How a value is written, for the documentation, where its type does not tell."""
 

@@ -82,7 +82,8 @@ found to be right. A complete small study:
   positions: `machine.bandwidth.global`, `jobs.0.pattern.message`, `jobs.*.allocation`. They begin with `machine`,
   `routing`, `jobs`, `network` or `engine`. A path may name a key that the file leaves at its default.
 * **Axes**: each entry of `sweep` is an axis; its name becomes a column of every table, and its labels the values
-  there. The values are a list, or `{{label: value}}`; a mapping as value replaces what stood there. An axis may also
+  there. The values are a list, or `{{label: value}}`; a mapping as value replaces what stood there. `routing: [minimal,
+  valiant]` is short for `routing: {{of: routing, values: [minimal, valiant]}}`. An axis may also
   set several paths at once: `size: {{set: {{small: {{machine.groups: 9}}, large: {{machine.groups: 17}}}}}}`.
   Axes apply in the order of the file: one that replaces a whole pattern stands before one that changes its message.
 * **Random workloads**: an axis over `jobs` may have a `mix` instead of values: it draws lists of jobs that fill the

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
 
-from .base import ConfigError, Flag, Model, Name, Written
+from .base import ConfigError, Flag, Model, Name, OrList, Written
 from .figures import KEYS, METRICS
 from .mix import Mix
 from .paths import Path, find_path, suggestion
@@ -156,6 +156,13 @@ class Axis(Model):
         return None
 
 
+def _axes_in_full(axes: Any) -> Any:
+    """Write out `engine: [a, b]`, which is short for an axis of that name over the part of that name."""
+    if not isinstance(axes, dict):
+        return axes
+    return {name: {"of": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
+
+
 def point_path(text: str, place: tuple[str, ...]) -> Path:
     """Read a dotted path into a point that stands at `place` in the file."""
     try:
@@ -182,8 +189,13 @@ def _seed_list(value: Any) -> Any:
 class Sweep(Model):
     """What varies around a base."""
 
-    sweep: dict[AxisName, Axis] = Field(
-        default_factory=dict, description="the axes by name; every combination of their values is a point"
+    sweep: Annotated[
+        dict[AxisName, Annotated[Axis, OrList()]],
+        BeforeValidator(_axes_in_full),
+    ] = Field(
+        default_factory=dict,
+        description="the axes by name; every combination of their values is a point; `engine: [a, b]` is short for "
+        "`engine: {of: engine, values: [a, b]}`",
     )
     zip_: tuple[tuple[str, ...], ...] = Field(
         (), alias="zip", description="groups of axes that move together instead of crossing, such as [[a, b]]"

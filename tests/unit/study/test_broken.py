@@ -143,6 +143,8 @@ MODELS: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
     "unknown path in set": (
         {"sweep/alpha": {"set": {"a": {"machine.group": 9}}}}, "sweep.alpha.set.a.machine.group", ("no such path",),
     ),
+    "short axis of no part": ({"sweep/speed": ["1 GB/s"]}, "sweep.speed.of", ("no such path", "known: engine")),
+    "short axis without values": ({"sweep/routing": []}, "sweep.routing", ("no values",)),
     "axis with nothing": ({"sweep/alpha": {}}, "sweep.alpha", ("`of` and `values`",)),
     "axis without values": ({"sweep/alpha/values": ...}, "sweep.alpha", ("`of` and `values`",)),
     "axis with both": (

@@ -137,6 +137,13 @@ def test_seeds_are_taken_as_listed(seeds: list[int]) -> None:
     assert [result.points[row.point_id].point.seed for row in result.rows] == seeds
 
 
+def test_a_list_is_short_for_an_axis_over_the_part_of_its_name() -> None:
+    short = {"engine": ["caminos", "sst"], "routing": ["minimal", "valiant"]}
+    full = {name: {"of": name, "values": values} for name, values in short.items()}
+    ids = [list(plan(read_study(BASE | {"sweep": axes})).points) for axes in (short, full)]
+    assert len(ids[0]) == 4 and ids[0] == ids[1]
+
+
 def test_set_changes_several_paths() -> None:
     data = BASE | {
         "sweep": {
