@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import FIGURE, ROOT, TINY, Workplace
+from .conftest import BIN, FIGURE, ROOT, TINY, Workplace
 
 pytestmark = pytest.mark.slow
 
@@ -120,3 +120,30 @@ def test_an_include_runs_nothing(tmp_path: Path) -> None:
     options = ["--cores", "1", "--snakefile", str(snakefile), "--directory", str(tmp_path)]
     done = subprocess.run([sys.executable, "-m", "snakemake", *options], capture_output=True, text=True)
     assert not (tmp_path / "results").exists(), done.stdout
+
+
+def test_a_sites_module_brings_a_simulator_that_is_missing(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, "")
+    place.write_study(TINY.replace("engine: caminos", "engine: codes"))
+    program = tmp_path / "of-the-site/model-net-mpi-replay"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\nif [ "$1" = --help ]; then echo "ROSS Version: v1.2 --workload_type"; else echo error: of the site;'
+        " exit 3; fi\n"
+    )
+    program.chmod(0o755)
+    environment = {
+        "PATH": f"{BIN}:/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "BASH_FUNC_module%%": f'() {{ if [ "$1 $2" = "load codes/1" ]; then PATH={program.parent}:$PATH; fi; }}',
+    }
+
+    def points(*arguments: str, config: tuple[str, ...] = ()) -> list[dict[str, str]]:
+        command = [*place.command("--until", "table", *arguments), *config]
+        subprocess.run(command, env=environment, cwd=tmp_path, check=True)
+        return rows(place.table("points"))
+
+    assert {row["status"] for row in points()} == {"skipped"}
+    found = points("--sdm", "env-modules", "--forcerun", "simulate", config=('envmodules=["codes/1"]',))
+    assert {row["status"] for row in found} == {"failed"}
+    assert all("ended with 3: error: of the site" in row["reason"] for row in found)
