@@ -36,6 +36,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "machines": ("machine_id",),
     "agreement": ("seed", "machine_id", "pair", "job"),
     "claims": ("claim", "part"),
+    "verdicts": ("engine", "claim", "part"),
 }
 """What tells the rows of a table apart, besides experiment and axes. The ids stand for the physics of a point."""
 

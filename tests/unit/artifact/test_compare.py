@@ -33,6 +33,7 @@ def test_two_equal_runs_agree(ran: Ran, again: Ran) -> None:
     assert found.agrees
     assert {name: table.rows for name, table in found.tables.items()} == {
         "points": 8, "jobs": 8, "links": 0, "interference": 0, "machines": 2, "agreement": 0, "claims": 1,
+        "verdicts": 0,
     }  # fmt: skip
     # Of a job: machine_id, ranks, nodes, messages, bytes, runtime, bound, its method and ratio, alone, slowdown,
     # rate, hop_bytes, mean hops.
