@@ -48,7 +48,7 @@ KNOWN = (
     Difference("caminos", "A message within a node takes no time.", _always),
     Difference(
         "sst",
-        "Each message carries a header of about 45 bytes, and a job ends with a barrier; both are in the link loads.",
+        "Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads.",
         _always,
     ),
     Difference(
@@ -74,7 +74,8 @@ KNOWN = (
     Difference(
         "sst",
         "On a dragonfly a detour leads through a group drawn at random, or within a group through a router of it; on "
-        "CAMINOS through any router. Bounds are those of the latter, so times of the former may lie below them.",
+        "CAMINOS through any router. Bounds are those of the latter, so times of the former may lie below them, though "
+        "not below what the bytes on their own links need.",
         _detours_on_dragonfly,
     ),
     Difference("sst", "UGAL compares queues alone, that of the detour twice, and not queues times hops.", _ugal),
@@ -89,17 +90,34 @@ KNOWN = (
 
 
 def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
-    """Name the known reasons that concern points which two engines have run."""
+    """Name the known reasons that concern points which two engines have run, and tell of times below their bounds."""
     compared = set(tables.agreement["point_a_id"]) | set(tables.agreement["point_b_id"])
     if not compared:
         return []
-    planned = plan(study).points
-    points = [planned[name].point for name in sorted(compared) if name in planned]
-    return [
+    planned = {name: of.point for name, of in plan(study).points.items()}
+    points = [planned[name] for name in sorted(compared) if name in planned]
+    reasons = [
         (known.engine, known.says)
         for known in KNOWN
         if any(point.engine.kind == known.engine and known.concerns(point) for point in points)
     ]
+    return reasons + _below_bounds(planned, tables.jobs)
+
+
+def _below_bounds(planned: dict[str, Point], jobs: pd.DataFrame) -> list[tuple[str, str]]:
+    """Say of each engine how many times lie below their bounds, and under which routings."""
+    bounded = jobs[jobs["over_bound"].notna()].drop_duplicates(["point_id", "job"])
+    told = []
+    for engine, all_of_it in bounded.groupby("engine"):
+        below = all_of_it[all_of_it["over_bound"] < 1]
+        if len(below):
+            routings = sorted({planned[name].routing.kind for name in below["point_id"]})
+            least = number(below["over_bound"].min(), 3)
+            says = f"Of {len(all_of_it)} times {len(below)} lie below their bound, at {least} of it or more; "
+            told.append(
+                (str(engine), f"{says}{'all' if len(routings) == 1 else 'they are'} under {', '.join(routings)}.")
+            )
+    return told
 
 
 def ratios(tables: Tables) -> Grid:

@@ -153,7 +153,10 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
     """Say how many points and seeds a figure shows, what its bars mean and what is missing."""
     seeds = drawn["seed"].nunique()
     parts = [f"n = {seen.needed - sum(seen.missing.values())} {seen.noun}"]
-    over = [name for name in seen.keys if name not in figure.axes() and frame[name].nunique(dropna=False) > 1]
+    # What varies between marks alone, as the message with the pattern, is no part of their median.
+    marks = [drawn[name] for name in ("x", "hue", "style", "column", "row")]
+    groups = frame[[name for name in seen.keys if name not in figure.axes()]].groupby(marks, dropna=False)
+    over = [str(name) for name, most in groups.nunique(dropna=False).max().items() if most > 1]
     if seen.noun == "points":
         parts[0] += f", {seeds} seed{'s' * (seeds != 1)}"
         over = ["seeds"] * (seeds > 1) + over

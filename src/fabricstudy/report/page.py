@@ -61,6 +61,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
         experiments=_experiments(tables),
         verdicts=_verdicts(tables.claims),
         claims=_claims(tables.claims),
+        verdicts_of=_verdicts_of_engines(tables.verdicts),
         totals=_totals(tables),
         machines=_machines(tables),
         analyses=_analyses(tables),
@@ -93,6 +94,14 @@ def _verdicts(claims: pd.DataFrame) -> dict[str, int]:
     """Number of claims of each verdict."""
     found = claims.drop_duplicates("claim")["claim_verdict"].value_counts()
     return {verdict: int(found.get(verdict, 0)) for verdict in ("reproduced", "differs", "not run")}
+
+
+def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """For each engine, where there are several, its verdict on each claim."""
+    return {
+        str(engine): dict(zip(rows["claim"], rows["claim_verdict"], strict=True))
+        for engine, rows in verdicts.groupby("engine")
+    }
 
 
 def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:

@@ -51,6 +51,16 @@ def test_axes_that_a_figure_does_not_tell_apart_are_named(make: Make) -> None:
     assert "median over seeds and routing and message, whiskers: least to largest" in basis
 
 
+def test_an_axis_that_moves_with_a_drawn_one_is_not_named(make: Make) -> None:
+    sweep = {
+        "alpha": {"of": "machine.bandwidth.global", "values": {0.5: "0.5 GB/s", 2: "2 GB/s"}},
+        "buffer": {"of": "network.buffer", "values": ["64 kB", "32 kB"]},
+    }
+    figure = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
+    basis = drawn(make(figures=[figure], claims=[], sweep=sweep, zip=[["alpha", "buffer"]]))["a"].basis
+    assert "; median over seeds, whiskers" in basis
+
+
 def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make) -> None:
     # The first three points are all seeds of ratio 0.5, minimal, first message.
     found = drawn(make(lost=3), "lines", "bars")

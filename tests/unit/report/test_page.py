@@ -14,7 +14,7 @@ from fabricstudy.report.__main__ import main
 from fabricstudy.study import Figure
 from fabricstudy.table import write_tables
 
-from .conftest import FIGURES, HOSTILE, Case
+from .conftest import FIGURES, HOSTILE, STUDY, Case
 
 Make = Callable[..., Case]
 SECTIONS = (
@@ -121,6 +121,16 @@ def test_verdicts_and_numbers(make: Make, tmp_path: Path) -> None:
     assert "1.5 to 2.5" in page.text and "24 points, 3 seeds" in page.text
     assert "10 to 20" in page.text  # the bisection that is not proven
     assert "Every point is done." in page.text
+
+
+def test_verdicts_of_each_engine_stand_beside_those_of_all(make: Make, tmp_path: Path) -> None:
+    _, page = written(make(figures=[]), tmp_path / "one")
+    assert "verdict 2.1" in page.text and "alone" not in page.text
+    sweep = {"engine": ["caminos", "sst"], "routing": STUDY["sweep"]["routing"]}
+    _, page = written(make(figures=[], sweep=sweep), tmp_path / "two")
+    assert "verdict, all points caminos alone sst alone 2.1" in page.text
+    assert page.text.count("reproduced reproduced reproduced") == 1  # of 2.1; 2.2 needs a real machine
+    assert page.text.count("not run not run not run") == 1
 
 
 def test_failures_are_counted_with_their_reasons(make: Make, tmp_path: Path) -> None:
