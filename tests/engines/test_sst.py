@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -31,6 +31,11 @@ SMALL = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_ro
 SMALL |= {"bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}}
 HEADER = (40, 90)
 """Bytes that SST adds to each message, those of the barrier at the end included."""
+
+TWO_JOBS: list[dict[str, Any]] = [
+    {"share": 0.5, "pattern": {"kind": "all-to-all", "message": "5 kB"}, "mapping": "random", "allocation": "random"},
+    {"share": 0.5, "pattern": {"kind": "stencil", "message": "20 kB"}, "mapping": "random", "allocation": "random"},
+]
 
 
 def simulate(
@@ -95,12 +100,19 @@ def test_drawn_routes_meet_the_expected_loads(tmp_path: Path, machine: dict[str,
     assert result.link_bytes.sum() == pytest.approx(expected.sum(), rel=slack)
 
 
-@pytest.mark.parametrize("routing", ["adaptive", "ugal"])
-@pytest.mark.parametrize("machine", [SMALL, HYPERX, TREE, EXPRESS])
+@pytest.mark.parametrize(
+    ("machine", "routing"),
+    [
+        (SMALL, "adaptive"),
+        (SMALL, "ugal"),
+        (HYPERX, "adaptive"),
+        (HYPERX, "ugal"),
+        (TREE, "adaptive"),
+        (EXPRESS, "ugal"),
+    ],
+)
 def test_adaptive_routings_finish(tmp_path: Path, machine: dict[str, Any], routing: str) -> None:
     this = point(machine, routing)
-    if Sst().unsupported(this, build(this.machine)) is not None:
-        pytest.skip("refused")
     result, _, built = simulate(tmp_path, this)
     assert result.job_runtime_ns[0] and not has_loads(built, this.routing)
 
@@ -158,6 +170,86 @@ class TestJobs:
         assert result.link_bytes.sum() == pytest.approx(expected.sum(), rel=0.05)
 
 
+class TestPackets:
+    """Three routers in a row, a node on each: links 0->1, 1->0, 1->2, 2->1 in this order."""
+
+    ROW: ClassVar[dict[str, Any]] = {"kind": "mesh", "shape": [3], "bandwidth": "1 GB/s"}
+
+    def row(self, folder: Path, messages: list[tuple[int, int, int, int]], engine: Any = "sst") -> EngineResult:
+        this = point(self.ROW, "dimension-order", engine)
+        result, _, built = simulate(folder, this, [job_of([0, 1, 2], messages)])
+        assert list(zip(built.link_tail, built.link_head, strict=True)) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+        return result
+
+    def test_without_contention_nothing_stalls(self, tmp_path: Path) -> None:
+        result = self.row(tmp_path, [(0, 0, 2, 300_000)])
+        # 300,045 B with the header are 151 packets of 2 kB; in the barrier ranks 1 and 2 tell rank 0, which answers.
+        assert result.link_packets is not None and result.link_packets.tolist() == [151 + 2, 2, 151 + 1, 1]
+        assert result.link_bytes is not None
+        assert result.link_bytes.tolist() == [300_045 + 90, 90, 300_045 + 45, 45]
+        assert result.link_stall_ns is not None and not result.link_stall_ns.any()
+
+    @pytest.mark.parametrize("flit", [500, 100])
+    def test_a_link_stalls_while_the_buffer_at_its_end_is_full(self, tmp_path: Path, flit: int) -> None:
+        def stall_ns(size: int) -> float:
+            messages = [(0, 0, 2, size), (0, 1, 2, size)]
+            result = self.row(tmp_path / str(size), messages, {"kind": "sst", "flit": f"{flit} B"})
+            assert result.link_stall_ns is not None
+            into, *others = result.link_stall_ns.tolist()
+            assert not any(others)
+            return float(into)
+
+        # Half of link 1->2 is left for what comes by 0->1, where a packet of 2 us waits for 2 us once all buffers are
+        # full. SST counts each wait without the flit in which the port wakes up.
+        more = 300_000 // 2000
+        assert stall_ns(600_000) - stall_ns(300_000) == pytest.approx(more * (2000 - flit), rel=0.01)
+
+
+class TestPacketsOfJobs:
+    @pytest.mark.parametrize(
+        ("machine", "routing"),
+        [
+            (SMALL, "minimal"),
+            (TORUS, UP),
+            (TORUS | {"shape": [3, 5]}, "dimension-order"),
+            (MESH, "dimension-order"),
+            (HYPERX, "dimension-order"),
+            (TREE, "d-mod-k"),
+            (SLIM_FLY, "minimal"),
+        ],
+    )
+    def test_what_follows_from_unique_routes_is_what_was_counted(
+        self, tmp_path: Path, machine: dict[str, Any], routing: Any
+    ) -> None:
+        this = point(machine, routing, jobs=TWO_JOBS)
+        result, jobs, built = simulate(tmp_path, this)
+        assert result.job_link_packets is not None and result.link_packets is not None
+        for packets, job in zip(result.job_link_packets, jobs, strict=True):
+            used = link_loads(built, *ends([job]), this.routing).link_bytes > 0
+            np.testing.assert_array_equal(packets > 0, used)
+        barrier = result.link_packets - result.job_link_packets.sum(axis=0)
+        # Two messages for each rank but one, of each job.
+        assert barrier.min() >= 0 and 0 < barrier.sum() <= 2 * sum(job.ranks - 1 for job in jobs) * built.routers
+
+    @pytest.mark.parametrize(
+        ("machine", "routing", "engine"),
+        [
+            (SMALL, "valiant", "sst"),
+            (TORUS, "dimension-order", "sst"),
+            # Above 12 kB messages ask before they are sent.
+            (SMALL, "minimal", {"kind": "sst", "mpi": "default"}),
+        ],
+    )
+    def test_where_they_are_not_certain_nothing_is_said(
+        self, tmp_path: Path, machine: dict[str, Any], routing: Any, engine: Any
+    ) -> None:
+        result, *_ = simulate(tmp_path, point(machine, routing, engine, jobs=TWO_JOBS))
+        assert result.job_link_packets is None and result.link_packets is not None
+
+    def test_one_job_has_all_links(self, tmp_path: Path) -> None:
+        assert simulate(tmp_path, point(SMALL))[0].job_link_packets is None
+
+
 class TestMotifs:
     @pytest.mark.parametrize("pattern", ["all-to-all", "stencil"])
     def test_embers_own_move_the_same_bytes(self, tmp_path: Path, pattern: str) -> None:
@@ -177,12 +269,16 @@ class TestMotifs:
         assert free.job_runtime_ns[0] and paid.job_runtime_ns[0] and paid.job_runtime_ns[0] > free.job_runtime_ns[0]
 
 
-def test_limits_end_a_run(tmp_path: Path) -> None:
+def test_limits_end_a_run_or_do_not_start_it(tmp_path: Path) -> None:
     this = point(DRAGONFLY, message="50 kB")
     machine = build(this.machine)
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 18, distances(machine))
-    for limits, status in (({"time": "1 s"}, "timeout"), ({"memory": "50 MB"}, "memory")):
-        folder = tmp_path / status
+
+    def ended(limits: dict[str, str]) -> Any:
+        folder = tmp_path / "-".join(limits)
         folder.mkdir()
-        record = attempt(this, Sst(), analysed, Limits.model_validate(limits), folder)
-        assert record["status"] == status
+        return attempt(this, Sst(), analysed, Limits.model_validate(limits), folder)
+
+    assert ended({"time": "1 s"})["status"] == "timeout"
+    record = ended({"memory": "500 MB"})
+    assert record["status"] == "memory" and record["reason"].startswith("not started: it would need about 1.2 GB")

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from fabricstudy.analyse import link_loads
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.contract import EngineFailure, EngineResult
 from fabricstudy.engine.sst import Sst
-from fabricstudy.engine.sst.result import check_output, motif_log, port_sums, runtime_of
+from fabricstudy.engine.sst.links import port_sums, read_links
+from fabricstudy.engine.sst.result import check_output, motif_log, runtime_of
 from fabricstudy.machine import build
 from fabricstudy.study import Minimal, Point
 
-from ..machines import place_jobs
+from ..machines import place_jobs, point_on
 from .run_caminos import ends
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "sst"
@@ -67,7 +68,7 @@ def test_bytes_on_the_links_are_those_of_the_messages_and_their_headers() -> Non
     point = recorded_point()
     machine = build(point.machine)
     jobs = place_jobs(point, machine)
-    found = Sst().read(DATA / "done", 0, point, machine, jobs).link_bytes
+    found = result_of(DATA / "done").link_bytes
     assert found is not None
     source, destination, size = ends(jobs)
     payload = link_loads(machine, source, destination, size, Minimal()).link_bytes
@@ -76,6 +77,68 @@ def test_bytes_on_the_links_are_those_of_the_messages_and_their_headers() -> Non
     # The barrier at the end adds some small messages of its own.
     assert header.min() >= 40 and header.max() <= 120
     assert not found[messages == 0].any()
+
+
+def result_of(folder: Path) -> EngineResult:
+    """Read the run that went well from a copy of it."""
+    point = recorded_point()
+    machine = build(point.machine)
+    return Sst().read(folder, 0, point, machine, place_jobs(point, machine))
+
+
+def test_packets_on_the_links_and_those_of_each_job() -> None:
+    found = result_of(DATA / "done")
+    assert found.link_packets is not None and found.job_link_packets is not None and found.link_stall_ns is not None
+    # Links of routers 0-1, 2-3 and 4-5 within groups stand first, there and back, then those between groups.
+    assert found.link_packets.tolist() == [27, 27, 0, 0, 47, 47, 26, 26, 0, 0, 47, 47]
+    # The first job has 8 messages of 3 packets (5,045 B), the second 4 of 11 packets (20,045 B); the rest is barrier.
+    assert found.job_link_packets.tolist() == [
+        [24, 24, 0, 0, 0, 0, 24, 24, 0, 0, 0, 0],
+        [0] * 4 + [44] * 2 + [0] * 4 + [44] * 2,
+    ]
+    assert not found.link_stall_ns.any()
+
+
+def change_port(folder: Path, statistic: str, router: int, port: int, value: int) -> None:
+    """Write another sum into the statistics."""
+    path = folder / "links.csv"
+    lines = path.read_text().splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith(f"router{router},{statistic},port{port},"))
+    cells = lines[place].split(",")
+    lines[place] = ",".join([*cells[:6], str(value), *cells[7:]])
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(("statistic", "value"), [("send_packet_count", 28), ("send_bit_count", 323968)])
+def test_packets_of_jobs_must_add_up_to_what_was_counted(folder: Path, statistic: str, value: int) -> None:
+    change_port(folder, statistic, 0, 1, value)
+    found = result_of(folder)
+    assert found.job_link_packets is None and found.link_packets is not None
+
+
+def test_stalls_are_picoseconds_of_the_port(folder: Path) -> None:
+    change_port(folder, "output_port_stalls", 0, 1, 2_500_000)
+    found = result_of(folder).link_stall_ns
+    # The first link is that from router 0 to router 1, whose port follows that of the node.
+    assert found is not None and found.tolist() == [2500.0] + [0.0] * 11
+
+
+def test_stalls_of_parallel_cables_are_their_mean(tmp_path: Path) -> None:
+    two = {"kind": "dragonfly", "groups": 2, "routers_per_group": 1, "nodes_per_router": 1, "links_per_group_pair": 2}
+    point = point_on(two | {"bandwidth": "1 GB/s"}, engine="sst")
+    machine = build(point.machine)
+    assert machine.cable_count.tolist() == [2]
+    head = "ComponentName,StatisticName,StatisticSubId,Sum.u64\n"
+    rows = (
+        f"router{router},{name},port{port},{1000 * port * (1 + router)}\n"
+        for name in ("send_bit_count", "send_packet_count", "output_port_stalls")
+        for router in (0, 1)
+        for port in (1, 2)
+    )
+    (tmp_path / "links.csv").write_text(head + "".join(rows))
+    found = read_links(tmp_path / "links.csv", point, machine)
+    assert found.packets.tolist() == [3000, 6000] and found.link_bytes.tolist() == [375.0, 750.0]
+    assert found.stall_ns.tolist() == [1.5, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -142,8 +205,8 @@ def test_a_rank_that_ends_twice_is_of_another_workload() -> None:
 
 
 def test_statistics_by_router_and_port() -> None:
-    bits = port_sums(DATA / "done" / "links.csv", "send_bit_count")
-    packets = port_sums(DATA / "done" / "links.csv", "send_packet_count")
+    sums = port_sums(DATA / "done" / "links.csv")
+    bits, packets = sums["send_bit_count"], sums["send_packet_count"]
     assert bits.keys() == packets.keys() and len(bits) == 6 * 3
     assert all((bits[port] > 0) == (packets[port] > 0) for port in bits)
 

@@ -357,8 +357,55 @@ def test_cost_grows_with_the_traffic() -> None:
         return Sst().predict_cpu_s(point_on(DRAGONFLY, routing, message=message, engine="sst"))
 
     assert cost("5 kB") < cost("50 kB") < cost("50 kB", "valiant")
-    # Measured: 3.4 s and 8 s for 5 and 20 kB, all to all.
-    assert 2 < cost("5 kB") < 5 and 5 < cost("20 kB") < 14
+
+
+CUBE = {"kind": "torus", "shape": [8, 8, 8], "bandwidth": "1 GB/s"}
+LARGE_DRAGONFLY = DRAGONFLY | {"groups": 17, "routers_per_group": 8}
+LARGE = CUBE | {"shape": [16, 16, 16]}
+PAIRWISE = {"kind": "all-to-all", "algorithm": "pairwise"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing", "pattern", "message", "engine", "measured_MB", "measured_s"),
+    [
+        (DRAGONFLY, "minimal", "all-to-all", "2 kB", {}, 190, 1.6),
+        (DRAGONFLY, "minimal", "all-to-all", "50 kB", {}, 1216, 9.5),
+        (DRAGONFLY, "minimal", {"kind": "all-to-all", "iterations": 3}, "20 kB", {}, 574, 14.1),
+        (DRAGONFLY, "minimal", PAIRWISE, "20 kB", {}, 126, 3.2),
+        (DRAGONFLY, "valiant", "bisection", "10 kB", {}, 242, 2.1),
+        (DRAGONFLY, "minimal", "stencil", "1 MB", {}, 1555, 6.3),
+        (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"mpi": "default"}, 386, 3.9),
+        (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"motifs": "native"}, 128, 2.8),
+        (CUBE, UP, "stencil", "20 kB", {}, 313, 3.2),
+        (CUBE, UP, "all-to-all", "1 kB", {}, 949, 37.3),
+        (LARGE, UP, "ring", "10 kB", {}, 1110, 16.8),
+        (TREE | {"radix": 8}, "d-mod-k", "all-to-all", "5 kB", {}, 228, 2.4),
+        (LARGE_DRAGONFLY, "minimal", "all-to-all", "2 kB", {}, 1318, 50.4),
+        (SLIM_FLY | {"nodes_per_router": 4}, "minimal", "all-to-all", "5 kB", {}, 411, 6.9),
+    ],
+)
+def test_cost_is_predicted_as_it_was_measured(
+    machine: dict[str, Any],
+    routing: Any,
+    pattern: Any,
+    message: str,
+    engine: dict[str, str],
+    measured_MB: float,
+    measured_s: float,
+) -> None:
+    this = point_on(machine, routing, pattern, message, engine={"kind": "sst", **engine})
+    assert Sst().predict_memory_bytes(this) == pytest.approx(measured_MB * 1e6, rel=0.25)
+    assert Sst().predict_cpu_s(this) == pytest.approx(measured_s, rel=0.5)
+
+
+def test_buffers_of_all_jobs_are_as_long_as_the_longest_message() -> None:
+    def needed(first: str, second: str) -> float:
+        jobs = [{"share": 0.5, "pattern": {"kind": "all-to-all", "message": size}} for size in (first, second)]
+        return Sst().predict_memory_bytes(point_on(DRAGONFLY, engine="sst", jobs=jobs))
+
+    assert needed("1 kB", "100 kB") == needed("100 kB", "100 kB")
+    # Two jobs of 72 ranks; each rank has 71 receives and 5 buffers to spare.
+    assert needed("1 kB", "100 kB") - needed("1 kB", "1 kB") == pytest.approx(2 * 72 * (71 + 5) * 99_000)
 
 
 def test_unsupported_is_raised_by_the_wiring() -> None:

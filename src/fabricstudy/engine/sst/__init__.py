@@ -8,8 +8,9 @@ What a point becomes:
   `motifs` names Ember's own motif instead where the study asks for it.
 * **Run file**: `system` writes all of it, with bandwidths, latencies, buffers and the costs of MPI, as JSON for
   ``engines/sst/model.py``, which knows no topology.
-* **Result**: `result` applies the success test, takes job times from Ember's motif logs and bytes on links from the
-  statistics of the ports.
+* **Result**: `result` applies the success test and takes job times from Ember's motif logs; `links` takes bytes,
+  packets and stalls of links from the statistics of the ports, and tells whose packets they were where that is sure.
+* **Cost**: `cost` predicts processor time and memory.
 
 References
 ----------

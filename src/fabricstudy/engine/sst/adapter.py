@@ -10,18 +10,13 @@ from fabricstudy.study import Idle, Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe
+from .cost import predict_cpu_s, predict_memory_bytes
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_path
 from .result import read_result
-from .system import RUN, communicating, flit_bytes, settings, write_run
+from .system import RUN, communicating, settings, write_run
 from .traces import LARGEST_MESSAGE
 from .wiring import Unsupported, wire
-
-_START_CPU_S = 0.5
-_CPU_S_OF_A_RANK = 0.0025
-_CPU_S_OF_A_FLIT = 4e-6
-_FLITS_OF_A_PACKET = 4
-_DETOURS = {"valiant": 1.4, "ugal": 1.2}
 
 
 class Sst:
@@ -41,24 +36,12 @@ class Sst:
         return f"{source_digest('engine/sst')}-{model_digest()}"
 
     def predict_cpu_s(self, point: Point) -> float:
-        """Predict the CPU seconds of a point."""
-        nodes, cores = point.machine.nodes, point.machine.cores_per_node
-        packets, ranks = 0.0, 0
-        for job in point.jobs:
-            if isinstance(job.pattern, Idle):
-                continue
-            count = job.rank_count(nodes, cores)
-            ranks += count
-            packets += sum(
-                part.messages * (1 + part.size_bytes / int(point.network.packet_bytes))
-                for part in job.pattern.traffic(count)
-            )
-        flits = int(point.network.packet_bytes) / flit_bytes(point)
-        moved = packets * (_FLITS_OF_A_PACKET + flits) * _DETOURS.get(point.routing.kind, 1.0)
-        return _START_CPU_S + _CPU_S_OF_A_RANK * (ranks + nodes) + _CPU_S_OF_A_FLIT * moved
+        """Predict the CPU seconds of a point; see `cost`."""
+        return predict_cpu_s(point)
 
-    def predict_memory_bytes(self, point: Point) -> None:
-        """Not known beforehand."""
+    def predict_memory_bytes(self, point: Point) -> float:
+        """Predict the memory of a point; see `cost`."""
+        return predict_memory_bytes(point)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say why SST cannot simulate this point: its machine, routing, bandwidths, messages or motifs."""

@@ -7,23 +7,19 @@ each job has logged the end of the motif Fini, which no rank leaves before all o
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult
+from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name
 from .traces import seats_of
-from .wiring import cable_ends, rows_of_cables, wire
 
 LONGEST_S = 1e6
 """A simulated time above this is that of an empty event queue (2^64 ps)."""
@@ -60,7 +56,14 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     runtime_ns: list[float | None] = [0.0] * len(jobs)
     for number, job in communicating(jobs):
         runtime_ns[number] = runtime_of(motif_log(folder / f"{log_name(number)}.log"), number, seats_of(job).seats)
-    return EngineResult(job_runtime_ns=tuple(runtime_ns), link_bytes=read_links(folder / STATISTICS, point, machine))
+    counted = read_links(folder / STATISTICS, point, machine)
+    return EngineResult(
+        job_runtime_ns=tuple(runtime_ns),
+        link_bytes=counted.link_bytes,
+        job_link_packets=packets_of_jobs(point, machine, jobs, counted),
+        link_packets=counted.packets,
+        link_stall_ns=counted.stall_ns,
+    )
 
 
 def check_output(stdout: str, stderr: str) -> None:
@@ -127,48 +130,3 @@ def runtime_of(log: list[Ended], job: int, ranks: int) -> float:
 
 def _sound(line: Ended) -> bool:
     return 0 <= line.start_ns <= line.end_ns and math.isfinite(line.end_ns)
-
-
-def read_links(path: Path, point: Point, machine: Machine) -> npt.NDArray[np.float64]:
-    """Read the bytes that each directed link carried, headers of messages included, float64 [links].
-
-    Raises
-    ------
-    EngineFailure
-        If the statistics are not those of this machine.
-    """
-    bits = port_sums(path, "send_bit_count")
-    tail, head = cable_ends(machine)
-    ports = wire(point, machine).cable_ports
-    row = rows_of_cables(machine)
-    link_bytes = np.zeros(machine.links)
-    try:
-        for side, routers in ((0, tail), (1, head)):
-            sent = [bits[router, port] for router, port in zip(routers.tolist(), ports[:, side].tolist(), strict=True)]
-            np.add.at(link_bytes, 2 * row + side, np.array(sent, dtype=np.float64) / 8)
-    except KeyError as error:
-        raise EngineFailure(f"{path.name} has no statistics of router and port {error}") from None
-    return link_bytes
-
-
-def port_sums(path: Path, statistic: str) -> dict[tuple[int, int], int]:
-    """Sums of a statistic by router and port.
-
-    Raises
-    ------
-    EngineFailure
-        If the file is none of SST's statistics.
-    """
-    try:
-        with path.open(newline="") as file:
-            rows = csv.DictReader(file, skipinitialspace=True)
-            return {
-                (
-                    int(row["ComponentName"].removeprefix("router")),
-                    int(row["StatisticSubId"].removeprefix("port")),
-                ): int(row["Sum.u64"])
-                for row in rows
-                if row["StatisticName"] == statistic
-            }
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise EngineFailure(f"{path.name} is no file of statistics ({type(error).__name__})") from None

@@ -20,9 +20,9 @@ from .wiring import Wiring, cable_ends, rows_of_cables, wire
 RUN, STATISTICS = "run.json", "links.csv"
 
 # SST-Core counts time in picoseconds.
-_PS = 1000
+PS_OF_A_NS = 1000
 # Firefly's default, beside one for each message.
-_SPARE_BUFFERS = 512
+SPARE_BUFFERS = 512
 
 NO_COSTS: dict[str, Any] = {
     "ctrl.matchDelay_ns": 0,
@@ -113,7 +113,7 @@ def _all_at_once(jobs: list[PlacedJob]) -> dict[str, Any]:
     longest = max(int(job.messages.size_bytes.max(initial=0)) for job in jobs)
     return {
         "ctrl.shortMsgLength": longest,
-        "ctrl.pqs.maxPostedShortBuffers": _SPARE_BUFFERS + max(_most_receives(job) for job in jobs),
+        "ctrl.pqs.maxPostedShortBuffers": SPARE_BUFFERS + max(_most_receives(job) for job in jobs),
     }
 
 
@@ -156,7 +156,7 @@ def _bandwidth(link: LinkClass) -> str:
 
 def _time(time_ns: float) -> str:
     # A link needs some latency.
-    return f"{max(1, round(time_ns * _PS))}ps"
+    return f"{max(1, round(time_ns * PS_OF_A_NS))}ps"
 
 
 def _size(size_bytes: float) -> str:
