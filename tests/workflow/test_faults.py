@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -146,3 +148,15 @@ def test_a_full_disk_is_said_and_loses_nothing(workplace: Workplace) -> None:
         assert all_done(workplace, 8)
     finally:
         subprocess.run(["umount", "-l", str(results)], check=True)
+
+
+def test_results_of_other_code_that_lost_their_history_are_not_believed(workplace: Workplace) -> None:
+    workplace.run()
+    shutil.rmtree(workplace.folder / ".snakemake")
+    shutil.rmtree(workplace.folder / "results/tiny/tables")
+    for shard in (workplace.folder / "results/tiny/simulate").glob("*.jsonl"):
+        shard.write_text(re.sub(r'"fingerprint": "', '"fingerprint": "0', shard.read_text()))
+    assert "was simulated by other code" in workplace.run(code=1)
+    workplace.run("--forcerun", "simulate")
+    # The store has them as they are.
+    assert workplace.started == 8 and workplace.table("points")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+from fabricstudy.engine import made_by_other_code
 from fabricstudy.errors import exit_code_of
 from fabricstudy.study import load_study, plan
 
-from .collect import collect
-from .store import read_shards, write_tables
+from .collect import Record, collect
+from .store import TableError, read_shards, write_tables
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -24,7 +26,19 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     planned = plan(load_study(given.study))
     analyses = {path.stem: list(read_shards([path])) for path in given.analyses}
-    write_tables(collect(planned, read_shards(given.shards), read_shards(given.structures), analyses), given.out)
+    write_tables(collect(planned, _records(given.shards), read_shards(given.structures), analyses), given.out)
+
+
+def _records(shards: list[Path]) -> Iterator[Record]:
+    """Read records of points, and refuse those that may be out of date."""
+    for path in sorted(shards):
+        for record in read_shards([path]):
+            if made_by_other_code(record):
+                raise TableError(
+                    f"{path}: {record['point_id']} was simulated by other code than that which is here; run Snakemake "
+                    "again with --forcerun simulate, which simulates what has changed"
+                )
+            yield record
 
 
 if __name__ == "__main__":

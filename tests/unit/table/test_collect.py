@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import yaml
 from pandera.errors import SchemaErrors
 
+from fabricstudy.engine import engine_named, fingerprint
 from fabricstudy.study import Plan, load_study, plan
 from fabricstudy.table import TableError, axes_of, collect, read_tables, write_tables
 from fabricstudy.table.__main__ import main
@@ -323,7 +325,8 @@ def shard(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def test_the_command_repeats_byte_by_byte_however_the_points_were_batched(tmp_path: Path) -> None:
     of = planned(tmp_path)
-    rows = list(records(of).values())
+    mark = fingerprint(engine_named("caminos"))
+    rows = [row | {"fingerprint": mark} for row in records(of).values()]
     machines = shard(tmp_path / "machines.jsonl", structures(of))
     shards = [shard(tmp_path / "b.jsonl", rows[:5]), shard(tmp_path / "a.jsonl", rows[5:])]
     whole = shard(tmp_path / "whole.jsonl", rows[::-1])
@@ -340,6 +343,20 @@ def test_the_command_repeats_byte_by_byte_however_the_points_were_batched(tmp_pa
     for name in TABLES:
         contents = {(tmp_path / run / f"{name}.csv").read_bytes() for run in ("one", "two", "three")}
         assert len(contents) == 1, name
+
+
+@pytest.mark.parametrize(("part", "is_refused"), [(0, True), (1, True), (2, False)])
+def test_records_of_other_code_are_refused_and_of_another_program_are_not(
+    tmp_path: Path, part: int, is_refused: bool
+) -> None:
+    of = planned(tmp_path)
+    marks = fingerprint(engine_named("caminos")).split("-", 2)
+    marks[part] = "other"
+    file = shard(tmp_path / "a.jsonl", [row | {"fingerprint": "-".join(marks)} for row in records(of).values()])
+    arguments = ["--study", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "out"), "--shards", str(file)]
+    with pytest.raises(TableError, match=r"a\.jsonl: p\w+ was .* --forcerun") if is_refused else nullcontext():
+        main(arguments)
+    assert (tmp_path / "out").exists() != is_refused
 
 
 def test_what_differs_from_run_to_run_stands_in_points_only(tmp_path: Path) -> None:
