@@ -13,9 +13,10 @@ from fabricstudy.analyse import bound_ns, link_loads, link_support
 from fabricstudy.engine.codes import OUTPUTS, Codes
 from fabricstudy.engine.codes.trace import traces
 from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.engine.foreground import foreground
 from fabricstudy.machine import Machine, build
-from fabricstudy.study import Point
-from fabricstudy.workload import Messages, PlacedJob
+from fabricstudy.study import Limits, PlannedPoint, Point
+from fabricstudy.workload import PlacedJob
 
 from ..machines import all_pairs, job_of, place_jobs
 from .run_caminos import ends
@@ -114,7 +115,99 @@ class TestLinks:
 
     def test_a_torus_does_not_tell(self, tmp_path: Path) -> None:
         this = point("torus")
-        assert simulate(tmp_path, this, two_jobs(build(this.machine))).link_bytes is None
+        result = simulate(tmp_path, this, two_jobs(build(this.machine)))
+        assert result.link_bytes is None and result.link_packets is None
+
+
+class TestPackets:
+    @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
+    def test_packets_of_one_size(self, tmp_path: Path, name: str) -> None:
+        this = point(name)
+        machine = build(this.machine)
+        for size, packets in ((6000, 3), (500, 1)):
+            jobs = [all_pairs(list(range(machine.nodes)), size)]
+            result = simulate(tmp_path / str(size), this, jobs, machine)
+            assert result.link_packets is not None
+            np.testing.assert_array_equal(result.link_packets, packets / size * loads(machine, jobs, this).link_bytes)
+
+    @pytest.mark.parametrize("sizes", [(3000, 3000), (2000, 500), (500, 400)])
+    def test_bytes_do_not_tell_packets_of_several_sizes(self, tmp_path: Path, sizes: tuple[int, int]) -> None:
+        jobs = [job_of([0, 15], [(0, 0, 1, sizes[0]), (0, 1, 0, sizes[1])])]
+        assert simulate(tmp_path, point("tree"), jobs).link_packets is None
+
+    def test_a_list_of_hops_does(self, tmp_path: Path) -> None:
+        this = point("dragonfly")
+        machine = build(this.machine)
+        jobs = two_jobs(machine)
+        result = simulate(tmp_path, this, jobs, machine)
+        source, destination, size = ends(jobs)
+        by_hand = link_loads(machine, source, destination, -(-size // 2000), this.routing).link_bytes
+        assert result.link_packets is not None
+        np.testing.assert_array_equal(result.link_packets, by_hand)
+
+
+class TestStalls:
+    """CODES writes for how long ports were full, but nothing that could be told as the stall of a link.
+
+    In each case two or more nodes fill a link together, and the ones before it wait for room at its near end: these
+    send for a known part of the time, and stand still for the rest.
+    """
+
+    @pytest.mark.parametrize(
+        ("name", "machine", "flows", "file", "row", "column", "stall_ns"),
+        [
+            ("hyperx", {"shape": [3], "nodes_per_router": 4}, [(0, 4), (1, 4), (8, 4)], "router-stats", 0, 6, 1e6),
+            ("slim fly", {"nodes_per_router": 4}, [(0, 4), (1, 4), (8, 4)], "slimfly-router-stats", 0, 3, 1e6),
+            ("tree", {"radix": 8}, [(0, 16), (20, 16)], "fattree-switch-stats", 0, 8, 1e6),
+            ("torus", {"shape": [9, 9]}, [(0, 20), (1, 20), (3, 20), (4, 20)], "torus-link-stats", 1, 3, 2e6),
+            ("dragonfly", {"nodes_per_router": 4}, [(0, 4), (1, 4), (5, 4)], "dragonfly-router-busytime-sample",
+             0, 4, 1e6),
+        ],
+    )  # fmt: skip
+    def test_what_it_writes_is_something_else(
+        self, tmp_path: Path, name: str, machine: dict[str, Any], flows: list[tuple[int, int]], file: str, row: int,
+        column: int, stall_ns: float,
+    ) -> None:  # fmt: skip
+        nodes = sorted({node for flow in flows for node in flow})
+        messages = [(0, nodes.index(source), nodes.index(destination), 1_000_000) for source, destination in flows]
+        this = point(name, machine=machine, pattern={"kind": "ring"}, message="1 MB")
+        result = simulate(tmp_path, this, [job_of(nodes, messages)])
+        assert result.link_stall_ns is None
+        rows = [line.split() for line in (tmp_path / OUTPUTS / file).read_text().splitlines() if line[:1] != "#"]
+        told = float([row for row in rows if row][row][column])
+        assert told > 0 and abs(told / stall_ns - 1) > 0.25
+
+    def test_of_a_dragonfly_another_port_is_told(self, tmp_path: Path) -> None:
+        this = point("dragonfly", machine={"nodes_per_router": 4})
+        simulate(tmp_path, this, [job_of([0, 1, 4, 5], [(0, rank, 2, 1_000_000) for rank in (0, 1, 3)])])
+        rows = [line.split() for line in (tmp_path / OUTPUTS / "dragonfly-link-stats").read_text().splitlines()]
+        told = [row[5] for row in rows if row[:5] == ["0", "R", "1", "R", "L"]]
+        # All of 2 MB went from router 0 to router 1; the figure stands beside another port's name.
+        assert told == ["0"]
+
+
+def planned(this: Point) -> PlannedPoint:
+    """The point as a study plans it."""
+    return PlannedPoint("p0", "m0", this)
+
+
+class TestMemory:
+    def test_a_point_above_its_limit_is_not_started(self, tmp_path: Path) -> None:
+        this = planned(point("hyperx"))
+        told = foreground(this, tmp_path / "small", Limits.model_validate({"memory": "100 MB"}))
+        needed = Codes().predict_memory_bytes(this.point)
+        assert told["record"]["status"] == "memory" and told["command"] is None
+        assert f"not started: it would need about {needed / 1e9:.1f} GB, and limits.memory is 0.1 GB" in str(
+            told["record"]["reason"]
+        )
+        assert not any((tmp_path / "small").iterdir())
+
+    def test_jobs_that_are_run_alone_as_well_need_no_more(self, tmp_path: Path) -> None:
+        third = {"share": 0.33, "pattern": {"kind": "all-to-all", "message": "10 kB"}}
+        this = planned(point("hyperx", jobs=[third] * 3, machine={"shape": [5, 4], "nodes_per_router": 3}))
+        record = foreground(this, tmp_path, Limits.model_validate({}))["record"]
+        assert record["status"] == "done" and (tmp_path / "alone-2").is_dir()
+        assert record["memory_bytes"] == pytest.approx(Codes().predict_memory_bytes(this.point), rel=0.15)
 
 
 class TestTimes:
@@ -263,6 +356,24 @@ class TestJobs:
         assert result.job_runtime_ns[0] == result.job_runtime_ns[2] == 0.0
         assert time_of(result, 1) > 2000
 
+    @pytest.mark.parametrize(
+        ("name", "machine", "network", "message"),
+        [
+            ("tree", {}, {"buffer": "1 MB"}, "1 MB"),
+            ("slim fly", {"q": 3}, {"buffer": "1 MB"}, "256 kB"),
+            ("torus", {"shape": [4, 3, 3]}, {"packet": "125 B"}, "32 kB"),
+            ("dragonfly", {}, {"buffer": "1 MB"}, "256 kB"),
+            ("mesh", {}, {"buffer": "1 MB"}, "256 kB"),
+        ],
+    )
+    def test_many_packets_under_way(
+        self, tmp_path: Path, name: str, machine: dict[str, Any], network: dict[str, Any], message: str
+    ) -> None:
+        # With the least room for events CODES would break off on the first three.
+        this = point(name, machine=machine, network=network, message=message)
+        built = build(this.machine)
+        assert time_of(simulate(tmp_path, this, place_jobs(this, built), built)) > 0
+
     def test_more_requests_than_a_wait_can_hold(self, tmp_path: Path) -> None:
         many = job_of([0, 1], [(0, 0, 1, 100)] * 2500 + [(1, 1, 0, 100)])
         result = simulate(tmp_path, point("tree"), [many])
@@ -280,7 +391,7 @@ class TestJobs:
         assert all(time is not None and time > 0 for time in result.job_runtime_ns)
 
 
-NOTHING = Messages(*(np.zeros(0, dtype=np.int32) for _ in range(3)), np.zeros(0, dtype=np.int64))
+NOTHING = job_of([], []).messages
 
 
 def _silence(folder: Path, trace: str) -> None:

@@ -48,11 +48,17 @@ def test_times_links_and_jobs(name: str) -> None:
     for time, load in zip(result.job_runtime_ns, loads, strict=True):
         assert time is not None and bound_ns(machine, load) <= time < 10 * bound_ns(machine, load)
     if name == "torus":
-        assert result.link_bytes is None and result.job_link_packets is None
+        assert result.link_bytes is None and result.job_link_packets is None and result.link_packets is None
         return
     assert result.link_bytes is not None and result.job_link_packets is not None
     np.testing.assert_array_equal(result.link_bytes, sum(load.link_bytes for load in loads))
     np.testing.assert_array_equal(result.job_link_packets > 0, [load.link_bytes > 0 for load in loads])
+    # Packets of several sizes: only a list of hops tells how many there were.
+    assert (result.link_packets is not None) == (name == "dragonfly") and result.link_stall_ns is None
+    if result.link_packets is not None:
+        source, destination, size = ends(jobs)
+        packets = link_loads(machine, source, destination, -(-size // 2000), this.routing).link_bytes
+        np.testing.assert_array_equal(result.link_packets, packets)
 
 
 class TestDamaged:
@@ -142,6 +148,12 @@ class TestDamaged:
             (copy / OUTPUTS / file).unlink()
             with pytest.raises(EngineFailure, match=f"did not write {file}"):
                 read(copy, "dragonfly")
+
+    def test_the_reason_is_said_and_not_the_end(self, tmp_path: Path) -> None:
+        (tmp_path / "stdout").write_text("config\nnode: 0: error: ross-inline.h:87: No free event buffers.\n")
+        (tmp_path / "stderr").write_text("Abort(1) on node 0 (rank 0 in comm 0): application called MPI_Abort\n")
+        with pytest.raises(EngineFailure, match=r"CODES ended with 1: node: 0: error: .* No free event buffers"):
+            read(tmp_path, "tree", 1)
 
     @pytest.mark.parametrize("exit_code", [255, -11, 1])
     def test_an_exit_code_is_a_failure(self, tmp_path: Path, exit_code: int) -> None:

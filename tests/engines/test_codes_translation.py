@@ -88,7 +88,7 @@ def told(name: str, **more: Any) -> tuple[Network, dict[str, str]]:
     machine = build(this.machine)
     network = network_of(this, machine)
     jobs = two_jobs(machine)
-    text = configuration(network, ranks_per_node(machine, jobs), traced_jobs(machine, network, jobs))
+    text = configuration(network, ranks_per_node(machine, jobs), traced_jobs(machine, network, jobs), 48)
     return network, dict(line.strip().split(": ", 1) for line in text.splitlines() if ": " in line)
 
 
@@ -353,4 +353,17 @@ class TestPrediction:
     )
     def test_memory_as_measured(self, name: str, machine: dict[str, Any], measured_bytes: float) -> None:
         this = point(name, machine=machine, pattern={"kind": "ring"}, message="2 kB")
+        assert predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=0.15)
+
+    @pytest.mark.parametrize(
+        ("name", "machine", "network", "measured_bytes"),
+        [
+            ("tree", {"radix": 8}, {"buffer": "1 MB"}, 350e6),
+            ("torus", {"shape": [5, 5, 3]}, {"packet": "500 B"}, 209e6),
+        ],
+    )
+    def test_memory_of_packets_under_way(
+        self, name: str, machine: dict[str, Any], network: dict[str, Any], measured_bytes: float
+    ) -> None:
+        this = point(name, machine=machine, network=network, message="64 kB")
         assert predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=0.15)

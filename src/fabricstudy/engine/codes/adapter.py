@@ -42,6 +42,9 @@ FIXED_OPTIONS = [
     f"--eager_threshold={MESSAGE_BYTES_END}",
 ]
 
+_REASON = re.compile(r"\berror\b|assert|unable", re.IGNORECASE)
+_END = re.compile(r"\babort|signal", re.IGNORECASE)
+
 _REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
 
 
@@ -130,8 +133,9 @@ def _failure(folder: Path, exit_code: int) -> str:
         for line in (folder / name).read_text(errors="replace").splitlines()
     ]
     last = lines[-1] if lines else "it said nothing"
-    telling = re.compile(r"\berror\b|assert|\babort|unable|signal", re.IGNORECASE)
-    return f"CODES ended with {exit_code}: {next((line for line in lines if telling.search(line)), last)}"
+    # That MPI was aborted says less than why.
+    found = (line for sign in (_REASON, _END) for line in lines if sign.search(line))
+    return f"CODES ended with {exit_code}: {next(found, last)}"
 
 
 @cache

@@ -8,13 +8,14 @@ from typing import NamedTuple
 from fabricstudy.study import Codes, Point
 from fabricstudy.study.machines import FatTreeConfig, GridConfig, SlimFlyConfig
 
-from .packet import TORI, loads_of
+from .packet import LEAST_EVENTS_EACH, TORI, events_each, loads_of
 
 START_CPU_S, START_BYTES = 0.05, 35e6
 CPU_S_OF_A_MESSAGE = 1.5e-5
 # What listing all hops adds.
 LISTED = 1.4
 BYTES_OF_A_RANK, BYTES_OF_A_MESSAGE = 0.19e6, 1100.0
+BYTES_OF_AN_EVENT = 1000.0
 # A node of the torus takes all packets of its messages at once.
 BYTES_OF_A_TORUS_PACKET = 230.0
 
@@ -58,11 +59,15 @@ def predict_cpu_s(point: Point) -> float:
 def predict_memory_bytes(point: Point) -> float:
     """Predict the memory of a point; nodes have places for as many ranks as the fullest has."""
     nodes, loads = point.machine.nodes, loads_of(point)
+    if not loads:
+        return 0.0
     ranks = max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
     messages = sum(load.messages for load in loads)
     packets = sum(load.messages * ceil(load.size_bytes / _packet(point)) for load in loads)
+    objects = nodes * (1 + ranks) + point.machine.routers
     return (
         START_BYTES
+        + objects * (events_each(point, _packet(point)) - LEAST_EVENTS_EACH) * BYTES_OF_AN_EVENT
         + nodes * (NODES[_model(point)].memory_bytes + ranks * BYTES_OF_A_RANK)
         + messages * BYTES_OF_A_MESSAGE
         + (packets * BYTES_OF_A_TORUS_PACKET if point.machine.kind in TORI else 0.0)

@@ -14,6 +14,7 @@ from fabricstudy.workload import Messages, PlacedJob
 
 from .models import network_of
 from .network import Hops, IntArray, Network
+from .packet import events_each
 from .trace import traces
 
 CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
@@ -32,8 +33,6 @@ HOPS = "hops"
 MOST_LISTED_PACKETS = 2_000_000
 """A list of hops takes about 0.2 kB each on the disk while the point is simulated, so 1.5 GB at most."""
 
-# Simulated events that are held for each simulated object.
-EVENTS_EACH = 48
 EVENT_BYTES = 736
 
 
@@ -135,7 +134,8 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
     hops = network.hops if lists_hops(point, network, jobs, traced) else None
-    (folder / CONFIGURATION).write_text(configuration(network, ranks_per_node(machine, jobs), traced, hops))
+    events = events_each(point, network.packet)
+    (folder / CONFIGURATION).write_text(configuration(network, ranks_per_node(machine, jobs), traced, events, hops))
     for name, content in network.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
@@ -188,7 +188,7 @@ def alone_folder(job: TracedJob) -> str:
     return f"alone-{job.number}"
 
 
-def configuration(network: Network, ranks: int, traced: list[TracedJob], hops: Hops | None = None) -> str:
+def configuration(network: Network, ranks: int, traced: list[TracedJob], events: int, hops: Hops | None = None) -> str:
     """Give CODES' configuration, as text."""
     smallest = min(int(job.messages.size_bytes.min()) for job in traced)
     parameters = {
@@ -196,7 +196,7 @@ def configuration(network: Network, ranks: int, traced: list[TracedJob], hops: H
         "packet_size": network.packet,
         "chunk_size": network.packet,
         "message_size": EVENT_BYTES,
-        "pe_mem_factor": EVENTS_EACH,
+        "pe_mem_factor": events,
         "modelnet_scheduler": "fcfs",
         # Messages within a node are copied at once, whatever their number.
         "node_eager_limit": 2**31 - 1,

@@ -19,6 +19,9 @@ TORUS_START_NS_PER_BYTE = 10.0
 TORUS_HOP_NS = 51.5
 """What a packet keeps a link of the torus busy beside its own time: 50 ns, and a random time of 1.5 ns on average."""
 
+TORUS_AT_ONCE_BYTES = 32_000
+LEAST_EVENTS_EACH, SPARE_EVENTS = 48, 1.5
+
 TORI = ("torus", "bluegene-q", "bluegene-p")
 
 
@@ -48,6 +51,26 @@ def loads_of(point: Point) -> list[Load]:
 def buffer_bytes(point: Point) -> int:
     """Give the buffer of an input: what the study says, but room for four packets at least."""
     return max(int(point.network.buffer_bytes), 4 * int(point.network.packet_bytes))
+
+
+def events_each(point: Point, packet: int) -> int:
+    """Give the events of the simulation to have room for, for each simulated object; CODES breaks off without room.
+
+    Nodes of a fat tree or Slim Fly hand over at once what their buffer has room for, those of a torus about 20 kB, each
+    packet an event; the others need less than the least, with any buffer.
+
+    Parameters
+    ----------
+    packet : int
+        Bytes of a packet.
+    """
+    kind = point.machine.kind
+    if kind in TORI:
+        at_once: float = TORUS_AT_ONCE_BYTES
+    else:
+        at_once = buffer_bytes(point) if kind in ("fat-tree", "slim-fly") else 0
+    burst = max((load.burst_bytes for load in loads_of(point)), default=0)
+    return max(LEAST_EVENTS_EACH, ceil(SPARE_EVENTS * min(at_once, burst) / packet))
 
 
 def packet_bytes(point: Point, bandwidth_Bps: float) -> int:

@@ -41,7 +41,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
     if not traced:
-        return EngineResult((0.0,) * len(jobs), np.zeros(machine.links))
+        return EngineResult((0.0,) * len(jobs), np.zeros(machine.links), link_packets=np.zeros(machine.links, np.int64))
     solo = alone(point, network, jobs, traced)
     runs = _runs((folder / "stdout").read_text(errors="replace"))
     if len(runs) != 1 + len(solo):
@@ -51,6 +51,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     for job, time_ns in zip(traced, _checked_times(folder, runs[0], traced), strict=True):
         runtime_ns[job.number] = time_ns
     link_bytes = None if network.traffic is None else _link_bytes(folder, network.traffic, machine, jobs)
+    packet = _even_packet_bytes(traced, network.packet)
+    link_packets = None if packet is None or link_bytes is None else (link_bytes / packet).astype(np.int64)
     packets = None
     if solo and network.traffic is not None and link_bytes is not None:
         alone_bytes = np.zeros((len(jobs), machine.links))
@@ -59,10 +61,18 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             _checked_times(own, out, [job])
             alone_bytes[job.number] = _link_bytes(own, network.traffic, machine, jobs)
         _check_sum(alone_bytes, link_bytes, "what the jobs send alone")
-        packets = np.ceil(alone_bytes / network.packet).astype(np.int32)
+        packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
     elif lists_hops(point, network, jobs, traced):
         packets = _listed_hops(folder / HOPS, network, machine, jobs, link_bytes)
-    return EngineResult(tuple(runtime_ns), link_bytes, packets)
+        link_packets = packets.sum(axis=0, dtype=np.int64)
+    return EngineResult(tuple(runtime_ns), link_bytes, packets, link_packets)
+
+
+def _even_packet_bytes(traced: list[TracedJob], packet: int) -> int | None:
+    """Bytes of each packet, if all are of one size; else bytes on a link do not tell how many packets they were."""
+    sizes = np.concatenate([job.messages.size_bytes for job in traced])
+    size = packet if np.all(sizes % packet == 0) else int(sizes.max())
+    return size if size <= packet and np.all(sizes % size == 0) else None
 
 
 def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] | None, what: str) -> None:

@@ -51,9 +51,10 @@ def _check(point: Point, machine: Machine) -> None:
     if machine.nodes != machine.routers:
         raise Unsupported("CODES' torus has one node a router; set nodes_per_router: 1, or take another engine")
     if machine.cable_count.max() > 1:
+        remedy = "set pair_cables: 1" if point.machine.kind == "torus" else "take a torus with pair_cables: 1"
         raise Unsupported(
-            "CODES' torus takes one of the two cables that join a pair in a dimension of 2 routers; set "
-            "pair_cables: 1, or take another engine"
+            f"CODES' torus takes one of the two cables that join a pair in a dimension of 2 routers; {remedy}, or "
+            "another engine"
         )
     if isinstance(point.routing, DimensionOrder) and point.routing.tie != "split" and _has_ties(machine):
         raise Unsupported(
