@@ -17,7 +17,7 @@ from rich.text import Text
 
 from fabricstudy.analyse import structure
 from fabricstudy.commands import partitions
-from fabricstudy.engine import ENGINES, Stores, engine_named, fingerprint, foreground
+from fabricstudy.engine import ENGINES, Stores, engine_named, foreground, is_finished
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine import build
 from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines, study_file
@@ -143,8 +143,7 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _kept(point: PlannedPoint, results: Path) -> bool:
-    mark = fingerprint(engine_named(point.point.engine.kind))
-    return Stores(results).points.finished(point.point_id, mark) is not None
+    return is_finished(Stores(results).points.record(point.point_id))
 
 
 def _cost(point: PlannedPoint) -> float:
@@ -171,11 +170,11 @@ def study_status(given: argparse.Namespace) -> dict[str, Any]:
     """Count what is done, failed and left of a study, and estimate the time left."""
     progress = Progress(_pipeline(given.study), given.results)
     found, pause_s = _look(progress)
-    if given.watch and found["left"]:
+    if given.watch and found["left"] > found["unavailable"]:
         # Standard output is for the result; elsewhere than in a terminal, nothing but the end is shown.
         console = Console(stderr=given.json, highlight=False)
         with Live(Text(_progress_text(found)), console=console, auto_refresh=False, transient=True) as live:
-            while found["left"]:
+            while found["left"] > found["unavailable"]:
                 time.sleep(pause_s)
                 found, pause_s = _look(progress)
                 live.update(Text(_progress_text(found)), refresh=True)
@@ -203,8 +202,13 @@ def _progress_text(found: dict[str, Any]) -> str:
         f"[{'#' * width}{'.' * (BAR_COLUMNS - width)}] {100 * ended // found['points']} %\n"
         f"{found['study']}: {found['done']} of {found['points']} points done\n"
         f"{found['failed']} failed{f' ({kinds})' if kinds else ''}\n"
-        f"{found['left']} left{_time_left(found) if found['left'] else ''}"
+        f"{found['left']} left{_time_left(found) if found['left'] > found['unavailable'] else ''}"
+        + (f"\n{found['unavailable']} of them need {_listed(found['missing_engines'])}" if found["unavailable"] else "")
     )
+
+
+def _listed(engines: list[str]) -> str:
+    return f"{' and '.join(engines)}, not found here (fabricstudy engines)"
 
 
 def _time_left(found: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.engine import Stores, engine_named, fingerprint
+from fabricstudy.engine import Stores, engine_named, is_current
 from fabricstudy.pipeline import Pipeline
 from fabricstudy.store import Record
 from fabricstudy.study import PlannedPoint
@@ -40,10 +40,11 @@ class Progress:
         self._pipeline = pipeline
         self._store = Stores(results).points
         self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
-        self._mark = {
-            name: fingerprint(engine_named(name))
+        self._missing = sorted(
+            name
             for name in {_engine(point) for point in pipeline.plan.points.values()}
-        }
+            if not engine_named(name).probe().found
+        )
         self._ended: dict[str, _Ended] = {}
 
     def look(self) -> dict[str, Any]:
@@ -52,14 +53,18 @@ class Progress:
         Returns
         -------
         dict
-            `left_cpu_s` is predicted, times what the done points took over their prediction. `left_s` is elapsed time
-            at the pace of the last quarter of an hour, or None if nothing ended in it.
+            `left` counts all that have not ended, `unavailable` those among them whose engine is missing here; the
+            times are those of the others. `left_cpu_s` is predicted, times what the done points took over their
+            prediction. `left_s` is elapsed time at the pace of the last quarter of an hour, or None if nothing ended
+            in it.
         """
         self._read_new()
         done = {key: ended for key, ended in self._ended.items() if ended.status == "done"}
         predicted_s = sum(self._cost_s[key] for key in done)
         used_s = sum(ended.used_cpu_s for ended in done.values())
-        left_s = sum(cost for key, cost in self._cost_s.items() if key not in self._ended)
+        left = {key: point for key, point in self._pipeline.plan.points.items() if key not in self._ended}
+        possible = [key for key, point in left.items() if _engine(point) not in self._missing]
+        left_s = sum(self._cost_s[key] for key in possible)
         pace = self._pace(time.time())
         counts = Counter(ended.status for ended in self._ended.values())
         failures = {status: counts[status] for status in FAILURES if counts[status]}
@@ -69,7 +74,9 @@ class Progress:
             "done": len(done),
             "failed": sum(failures.values()),
             "failures": failures,
-            "left": len(self._cost_s) - len(self._ended),
+            "left": len(left),
+            "unavailable": len(left) - len(possible),
+            "missing_engines": self._missing,
             "left_cpu_s": round(left_s * (used_s / predicted_s if predicted_s else 1.0), 1),
             "left_s": round(left_s / pace, 1) if pace else None,
             "used_cpu_s": round(used_s, 1),
@@ -77,13 +84,13 @@ class Progress:
 
     def _read_new(self) -> None:
         inodes = self._store.inodes()
-        for key, point in self._pipeline.plan.points.items():
+        for key in self._pipeline.plan.points:
             inode, known = inodes.get(key), self._ended.get(key)
             if known is not None and known.inode == inode:
                 continue
             self._ended.pop(key, None)
             record = self._store.record(key) if inode is not None else None
-            if inode is not None and record is not None and record["fingerprint"] == self._mark[_engine(point)]:
+            if inode is not None and record is not None and is_current(record):
                 self._ended[key] = _ended(record, inode)
 
     def _pace(self, now: float) -> float:

@@ -83,7 +83,7 @@ def test_at_first_it_shows_the_longest_axis_of_numbers_and_mixes_nothing(fresh: 
     ]  # fmt: skip
     assert fresh.chosen("only-experiment") == "first" and fresh.chosen("only-pattern") == "all-to-all"
     assert fresh.words == (
-        "runtime_ns (ms) of table jobs against alpha, coloured by routing, only experiment first, pattern all-to-all. "
+        "runtime (ms) of table jobs against alpha, coloured by routing, only experiment first, pattern all-to-all. "
         "6 values from 18 rows, medians over seed; whiskers: least to largest."
     )
     assert fresh.script(SYMBOLS) == 6
@@ -113,7 +113,7 @@ def test_numbers_drawn_are_medians_of_the_table(fresh: Page) -> None:
     """Numbers 0 to 2 of the first labels have the median 1.001 ms."""
     cells = "[...row.children].map((cell) => cell.textContent)"
     rows = fresh.script(f"return [...document.querySelectorAll('#explorer-numbers tr')].map((row) => {cells})")
-    assert rows[0] == ["routing", "alpha", "runtime_ns (ms)", "least", "largest", "rows"]
+    assert rows[0] == ["routing", "alpha", "runtime (ms)", "least", "largest", "rows"]
     assert rows[1] == ["minimal", "0.5", "1.001", "1", "1.002", "3"]
     assert len(rows) == 7
 

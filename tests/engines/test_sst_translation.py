@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.analyse import link_loads
+from fabricstudy.engine.simulate import fingerprint, own_code
 from fabricstudy.engine.sst import Sst
 from fabricstudy.engine.sst import program as program_module
 from fabricstudy.engine.sst.program import MODEL, Missing, find
@@ -337,6 +338,10 @@ class TestLooking:
             (tmp_path / "elsewhere" / f"lib{name}.so").touch()
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
         assert find() == "SST 14.1.0"
+        # Another build is another simulator.
+        before = fingerprint(Sst())
+        (tmp_path / "elsewhere" / "libmerlin.so").write_text("another build")
+        assert fingerprint(Sst()) != before and own_code(fingerprint(Sst())) == own_code(before)
 
     def test_a_program_that_fails(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         script(tmp_path / "bin" / "sst", "exit 1")

@@ -47,7 +47,8 @@ class Sample:
         """Store a point that ended so many seconds ago."""
         started = datetime.now(UTC) - timedelta(seconds=ago_s + wall_s)
         record = {
-            "point_id": self.ids[number], "status": "done", "fingerprint": fingerprint(engine_named("caminos")),
+            "point_id": self.ids[number], "engine": "caminos", "status": "done",
+            "fingerprint": fingerprint(engine_named("caminos")),
             "started": started.isoformat(timespec="seconds"), "wall_s": wall_s, "cpu_s": 3 * self.cost_s,
             "overhead_cpu_s": 0.0,
         }  # fmt: skip
@@ -101,6 +102,18 @@ def test_failures_are_counted_by_kind_and_a_repeated_look_sees_what_changed(samp
     sample.end(3)
     found = progress.look()
     assert (found["done"], found["failures"], found["left"]) == (2, {"failed": 1, "timeout": 1}, 6)
+
+
+def test_points_of_a_missing_engine_are_told_and_not_waited_for(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample.end(0)
+    monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "nowhere"))
+    found = Progress(sample.pipeline, sample.results).look()
+    assert (found["done"], found["left"], found["unavailable"], found["left_cpu_s"]) == (1, 9, 9, 0.0)
+    monkeypatch.chdir(sample.results.parent)
+    cli.main(["status", str(sample.file), "--watch"])
+    assert "9 left\n9 of them need caminos, not found here" in capsys.readouterr().out
 
 
 def test_points_of_older_code_and_half_written_ones_are_left(sample: Sample) -> None:

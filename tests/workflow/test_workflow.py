@@ -93,7 +93,7 @@ def test_an_unknown_study_names_the_known_ones(workplace: Workplace) -> None:
 
 def test_a_missing_engine_skips_its_points_and_comes_back(workplace: Workplace) -> None:
     (workplace.folder / "simulator").write_text("#!/bin/sh\nexit 1\n")
-    workplace.run()
+    assert "tiny: 0 of 8 points done (8 skipped: see Failures)" in workplace.run()
     points = rows(workplace.table("points"))
     assert {row["status"] for row in points} == {"skipped"} and all(row["reason"] for row in points)
     assert "skipped" in (workplace.folder / "reports/tiny/index.html").read_text()
@@ -101,6 +101,12 @@ def test_a_missing_engine_skips_its_points_and_comes_back(workplace: Workplace) 
     workplace.stand_in()
     workplace.run()
     assert {row["status"] for row in rows(workplace.table("points"))} == {"done"}
+
+    # What is finished stays so in a terminal in which the engine is not found.
+    (workplace.folder / "simulator").write_text("#!/bin/sh\nexit 1\n")
+    said = workplace.run("--forcerun", "simulate")
+    assert {row["status"] for row in rows(workplace.table("points"))} == {"done"}
+    assert "tiny: 8 of 8 points done; reports/tiny/index.html" in said
 
 
 def test_ten_thousand_points_are_at_most_300_jobs(workplace: Workplace) -> None:

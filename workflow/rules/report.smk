@@ -30,4 +30,4 @@ rule report:
         code=source_digest("study", "table", "report"),
     shell:
         "python -m fabricstudy.report --study {input.study:q} --tables {input.tables:q}"
-        " --out reports/{wildcards.study} > {log:q} 2>&1"
+        " --out reports/{wildcards.study} 2> {log:q}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,10 +65,10 @@ def percent(difference: float | None) -> str:
 
     Examples
     --------
-    >>> percent(0.0), percent(0.0123), percent(None)
-    ('0', '1.2 %', 'no number')
+    >>> percent(0.0), percent(0.0123), percent(None), percent(float("nan"))
+    ('0', '1.2 %', 'no number', 'no number')
     """
-    if difference is None:
+    if difference is None or math.isnan(difference):
         return "no number"
     return f"{100 * difference:.2g} %" if difference else "0"
 

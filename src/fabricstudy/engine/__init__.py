@@ -9,7 +9,7 @@ the store whatever is finished. `ENGINES` lists the simulators; each is one modu
 from .batch import Batch, batches, run_batch
 from .contract import Engine, EngineFailure, EngineResult, Probe
 from .foreground import foreground
-from .provenance import made_by_other_code
+from .provenance import is_current, is_finished, made_by_other_code
 from .registry import ENGINES, engine_named
 from .run import Outcome, run
 from .simulate import Stores, fingerprint, simulate
@@ -27,6 +27,8 @@ __all__ = [
     "engine_named",
     "fingerprint",
     "foreground",
+    "is_current",
+    "is_finished",
     "made_by_other_code",
     "run",
     "run_batch",

@@ -1,13 +1,23 @@
-"""Whether a record was made by the code that is here."""
+"""Whether a record was made by the code and the program that are here."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from fabricstudy.store import Record
+from fabricstudy.store import FINAL, Record
 
 from .registry import engine_named
-from .simulate import fingerprint
+from .simulate import fingerprint, holds
+
+
+def is_current(record: Record) -> bool:
+    """Say whether a record was made by this code, and by the program that is here, if one is."""
+    return holds(record, *_here(record["engine"]))
+
+
+def is_finished(record: Record | None) -> bool:
+    """Say whether a point need not be simulated again."""
+    return record is not None and record["status"] in FINAL and is_current(record)
 
 
 def made_by_other_code(record: Record) -> bool:
@@ -16,14 +26,12 @@ def made_by_other_code(record: Record) -> bool:
     Snakemake sees that by itself unless it has lost its memory, as when ``results`` was copied without ``.snakemake``.
     Programs are left out: those of compute nodes may be others than that of the node where tables are made.
     """
-    return _own_code(record["fingerprint"]) != _own_code(_mark(record["engine"]))
+    mark, _ = _here(record["engine"])
+    return not holds(record, mark, present=False)
 
 
 @cache
-def _mark(kind: str) -> str:
-    return fingerprint(engine_named(kind))
-
-
-def _own_code(mark: str) -> list[str]:
-    """Give the digests of the stages and of the adapter; what follows tells the program."""
-    return mark.split("-")[:2]
+def _here(kind: str) -> tuple[str, bool]:
+    """Give an engine's fingerprint, and whether its program is here."""
+    engine = engine_named(kind)
+    return fingerprint(engine), engine.probe().found

@@ -27,7 +27,7 @@ from fabricstudy.analyse import (
 )
 from fabricstudy.fingerprint import source_digest
 from fabricstudy.machine import Machine, load_machine
-from fabricstudy.store import Record, Store
+from fabricstudy.store import FINAL, Record, Store
 from fabricstudy.study import Limits, PlannedPoint, Point
 from fabricstudy.workload import PlacedJob, WorkloadError, hop_bytes, place
 
@@ -85,6 +85,25 @@ def fingerprint(engine: Engine) -> str:
     return f"{source_digest('machine', 'analyse', 'workload', 'engine/simulate.py')}-{engine.fingerprint()}"
 
 
+def own_code(mark: str) -> list[str]:
+    """Give what of a fingerprint tells our own code, of the stages and of the adapter; the rest tells the program."""
+    return mark.split("-")[:2]
+
+
+def holds(record: Record, mark: str, present: bool) -> bool:
+    """Say whether a record stands as it is: made by this code, and by the program that is here, if one is.
+
+    Parameters
+    ----------
+    mark : str
+        The engine's `fingerprint` now.
+    present : bool
+        Whether its program is here.
+    """
+    made: str = record["fingerprint"]
+    return made == mark if present else own_code(made) == own_code(mark)
+
+
 def simulate(
     planned: PlannedPoint, engine: Engine, version: str | None, missing: str | None, stores: Stores, limits: Limits
 ) -> Record:
@@ -97,7 +116,7 @@ def simulate(
     """
     mark = fingerprint(engine)
     store = stores.points
-    stored = _finished(store, planned.point_id, mark)
+    stored = _finished(store, planned.point_id, mark, missing is None)
     if stored is not None:
         return stored
     record = _head(planned, engine, version, mark)
@@ -105,7 +124,7 @@ def simulate(
         return record | {"status": "skipped", "reason": missing}
     with store.lock(planned.point_id):
         # Another process may have finished it while we waited.
-        stored = _finished(store, planned.point_id, mark)
+        stored = _finished(store, planned.point_id, mark, present=True)
         if stored is not None:
             return stored
         store.sweep(planned.point_id)
@@ -118,9 +137,11 @@ def simulate(
     return record
 
 
-def _finished(store: Store, point_id: str, mark: str) -> Record | None:
-    stored = store.finished(point_id, mark)
-    return None if stored is None else {key: value for key, value in stored.items() if key != "point"}
+def _finished(store: Store, point_id: str, mark: str, present: bool) -> Record | None:
+    stored = store.record(point_id)
+    if stored is None or stored["status"] not in FINAL or not holds(stored, mark, present):
+        return None
+    return {key: value for key, value in stored.items() if key != "point"}
 
 
 def _head(planned: PlannedPoint, engine: Engine, version: str | None, mark: str) -> Record:
@@ -193,7 +214,7 @@ def _check_memory(needed_bytes: float | None, limits: Limits) -> None:
         (there, "this computer has", "take a larger one, or another engine"),
     ):
         if needed_bytes is not None and needed_bytes > limit_bytes:
-            needed, limit = f"{needed_bytes / 1e9:.1f} GB", f"{limit_bytes / 1e9:.3g} GB"
+            needed, limit = f"{needed_bytes / 1e9:.2g} GB", f"{limit_bytes / 1e9:.2g} GB"
             raise _NotDone("memory", f"not started: it would need about {needed}, and {whose} {limit}; {remedy}")
 
 

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from fabricstudy.errors import exit_code_of
-from fabricstudy.study import load_study
-from fabricstudy.table import read_tables
+from fabricstudy.study import Study, load_study
+from fabricstudy.table import Tables, read_tables
 
 from .page import write_report
 
@@ -22,7 +22,17 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     study = load_study(given.study)
     source = given.study.read_text(encoding="utf-8")
-    write_report(study, read_tables(given.tables), source, str(given.study), given.out)
+    tables = read_tables(given.tables)
+    write_report(study, tables, source, str(given.study), given.out)
+    print(_ending(study, tables, given.out))
+
+
+def _ending(study: Study, tables: Tables, folder: Path) -> str:
+    """Say in a line how the points of a study ended."""
+    counts = tables.points.drop_duplicates("point_id")["status"].value_counts().to_dict()
+    done, others = counts.pop("done", 0), ", ".join(f"{count} {status}" for status, count in counts.items())
+    told = f"{done} of {done + sum(counts.values())} points done" + (f" ({others}: see Failures)" if others else "")
+    return f"{study.study}: {told if study.simulates else 'analyses done'}; {folder}/index.html"
 
 
 if __name__ == "__main__":

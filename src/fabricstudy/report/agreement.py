@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fabricstudy.study import DimensionOrder, Point, Sst, Study, plan
+from fabricstudy.study import DimensionOrder, GridConfig, Point, Sst, Study, plan
 from fabricstudy.table import Tables
 
 from .text import Grid, expectation, number, shown
@@ -39,7 +39,25 @@ def _detours_on_dragonfly(point: Point) -> bool:
 
 
 def _ties(point: Point) -> bool:
-    return isinstance(point.routing, DimensionOrder) and point.routing.tie == "split"
+    """Whether some destinations are half-way round a ring."""
+    routing, machine = point.routing, point.machine
+    if not isinstance(machine, GridConfig) or not isinstance(routing, DimensionOrder) or routing.tie != "split":
+        return False
+    rings = (length for length, wrap in zip(machine.grid.lengths, machine.grid.wraps, strict=True) if wrap)
+    return any(length > 2 and length % 2 == 0 for length in rings)
+
+
+def _on_slim_fly(point: Point) -> bool:
+    return point.machine.kind == "slim-fly"
+
+
+def _valiant_on_dragonfly(point: Point) -> bool:
+    return point.machine.kind == "dragonfly" and point.routing.kind == "valiant"
+
+
+def _long_links(point: Point) -> bool:
+    grid = point.machine.grid if isinstance(point.machine, GridConfig) else None
+    return grid is not None and (grid.gap or 0) > 1 and point.routing.kind == "dimension-order"
 
 
 KNOWN = (
@@ -85,6 +103,38 @@ KNOWN = (
         "always goes up); on CAMINOS each packet takes the one that has room.",
         _ties,
     ),
+    Difference("codes", "A send is complete when its last packet has left the node.", _always),
+    Difference(
+        "codes",
+        "What CODES adds to each message is taken away again, but for the copy of more than the shortest takes.",
+        _always,
+    ),
+    Difference(
+        "codes",
+        "Tori, fat trees and grids under dimension order have one virtual channel, where CAMINOS has several; packets "
+        "wait at routers sorted by output, without a crossbar.",
+        _always,
+    ),
+    Difference(
+        "codes",
+        "On a dragonfly Valiant goes through a group drawn at random, on CAMINOS through any router. Bounds are those "
+        "of the latter, so times of the former may lie below them.",
+        _valiant_on_dragonfly,
+    ),
+    Difference(
+        "codes",
+        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, and counts the "
+        "queue of a detour twice; on a Slim Fly it compares several detours.",
+        _ugal,
+    ),
+    Difference(
+        "codes",
+        "Half-way round a ring all packets take the same of both ways, so that the links there carry up to twice as "
+        "much as where ties are split.",
+        _ties,
+    ),
+    Difference("codes", "A packet takes the long link or the short one first, by what waits for them.", _long_links),
+    Difference("codes", "Minimal routing on a Slim Fly takes always the same of several shortest paths.", _on_slim_fly),
 )
 """In the order in which they are told."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -227,7 +228,10 @@ def _x_label(figure: Figure) -> str:
 
 
 def _y_label(figure: Figure) -> str:
-    return (figure.y_label or figure.y) + (f" ({figure.unit})" if figure.unit else "")
+    """The label of the study, or the column, whose own unit goes where another one is drawn."""
+    if figure.unit is None:
+        return figure.y_label or figure.y
+    return f"{figure.y_label or re.sub(r'_(ns|s|bytes|Bps)$', '', figure.y).replace('_', ' ')} ({figure.unit})"
 
 
 def _colour(data: _Data, hue: str) -> Any:

@@ -16,6 +16,9 @@ from .schemas import columns_of
 from .store import Tables
 
 _TWIN, _NAME = "(twin)", "(engine)"
+_NO_SIMULATOR = "analysis"
+"""Its points tell of machines and bounds, whatever simulates."""
+
 _BY_POINT = ("points", "jobs", "links", "interference")
 
 
@@ -93,7 +96,9 @@ def engine_axes(plan: Plan) -> set[str]:
 
 
 def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
-    """Judge the claims by the points of each engine alone; empty unless two engines have simulated some.
+    """Judge the claims by the points of each engine alone; empty unless there are some on two engines.
+
+    Points that an engine was not there for, or refused, count for that engine alone.
 
     Parameters
     ----------
@@ -102,14 +107,13 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
     tables : Tables
         With the points of all engines.
     """
-    timed = tables.jobs[tables.jobs["runtime_ns"].notna() & (tables.jobs["messages"] > 0)]
-    kinds = sorted(timed["engine"].unique())
+    kinds = sorted(set(tables.points["engine"]) - {_NO_SIMULATOR})
     found = [judge(claims, _of_engine(tables, kind, kinds)).assign(engine=kind) for kind in kinds if len(kinds) > 1]
     return pd.concat(found, ignore_index=True) if found else judge((), tables).assign(engine=[])
 
 
 def _of_engine(tables: Tables, kind: str, kinds: Sequence[str]) -> Tables:
-    """Leave out what the other engines have simulated."""
+    """Leave out the points of the other engines."""
     others = [other for other in kinds if other != kind]
     frames = {name: getattr(tables, name) for name in _BY_POINT}
     return replace(tables, **{name: frame[~frame["engine"].isin(others)] for name, frame in frames.items()})

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from fabricstudy.report.agreement import differences, ratios, verdicts
 from fabricstudy.table import collect
 
-from ..table.test_collect import ENGINES, on_two_engines, planned, records, structures
+from ..table.test_collect import ENGINES, STUDY, on_two_engines, planned, records, structures
 
 
 def test_two_engines(tmp_path: Path) -> None:
@@ -37,6 +40,31 @@ def test_known_reasons_are_those_of_the_points(tmp_path: Path) -> None:
     assert {engine for engine, _ in told} == {"caminos", "sst"}
     assert "detour leads through a group" in says
     assert "Firefly's costs" not in says and "ring" not in says and "UGAL" not in says
+
+
+RINGS = {"kind": "torus", "shape": [4, 3], "cores_per_node": 2, "bandwidth": "1 GB/s"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing", "told", "untold"),
+    [
+        (STUDY["machine"], "valiant", "On a dragonfly Valiant", "Half-way"),
+        (RINGS, "dimension-order", "Half-way round a ring all packets take the same", "On a dragonfly"),
+        (RINGS | {"kind": "mesh"}, "dimension-order", "one virtual channel", "Half-way"),
+        (RINGS | {"kind": "torus", "shape": [5, 3]}, "dimension-order", "one virtual channel", "Half-way"),
+        ({**RINGS, "kind": "express-mesh", "shape": [8], "gap": 3}, "dimension-order", "the long link", "Half-way"),
+        ({**RINGS, "kind": "express-mesh", "shape": [8], "gap": 1}, "dimension-order", "one virtual", "the long link"),
+    ],
+)
+def test_known_reasons_of_codes(tmp_path: Path, machine: Any, routing: str, told: str, untold: str) -> None:
+    jobs = [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}]
+    sweep = {"engine": ["caminos", "codes"]}
+    of = planned(
+        tmp_path, slowdown=False, machine=machine, routing=routing, jobs=jobs, sweep=sweep, claims=[], figures=[]
+    )
+    found = differences(of.study, collect(of, on_two_engines(of), structures(of)))
+    says = " ".join(text for engine, text in found if engine == "codes")
+    assert told in says and untold not in says
 
 
 def test_times_below_their_bounds_are_told(tmp_path: Path) -> None:

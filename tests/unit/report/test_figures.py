@@ -88,8 +88,8 @@ def test_normalised_values_are_ratios_of_medians(make: Make) -> None:
 
 def test_units_stand_on_the_axes(make: Make) -> None:
     found = drawn(make(), "lines", "cuts")
-    assert "runtime_ns (ms)" in found["lines"].alt
-    assert "bisection_upper_Bps (GB/s)" in found["cuts"].alt
+    assert ": runtime (ms) against" in found["lines"].alt
+    assert "bisection upper (GB/s)" in found["cuts"].alt
     assert "1.01 at" in found["lines"].alt
 
 

@@ -276,6 +276,16 @@ def test_engines_are_compared_on_the_same_points(tmp_path: Path) -> None:
     assert collect(once, records(once).values(), structures(once)).agreement.empty
 
 
+def test_what_one_engine_lacks_says_nothing_about_the_verdict_of_another(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    found = on_two_engines(of)
+    for record_of in found:
+        if record_of["engine"] == "sst":
+            record_of |= {"status": "refused", "reason": "no", "jobs": [], "links": []}
+    verdicts = collect(of, found, structures(of)).verdicts
+    assert verdicts.set_index("engine")["verdict"].to_dict() == {"caminos": "reproduced", "sst": "not run"}
+
+
 def test_settings_of_an_engine_are_compared_like_another_engine(tmp_path: Path) -> None:
     values = {"C": "caminos", "S": "sst", "slow": {"kind": "sst", "mpi": "default", "crossbar": 2}}
     of = planned(tmp_path, slowdown=False, sweep={"settings": {"of": "engine", "values": values}}, claims=[])

@@ -12,7 +12,7 @@ from fabricstudy.workload import PlacedJob
 from ..contract import EngineFailure, EngineResult, Probe
 from .cost import predict_cpu_s, predict_memory_bytes
 from .motifs import check_native
-from .program import MODEL, Missing, find, model_digest, program_path
+from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
 from .system import RUN, communicating, settings, write_run
 from .traces import LARGEST_MESSAGE
@@ -32,8 +32,8 @@ class Sst:
             return Probe(self.name, False, reason=str(missing))
 
     def fingerprint(self) -> str:
-        """Digest of this package and of the model script."""
-        return f"{source_digest('engine/sst')}-{model_digest()}"
+        """Digest of this package and the model script, and of the program."""
+        return f"{source_digest('engine/sst')}{model_digest()}-{program_digest()}"
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point; see `cost`."""

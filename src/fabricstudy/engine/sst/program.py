@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -59,7 +60,7 @@ def find() -> str:
     version = _version(program)
     if version is None:
         raise Missing(f"{program} --version failed; {_HOW}")
-    lacking = [name for name in ELEMENTS if not _has_element(program, name)]
+    lacking = [name for name in ELEMENTS if _library(program, name) is None]
     if lacking:
         raise Missing(
             f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}"
@@ -86,8 +87,8 @@ def version_of(said: str) -> str:
 
 
 @cache
-def _has_element(program: Path, name: str) -> bool:
-    """Whether SST knows where the element's library is, and it is there."""
+def _library(program: Path, name: str) -> Path | None:
+    """Give the element's library, where SST knows it to be."""
     said = _said(program.with_name("sst-config"), "SST_ELEMENT_LIBRARY", "SST_ELEMENT_LIBRARY_LIBDIR")
     places = [program.parents[1] / "lib" / "sst-elements-library"]
     if said is not None and said.strip():
@@ -95,7 +96,20 @@ def _has_element(program: Path, name: str) -> bool:
     registered = _said(program.with_name("sst-config"), name, f"{name}_LIBDIR")
     if registered is not None and registered.strip():
         places.append(Path(registered.strip().splitlines()[-1]))
-    return any((place / f"lib{name}.so").is_file() for place in places)
+    found = (place / f"lib{name}.so" for place in places)
+    return next((library for library in found if library.is_file()), None)
+
+
+def program_digest() -> str:
+    """Digest of the program and of the sizes of the elements' libraries, which are too large to be read each time."""
+    program = program_path()
+    if program is None:
+        return "none"
+    digest = hashlib.sha256(program.read_bytes())
+    for name in ELEMENTS:
+        library = _library(program, name)
+        digest.update(f"{name} {library.stat().st_size if library else None};".encode())
+    return digest.hexdigest()[:12]
 
 
 def _said(*command: str | Path) -> str | None:

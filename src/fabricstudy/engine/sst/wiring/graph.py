@@ -172,9 +172,14 @@ def valiant_table(minimal: Table, machine: Machine) -> Table:
 
 def _check(hops: int, machine: Machine) -> None:
     if hops > MOST_HOPS:
+        rings = any(dimension.wrap for dimension in machine.dimensions)
+        native = (
+            "; SST routes a torus by itself only with tie: positive and one cable between two routers, of which a "
+            "dimension of 2 routers has two unless pair_cables is 1"
+        )
         raise Unsupported(
             f"the routes of this {machine.kind} have more than {MOST_HOPS:,} hops together, too many to hand to SST; "
-            "take a smaller machine, or a routing with fewer routes"
+            f"take a smaller machine, or a routing with fewer routes{native if rings else ''}"
         )
 
 
