@@ -197,7 +197,7 @@ class TestMemory:
         told = foreground(this, tmp_path / "small", Limits.model_validate({"memory": "100 MB"}))
         needed = Codes().predict_memory_bytes(this.point)
         assert told["record"]["status"] == "memory" and told["command"] is None
-        assert f"not started: it would need about {needed / 1e9:.1f} GB, and limits.memory is 0.1 GB" in str(
+        assert f"not started: it would need about {needed / 1e9:.2g} GB, and limits.memory is 0.1 GB" in str(
             told["record"]["reason"]
         )
         assert not any((tmp_path / "small").iterdir())
