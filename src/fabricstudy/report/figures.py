@@ -324,11 +324,12 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     high = by_x["high" if figure.interval else "y"].max()[order]
     place = data.hues.index(hue)
     look: dict[str, Any] = {"color": _colour(data, hue), "zorder": 2 + place * 0.01}
-    # Larger markers lie below smaller ones, so that equal values of several series can be told.
+    # Larger markers and caps lie below smaller ones, so that equal values of several series can be told.
     axes.errorbar(
         at, middle, yerr=np.maximum([middle - low, high - middle], 0), marker=_MARKERS[place % len(_MARKERS)],
         markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else look["color"],
-        linestyle=_DASHES[data.styles.index(style) % len(_DASHES)], linewidth=1.4, capsize=2.5, elinewidth=1.0, **look,
+        linestyle=_DASHES[data.styles.index(style) % len(_DASHES)], linewidth=1.4, elinewidth=1.0,
+        capsize=max(5.5 - 1.3 * place, 1.5), **look,
     )  # fmt: skip
     if figure.show_bound:
         bound = by_x["bound"].median()[order]
