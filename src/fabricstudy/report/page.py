@@ -32,6 +32,7 @@ _LIBRARIES = (
     *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
 )
 _MOST_REASONS = 50
+_EXAMPLE = "(example)"
 _MOST_ANALYSIS_ROWS = 120
 
 
@@ -242,10 +243,18 @@ def _statuses(points: pd.DataFrame) -> Grid:
 def _reasons(points: pd.DataFrame) -> Grid:
     """Why points are not done, the most frequent reasons first, with one point as an example."""
     lost = points[points["status"] != "done"].drop_duplicates("point_id").fillna({"reason": "no reason given"})
-    groups = lost.groupby(["status", "reason"], sort=False)["point_id"].agg(["size", "first"]).reset_index()
-    groups = groups.sort_values(["size", "status", "reason"], ascending=[False, True, True]).head(_MOST_REASONS)
-    rows = [[row["status"], row["reason"], str(row["size"]), row["first"]] for row in groups.to_dict("records")]
-    return Grid(("status", "reason", "points", "for example"), rows, frozenset((2,)))
+    lost = lost.assign(**{_EXAMPLE: lost.index})
+    keys = ["status", "engine", "reason"]
+    groups = lost.groupby(keys, sort=False)[_EXAMPLE].agg(["size", "first"]).reset_index()
+    groups = groups.sort_values(["size", *keys], ascending=[False, True, True, True]).head(_MOST_REASONS)
+    axes = [axis for axis in axes_of(points) if axis != "engine" and points[axis].nunique(dropna=False) > 1]
+    rows = []
+    for group in groups.to_dict("records"):
+        example = points.loc[group["first"]]
+        labels = ", ".join(f"{axis} {label_text(example[axis])}" for axis in axes if not pd.isna(example[axis]))
+        known = f"{example['point_id']}{f' ({labels})' if labels else ''}"
+        rows.append([*(group[key] for key in keys), str(group["size"]), known])
+    return Grid((*keys, "points", "for example"), rows, frozenset((3,)))
 
 
 def _missing_engines(points: pd.DataFrame) -> list[str]:
