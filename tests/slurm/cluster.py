@@ -21,7 +21,7 @@ from pathlib import Path
 DAEMONS = ("munged", "slurmctld", "slurmd")
 COMMANDS = ("sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo", "sacct", "sacctmgr", "sshare")
 NODE = "one"
-START_S = 30.0
+START_S = 60.0
 
 TEMPLATE = """\
 ClusterName=test
@@ -111,14 +111,27 @@ class Cluster:
         """End the controller, as for a restart; running jobs go on."""
         self._end("slurmctld")
 
+    def drain(self) -> None:
+        """Let the node take no further jobs; those that run go on."""
+        self.ask("scontrol", "update", f"nodename={NODE}", "state=drain", "reason=test")
+
+    def resume(self) -> None:
+        """Take the node back into service."""
+        _wait(self._resumed, "the node's return")
+
+    def _resumed(self) -> bool:
+        if "DRAIN" in self.node_state():
+            # Refused by a controller that has just started and has not heard from the node.
+            self.ask("scontrol", "update", f"nodename={NODE}", "state=resume")
+        return self.node_state().startswith(("IDLE", "MIXED", "ALLOCATED")) and "DRAIN" not in self.node_state()
+
     def clear(self) -> None:
         """Cancel all jobs and take the node back into service."""
         if "slurmctld" not in self._running:
             self.start_controller()
         self.ask("scancel", f"--user={getpass.getuser()}")
         _wait(lambda: not self.ask("squeue", "--noheader"), "the end of the jobs")
-        if "DRAIN" in self.node_state():
-            self.ask("scontrol", "update", f"nodename={NODE}", "state=resume")
+        self.resume()
 
     def stop(self) -> None:
         """End all jobs and daemons."""

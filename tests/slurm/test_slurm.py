@@ -209,7 +209,7 @@ def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(
         after_cancel = workplace.stored()
         assert 2 <= len(after_cancel) < POINTS
 
-        cluster.ask("scontrol", "update", "nodename=one", "state=drain", "reason=test")
+        cluster.drain()
         wait_until(lambda: not cluster.jobs() and not cluster.jobs("COMPLETING"))
         # Nothing survives its job, and nothing half-written is left.
         assert not simulators(workplace.folder)
@@ -222,7 +222,7 @@ def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(
         time.sleep(10)
         assert snakemake.poll() is None
         cluster.start_controller()
-        cluster.ask("scontrol", "update", "nodename=one", "state=resume")
+        cluster.resume()
         # The cancelled batch is tried again by itself.
         assert snakemake.wait(240) == 0
     finally:

@@ -139,7 +139,8 @@ def test_failures_are_counted_with_their_reasons(make: Make, tmp_path: Path) -> 
     assert "22 of 24 simulations done" in page.text
     assert "2 of 24 points missing (2 failed)" in page.text
     first = case.plan.rows[0]
-    assert f"{first.point_id} (alpha 0.5, routing minimal, message " in page.text and "failed caminos crashed" in page.text
+    assert f"{first.point_id} (alpha 0.5, routing minimal, message " in page.text
+    assert "failed caminos crashed" in page.text
     assert "Every point is done." not in page.text
 
 
