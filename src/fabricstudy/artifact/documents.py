@@ -23,6 +23,9 @@ from .compare import ROUNDING, TOLERANCE
 from .effort import CORES, SETUP_MINUTES, effort
 from .finished import Finished
 
+OWN_ENGINES = ("caminos", "analysis")
+"""What the code in the archive brings along; other simulators have to be there."""
+
 
 def documents(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """Give ``README.md``, ``Makefile`` and ``APPENDIX.md``.
@@ -69,6 +72,7 @@ def _facts(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> di
         "seeds": found.tables.points["seed"].nunique(),
         "code": code,
         "engines": found.engines,
+        "foreign": [engine for engine in found.engines if engine not in OWN_ENGINES],
         "locks": sorted(path for path in contents if path.endswith(".lock")),
         "packages": _packages(contents),
         "python": platform.python_version(),

@@ -15,7 +15,7 @@ from fabricstudy.artifact import ArtifactError, check, pack
 from fabricstudy.artifact.effort import JOB_START_S, effort
 from fabricstudy.checkout import Checkout, checkout
 
-from .conftest import Ran
+from .conftest import Ran, run_in
 
 
 @pytest.fixture
@@ -157,6 +157,15 @@ def test_the_appendix_holds_what_the_structure_asks_for(unpacked: Path) -> None:
     for block in text.split("\n\n"):
         rows = [line for line in block.splitlines() if line.startswith("|")]
         assert len({row.replace("\\|", "").count("|") for row in rows}) <= 1, rows
+
+
+def test_a_simulator_that_is_not_in_the_archive_is_named_as_such(code: Checkout, tmp_path: Path) -> None:
+    pack(run_in(tmp_path / "run", engine="codes").finished(), code, tmp_path / "out.tar.gz")
+    subprocess.run(["tar", "-xf", "out.tar.gz"], cwd=tmp_path, check=True)
+    appendix, readme = ((tmp_path / "made-up-artifact" / name).read_text() for name in ("APPENDIX.md", "README.md"))
+    assert "| engine codes | 1.0 | not in this archive, see `code/docs/engines/codes.md` |" in appendix
+    assert "The simulator codes has to be installed before" in appendix
+    assert "The simulator codes is not in here" in readme
 
 
 def test_a_folder_without_the_workflow_is_refused(ran: Ran, code: Checkout, tmp_path: Path) -> None:
