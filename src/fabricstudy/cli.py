@@ -170,11 +170,11 @@ def study_status(given: argparse.Namespace) -> dict[str, Any]:
     """Count what is done, failed and left of a study, and estimate the time left."""
     progress = Progress(_pipeline(given.study), given.results)
     found, pause_s = _look(progress)
-    if given.watch and found["left"] > found["unavailable"]:
+    if given.watch and _possible(found):
         # Standard output is for the result; elsewhere than in a terminal, nothing but the end is shown.
         console = Console(stderr=given.json, highlight=False)
         with Live(Text(_progress_text(found)), console=console, auto_refresh=False, transient=True) as live:
-            while found["left"] > found["unavailable"]:
+            while _possible(found):
                 time.sleep(pause_s)
                 found, pause_s = _look(progress)
                 live.update(Text(_progress_text(found)), refresh=True)
@@ -202,9 +202,14 @@ def _progress_text(found: dict[str, Any]) -> str:
         f"[{'#' * width}{'.' * (BAR_COLUMNS - width)}] {100 * ended // found['points']} %\n"
         f"{found['study']}: {found['done']} of {found['points']} points done\n"
         f"{found['failed']} failed{f' ({kinds})' if kinds else ''}\n"
-        f"{found['left']} left{_time_left(found) if found['left'] > found['unavailable'] else ''}"
+        f"{found['left']} left{_time_left(found) if _possible(found) else ''}"
         + (f"\n{found['unavailable']} of them need {_listed(found['missing_engines'])}" if found["unavailable"] else "")
     )
+
+
+def _possible(found: dict[str, Any]) -> int:
+    """Points that are left and whose engine is here."""
+    return int(found["left"] - found["unavailable"])
 
 
 def _listed(engines: list[str]) -> str:

@@ -56,6 +56,10 @@ class EngineFailure(Exception):
     """The simulation did not finish as it should; the message is the reason in the tables."""
 
 
+class Unsupported(Exception):
+    """An engine cannot simulate the point; the message says why."""
+
+
 class Engine(Protocol):
     """A simulator behind our contract; one module each in `fabricstudy.engine`."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from fabricstudy.store import FINAL, Record
+from fabricstudy.store import Record
 
 from .registry import engine_named
-from .simulate import fingerprint, holds
+from .simulate import fingerprint, holds, stands
 
 
 def is_current(record: Record) -> bool:
@@ -17,7 +17,7 @@ def is_current(record: Record) -> bool:
 
 def is_finished(record: Record | None) -> bool:
     """Say whether a point need not be simulated again."""
-    return record is not None and record["status"] in FINAL and is_current(record)
+    return record is not None and stands(record, *_here(record["engine"]))
 
 
 def made_by_other_code(record: Record) -> bool:

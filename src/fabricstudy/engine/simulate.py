@@ -104,6 +104,11 @@ def holds(record: Record, mark: str, present: bool) -> bool:
     return made == mark if present else own_code(made) == own_code(mark)
 
 
+def stands(record: Record, mark: str, present: bool) -> bool:
+    """Say whether a record holds and is final, so that its point need not be simulated again."""
+    return record["status"] in FINAL and holds(record, mark, present)
+
+
 def simulate(
     planned: PlannedPoint, engine: Engine, version: str | None, missing: str | None, stores: Stores, limits: Limits
 ) -> Record:
@@ -139,7 +144,7 @@ def simulate(
 
 def _finished(store: Store, point_id: str, mark: str, present: bool) -> Record | None:
     stored = store.record(point_id)
-    if stored is None or stored["status"] not in FINAL or not holds(stored, mark, present):
+    if stored is None or not stands(stored, mark, present):
         return None
     return {key: value for key, value in stored.items() if key != "point"}
 

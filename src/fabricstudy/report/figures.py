@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from fabricstudy.study.figures import Figure, unit_factor
+from fabricstudy.study.figures import Figure, column_unit, unit_factor
 from fabricstudy.table import AGAINST, VALUE, Observations, Tables, join, label_text, mask, medians, observe
 
 _STYLE = {
@@ -231,7 +230,8 @@ def _y_label(figure: Figure) -> str:
     """The label of the study, or the column, whose own unit goes where another one is drawn."""
     if figure.unit is None:
         return figure.y_label or figure.y
-    return f"{figure.y_label or re.sub(r'_(ns|s|bytes|Bps)$', '', figure.y).replace('_', ' ')} ({figure.unit})"
+    name = figure.y.rsplit("_", 1)[0] if column_unit(figure.y) else figure.y
+    return f"{figure.y_label or name.replace('_', ' ')} ({figure.unit})"
 
 
 def _colour(data: _Data, hue: str) -> Any:

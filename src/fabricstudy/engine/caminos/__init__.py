@@ -31,9 +31,10 @@ Valiant: A scheme for fast parallel communication. SIAM Journal on Computing 11(
 Singh: Load-balanced routing in interconnection networks. Thesis, Stanford University, 2005.
 """
 
+from ..contract import Unsupported
 from .adapter import Caminos, program_path
 from .channels import arbitration, channels
-from .clock import Clock, Unsupported, clock, grid, phit_bytes, phits_of
+from .clock import Clock, clock, grid, phit_bytes, phits_of
 from .files import CONFIGURATION, MACHINE, MESSAGES, RESULT, configuration
 
 __all__ = [

@@ -14,8 +14,9 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, Probe
-from .clock import Unsupported, clock, loads_of, phit_bytes
+from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..loads import loads_of
+from .clock import clock, phit_bytes
 from .files import CONFIGURATION, RESULT, write_files
 from .result import read_result
 

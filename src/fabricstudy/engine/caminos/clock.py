@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine import Machine
-from fabricstudy.study import Caminos, Idle, Point
+from fabricstudy.study import Caminos, Point
+
+from ..contract import Unsupported
+from ..loads import loads_of
 
 GRID_ERROR = 0.01
 LARGEST_DIVISOR = 256
@@ -18,10 +21,6 @@ LONGEST_DELAY = 999
 
 DETOURS = ("valiant", "ugal")
 """Routings whose packets may go through a router drawn at random."""
-
-
-class Unsupported(Exception):
-    """CAMINOS cannot simulate the point; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -171,30 +170,6 @@ def phit_bytes(point: Point) -> int:
 
 def _growth(message_bytes: int, phit: int) -> float:
     return ceil(message_bytes / phit) * phit / message_bytes - 1
-
-
-@dataclass(frozen=True)
-class Load:
-    """What a job sends, in closed form: its messages, and the bytes that one node sends in one phase."""
-
-    message_bytes: int
-    messages: float
-    burst_bytes: float
-
-
-def loads_of(point: Point) -> list[Load]:
-    """Loads of the jobs that send something."""
-    loads = []
-    for job in point.jobs:
-        pattern = job.pattern
-        if isinstance(pattern, Idle):
-            continue
-        ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
-        ranks_per_node = job.ranks_per_node or point.machine.cores_per_node
-        for part in pattern.traffic(ranks):
-            in_phase = part.messages / pattern.iterations / part.phases / max(1, ranks)
-            loads.append(Load(part.size_bytes, part.messages, in_phase * part.size_bytes * ranks_per_node))
-    return loads
 
 
 def phits_of(size_bytes: npt.NDArray[np.int64], phit: int) -> npt.NDArray[np.int64]:

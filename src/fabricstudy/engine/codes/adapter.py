@@ -17,12 +17,11 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import Idle, Point
 from fabricstudy.workload import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, Probe
+from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..loads import loads_of
 from .cost import predict_cpu_s, predict_memory_bytes
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
 from .models import network_of
-from .network import Unsupported
-from .packet import loads_of
 from .result import read_result
 
 PROGRAM = "model-net-mpi-replay"
@@ -116,7 +115,7 @@ def _check_jobs(point: Point) -> None:
     busy = sum(not isinstance(job.pattern, Idle) for job in point.jobs)
     if busy > MOST_JOBS:
         raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
-    if max((load.size_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
+    if max((load.message_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
         raise Unsupported("CODES takes messages below 2 GB; send several, or take another engine")
 
 

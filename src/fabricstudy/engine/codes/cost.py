@@ -8,7 +8,8 @@ from typing import NamedTuple
 from fabricstudy.study import Codes, Point
 from fabricstudy.study.machines import FatTreeConfig, GridConfig, SlimFlyConfig
 
-from .packet import LEAST_EVENTS_EACH, TORI, events_each, loads_of
+from ..loads import loads_of
+from .packet import LEAST_EVENTS_EACH, TORI, events_each
 
 START_CPU_S, START_BYTES = 0.05, 35e6
 CPU_S_OF_A_MESSAGE = 1.5e-5
@@ -44,7 +45,7 @@ def predict_cpu_s(point: Point) -> float:
     nodes, node = point.machine.nodes, NODES[_model(point)]
     loads = loads_of(point)
     messages = sum(load.messages for load in loads)
-    hops = sum(load.messages * ceil(load.size_bytes / _packet(point)) for load in loads) * (1 + _mean_hops(point))
+    hops = sum(load.messages * ceil(load.message_bytes / _packet(point)) for load in loads) * (1 + _mean_hops(point))
     once = START_CPU_S + nodes * (node.cpu_s + node.cpu_s_with_each * nodes)
     traffic = node.cpu_s_of_a_hop * hops + CPU_S_OF_A_MESSAGE * messages
     if len(loads) < 2 or not (isinstance(point.engine, Codes) and point.engine.job_links):
@@ -63,7 +64,7 @@ def predict_memory_bytes(point: Point) -> float:
         return 0.0
     ranks = max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
     messages = sum(load.messages for load in loads)
-    packets = sum(load.messages * ceil(load.size_bytes / _packet(point)) for load in loads)
+    packets = sum(load.messages * ceil(load.message_bytes / _packet(point)) for load in loads)
     objects = nodes * (1 + ranks) + point.machine.routers
     return (
         START_BYTES

@@ -10,14 +10,12 @@ import numpy.typing as npt
 
 from fabricstudy.machine import Machine
 
+from ..contract import Unsupported
+
 IntArray = npt.NDArray[np.integer]
 
 HOST = -1
 """Stands for a port that leads to a node, or nowhere."""
-
-
-class Unsupported(Exception):
-    """CODES cannot simulate the point; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)

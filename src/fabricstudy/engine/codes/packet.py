@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import NamedTuple
 
-from fabricstudy.study import Idle, Point
+from fabricstudy.study import Point
 
-from .network import Unsupported
+from ..contract import Unsupported
+from ..loads import Load, loads_of
 
 LARGEST_GROWTH = 0.01
 LARGEST_START = 0.02
@@ -23,29 +23,6 @@ TORUS_AT_ONCE_BYTES = 32_000
 LEAST_EVENTS_EACH, SPARE_EVENTS = 48, 1.5
 
 TORI = ("torus", "bluegene-q", "bluegene-p")
-
-
-class Load(NamedTuple):
-    """Messages of one size of a job, in closed form, and the bytes that a node sends in one phase."""
-
-    size_bytes: int
-    messages: float
-    burst_bytes: float
-
-
-def loads_of(point: Point) -> list[Load]:
-    """Loads of the jobs that send something."""
-    loads = []
-    for job in point.jobs:
-        pattern = job.pattern
-        if isinstance(pattern, Idle):
-            continue
-        ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
-        per_node = job.ranks_per_node or point.machine.cores_per_node
-        for part in pattern.traffic(ranks):
-            sent = part.messages / pattern.iterations / part.phases / max(1, ranks) * per_node
-            loads.append(Load(part.size_bytes, part.messages, sent * part.size_bytes))
-    return loads
 
 
 def buffer_bytes(point: Point) -> int:
@@ -93,7 +70,7 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
     largest, loads = int(point.network.packet_bytes), loads_of(point)
     if point.machine.kind not in TORI or not loads:
         return largest
-    longest = max(load.size_bytes for load in loads)
+    longest = max(load.message_bytes for load in loads)
     piece = ceil(longest / ceil(longest / largest))
     least = 2 * TORUS_HOP_NS * bandwidth_Bps / 1e9
     sizes = [size for size in (ceil(piece / divisor) for divisor in (1, 2, 4, 8, 16)) if size >= least]
@@ -114,6 +91,6 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
 
 def _growth(loads: list[Load], packet: int) -> float:
     """How much larger the messages get by filling their last packets."""
-    sent = sum(load.messages * load.size_bytes for load in loads)
-    filled = sum(load.messages * ceil(load.size_bytes / packet) * packet for load in loads)
+    sent = sum(load.messages * load.message_bytes for load in loads)
+    filled = sum(load.messages * ceil(load.message_bytes / packet) * packet for load in loads)
     return filled / sent - 1

@@ -6,17 +6,18 @@ from pathlib import Path
 
 from fabricstudy.fingerprint import source_digest
 from fabricstudy.machine import Machine
-from fabricstudy.study import Idle, Point
+from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, Probe
+from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..loads import loads_of
 from .cost import predict_cpu_s, predict_memory_bytes
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
 from .system import RUN, communicating, settings, write_run
 from .traces import LARGEST_MESSAGE
-from .wiring import Unsupported, wire
+from .wiring import wire
 
 
 class Sst:
@@ -81,13 +82,9 @@ class Sst:
 
 
 def _message_too_long(point: Point) -> str | None:
-    nodes, cores = point.machine.nodes, point.machine.cores_per_node
-    for job in point.jobs:
-        if isinstance(job.pattern, Idle):
-            continue
-        longest = max((part.size_bytes for part in job.pattern.traffic(job.rank_count(nodes, cores))), default=0)
-        if longest > LARGEST_MESSAGE:
-            return f"SST's traces hold messages up to {LARGEST_MESSAGE:,} B, not {longest:,} B"
+    longest = max((load.message_bytes for load in loads_of(point)), default=0)
+    if longest > LARGEST_MESSAGE:
+        return f"SST's traces hold messages up to {LARGEST_MESSAGE:,} B, not {longest:,} B"
     return None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fabricstudy.study import AllToAll, Idle, Job, Point, Stencil
 
+from ..contract import Unsupported
 from .traces import Seats
-from .wiring import Unsupported
 
 
 def check_native(point: Point) -> None:

@@ -122,7 +122,7 @@
     const [unit, factor] = unitOf(metric, rows);
     const [x, colour, facet] = drawnAxes();
     const xscale = x.numeric ? control("xscale").value : "categories";
-    const title = unit ? `${metric.name.replace(/_(ns|s|bytes|Bps)$/, "")} (${unit})` : metric.name;
+    const title = unit ? `${metric.name.replace(/_[^_]*$/, "")} (${unit})` : metric.name;
     const every = control("marks").value === "rows";
     const unpositive = selected.length - rows.length;
     return { metric, rows, part, varying, unpositive, factor, x, colour, facet, title, scale, xscale, every };

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 
-from ..network import Network, Unsupported
+from ...contract import Unsupported
+from ..network import Network
 from . import dragonfly, express_mesh, fat_tree, slim_fly, torus
 
 # One line a topology of ours.

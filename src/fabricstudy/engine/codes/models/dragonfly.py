@@ -12,7 +12,8 @@ import numpy as np
 from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 
-from ..network import HOST, Hops, IntArray, Network, Traffic, Unsupported, gib_per_s, links_to
+from ...contract import Unsupported
+from ..network import HOST, Hops, IntArray, Network, Traffic, gib_per_s, links_to
 from ..packet import buffer_bytes
 from .routing import routing_name
 

@@ -10,7 +10,8 @@ import numpy as np
 from fabricstudy.machine import Machine
 from fabricstudy.study import FatTreeConfig, Point
 
-from ..network import HOST, IntArray, Network, Traffic, Unsupported, links_to, one_of
+from ...contract import Unsupported
+from ..network import HOST, IntArray, Network, Traffic, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fabricstudy.study import Point
 
-from ..network import Unsupported
+from ...contract import Unsupported
 
 
 def routing_name(point: Point, names: dict[str, str], model: str) -> str:

@@ -12,7 +12,8 @@ from fabricstudy.machine import Machine, slim_fly
 from fabricstudy.machine.finite_field import field
 from fabricstudy.study import Point, SlimFlyConfig
 
-from ..network import HOST, IntArray, Network, Traffic, Unsupported, gib_per_s, links_to, one_of
+from ...contract import Unsupported
+from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name
 

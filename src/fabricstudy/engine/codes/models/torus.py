@@ -11,7 +11,8 @@ from __future__ import annotations
 from fabricstudy.machine import Machine
 from fabricstudy.study import DimensionOrder, Point
 
-from ..network import Network, Unsupported, gib_per_s, one_of
+from ...contract import Unsupported
+from ..network import Network, gib_per_s, one_of
 from ..packet import TORUS_HOP_NS, buffer_bytes, packet_bytes
 from .routing import routing_name
 

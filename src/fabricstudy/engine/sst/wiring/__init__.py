@@ -11,8 +11,9 @@ from functools import lru_cache
 from fabricstudy.machine import Machine
 from fabricstudy.study import DragonflyConfig, FatTreeConfig, MachineConfig, Point, RoutingConfig
 
+from ...contract import Unsupported
 from . import dragonfly, fat_tree, graph, grid
-from .base import Unsupported, Wiring, cable_ends, rows_of_cables
+from .base import Wiring, cable_ends, rows_of_cables
 
 __all__ = ["Unsupported", "Wiring", "cable_ends", "rows_of_cables", "wire"]
 

@@ -10,11 +10,9 @@ import numpy.typing as npt
 
 from fabricstudy.machine import Machine
 
+from ...contract import Unsupported
+
 Ints = npt.NDArray[np.int64]
-
-
-class Unsupported(Exception):
-    """SST cannot simulate the point; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)

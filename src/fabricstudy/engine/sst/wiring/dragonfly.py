@@ -13,7 +13,8 @@ from fabricstudy.machine import Machine
 from fabricstudy.machine.dragonfly import ARRANGEMENTS
 from fabricstudy.study import DragonflyConfig, MachineConfig, RoutingConfig
 
-from .base import Ints, Unsupported, Wiring, cable_ends
+from ...contract import Unsupported
+from .base import Ints, Wiring, cable_ends
 
 ALGORITHMS = {"minimal": "minimal", "valiant": "valiant", "ugal": "ugal", "adaptive": "min-a"}
 """Merlin's names of our routings."""

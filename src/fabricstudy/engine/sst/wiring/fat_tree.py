@@ -7,7 +7,8 @@ import numpy as np
 from fabricstudy.machine import Machine
 from fabricstudy.study import FatTreeConfig, MachineConfig, RoutingConfig
 
-from .base import Unsupported, Wiring, cable_ends
+from ...contract import Unsupported
+from .base import Wiring, cable_ends
 
 ALGORITHMS = {"d-mod-k": "deterministic", "adaptive": "adaptive"}
 """Merlin's names of our routings."""

@@ -16,7 +16,8 @@ from fabricstudy.analyse.routing.base import Stepwise
 from fabricstudy.machine import Machine
 from fabricstudy.study import MachineConfig, Minimal, RoutingConfig
 
-from .base import Ints, Unsupported, Wiring, cable_ends, place_on_router
+from ...contract import Unsupported
+from .base import Ints, Wiring, cable_ends, place_on_router
 
 MOST_HOPS = 3_000_000
 """Hops of all routes together; each is some bytes of text, which SST reads once a node."""
