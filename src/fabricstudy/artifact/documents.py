@@ -15,6 +15,7 @@ import jinja2
 import pandas as pd
 
 from fabricstudy.checkout import Checkout
+from fabricstudy.engine import engine_named
 from fabricstudy.report.text import expectation, shown
 from fabricstudy.study import Figure
 from fabricstudy.table import ANALYSIS
@@ -22,9 +23,6 @@ from fabricstudy.table import ANALYSIS
 from .compare import ROUNDING, TOLERANCE
 from .effort import CORES, SETUP_MINUTES, effort
 from .finished import Finished
-
-OWN_ENGINES = ("caminos", "analysis")
-"""What the code in the archive brings along; other simulators have to be there."""
 
 
 def documents(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -72,7 +70,7 @@ def _facts(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> di
         "seeds": found.tables.points["seed"].nunique(),
         "code": code,
         "engines": found.engines,
-        "foreign": [engine for engine in found.engines if engine not in OWN_ENGINES],
+        "foreign": [engine for engine in found.engines if not engine_named(engine).bundled],
         "locks": sorted(path for path in contents if path.endswith(".lock")),
         "packages": _packages(contents),
         "python": platform.python_version(),

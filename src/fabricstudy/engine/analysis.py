@@ -18,6 +18,7 @@ from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from .contract import EngineResult, Probe
+from .differences import Difference
 
 _START_CPU_S = 0.05
 _CPU_S_OF_A_MESSAGE = 5e-6
@@ -27,6 +28,9 @@ class Analysis:
     """The engine that simulates nothing; see the module's docstring."""
 
     name = "analysis"
+    simulates = False
+    bundled = True
+    differences: tuple[Difference, ...] = ()
 
     def probe(self) -> Probe:
         """It is part of this package."""

@@ -13,6 +13,8 @@ from fabricstudy.machine import Machine
 from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
+from .differences import Difference
+
 
 @dataclass(frozen=True)
 class Probe:
@@ -64,6 +66,12 @@ class Engine(Protocol):
     """A simulator behind our contract; one module each in `fabricstudy.engine`."""
 
     name: str
+    simulates: bool
+    """Whether it tells times; one that does not has no part in comparisons of engines."""
+    bundled: bool
+    """Whether the program comes with this repository, and so with an artifact."""
+    differences: tuple[Difference, ...]
+    """Why its times differ from those of other engines, in the order in which the report tells it."""
 
     def probe(self) -> Probe:
         """Look for the program; cheap, and never raises."""

@@ -2,141 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import pandas as pd
 
-from fabricstudy.study import DimensionOrder, GridConfig, Point, Sst, Study, plan
+from fabricstudy.engine import ENGINES
+from fabricstudy.study import Point, Study, plan
 from fabricstudy.table import Tables
 
 from .text import Grid, expectation, number, shown
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A known reason for which an engine's times differ from those of others, and the points that it concerns."""
-
-    engine: str
-    says: str
-    concerns: Callable[[Point], bool]
-
-
-def _always(point: Point) -> bool:
-    return True
-
-
-def _settings(name: str, value: str) -> Callable[[Point], bool]:
-    return lambda point: isinstance(point.engine, Sst) and getattr(point.engine, name) == value
-
-
-def _ugal(point: Point) -> bool:
-    return point.routing.kind == "ugal"
-
-
-def _detours_on_dragonfly(point: Point) -> bool:
-    return point.machine.kind == "dragonfly" and point.routing.kind in ("valiant", "ugal")
-
-
-def _ties(point: Point) -> bool:
-    """Whether some destinations are half-way round a ring."""
-    routing, machine = point.routing, point.machine
-    if not isinstance(machine, GridConfig) or not isinstance(routing, DimensionOrder) or routing.tie != "split":
-        return False
-    rings = (length for length, wrap in zip(machine.grid.lengths, machine.grid.wraps, strict=True) if wrap)
-    return any(length > 2 and length % 2 == 0 for length in rings)
-
-
-def _on_slim_fly(point: Point) -> bool:
-    return point.machine.kind == "slim-fly"
-
-
-def _valiant_on_dragonfly(point: Point) -> bool:
-    return point.machine.kind == "dragonfly" and point.routing.kind == "valiant"
-
-
-def _long_links(point: Point) -> bool:
-    grid = point.machine.grid if isinstance(point.machine, GridConfig) else None
-    return grid is not None and (grid.gap or 0) > 1 and point.routing.kind == "dimension-order"
-
-
-KNOWN = (
-    Difference("caminos", "A message is complete when it has arrived, and a phase waits for its sends, too.", _always),
-    Difference("caminos", "Times are whole cycles of one phit; latencies far below a phit's time vanish.", _always),
-    Difference("caminos", "A message within a node takes no time.", _always),
-    Difference(
-        "sst",
-        "Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads.",
-        _always,
-    ),
-    Difference(
-        "sst", "The seed decides mappings, placements and send orders; SST's routers always draw alike.", _always
-    ),
-    Difference(
-        "sst",
-        "A send is complete when the node's interface has it; the messages of a phase wait there in their order.",
-        _settings("mpi", "none"),
-    ),
-    Difference(
-        "sst",
-        "Firefly's costs of MPI and network interface count; a message above 12 kB asks before it is sent, and its "
-        "rank waits until it has arrived.",
-        _settings("mpi", "default"),
-    ),
-    Difference(
-        "sst",
-        "Ember's own motifs have their own order and wait for each message: Alltoall goes round the ranks, Halo3D "
-        "finishes one dimension before the next.",
-        _settings("motifs", "native"),
-    ),
-    Difference(
-        "sst",
-        "On a dragonfly a detour leads through a group drawn at random, or within a group through a router of it; on "
-        "CAMINOS through any router. Bounds are those of the latter, so times of the former may lie below them, though "
-        "not below what the bytes on their own links need.",
-        _detours_on_dragonfly,
-    ),
-    Difference("sst", "UGAL compares queues alone, that of the detour twice, and not queues times hops.", _ugal),
-    Difference(
-        "sst",
-        "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "
-        "always goes up); on CAMINOS each packet takes the one that has room.",
-        _ties,
-    ),
-    Difference("codes", "A send is complete when its last packet has left the node.", _always),
-    Difference(
-        "codes",
-        "What CODES adds to each message is taken away again, but for the copy of more than the shortest takes.",
-        _always,
-    ),
-    Difference(
-        "codes",
-        "Tori, fat trees and grids under dimension order have one virtual channel, where CAMINOS has several; packets "
-        "wait at routers sorted by output, without a crossbar.",
-        _always,
-    ),
-    Difference(
-        "codes",
-        "On a dragonfly Valiant goes through a group drawn at random, on CAMINOS through any router. Bounds are those "
-        "of the latter, so times of the former may lie below them.",
-        _valiant_on_dragonfly,
-    ),
-    Difference(
-        "codes",
-        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, and counts the "
-        "queue of a detour twice; on a Slim Fly it compares several detours.",
-        _ugal,
-    ),
-    Difference(
-        "codes",
-        "Half-way round a ring all packets take the same of both ways, so that the links there carry up to twice as "
-        "much as where ties are split.",
-        _ties,
-    ),
-    Difference("codes", "A packet takes the long link or the short one first, by what waits for them.", _long_links),
-    Difference("codes", "Minimal routing on a Slim Fly takes always the same of several shortest paths.", _on_slim_fly),
-)
-"""In the order in which they are told."""
 
 
 def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
@@ -147,9 +19,10 @@ def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
     planned = {name: of.point for name, of in plan(study).points.items()}
     points = [planned[name] for name in sorted(compared) if name in planned]
     reasons = [
-        (known.engine, known.says)
-        for known in KNOWN
-        if any(point.engine.kind == known.engine and known.concerns(point) for point in points)
+        (name, known.says)
+        for name, engine in ENGINES.items()
+        for known in engine.differences
+        if any(point.engine.kind == name and known.concerns(point) for point in points)
     ]
     return reasons + _below_bounds(planned, tables.jobs)
 

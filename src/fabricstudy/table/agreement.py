@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from fabricstudy.engine import engine_named
 from fabricstudy.study import Claim, EngineConfig, Plan, canonical_json, physics
 
 from .claims import judge
@@ -16,9 +17,6 @@ from .schemas import columns_of
 from .store import Tables
 
 _TWIN, _NAME = "(twin)", "(engine)"
-_NO_SIMULATOR = "analysis"
-"""Its points tell of machines and bounds, whatever simulates."""
-
 _BY_POINT = ("points", "jobs", "links", "interference")
 
 
@@ -107,7 +105,8 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
     tables : Tables
         With the points of all engines.
     """
-    kinds = sorted(set(tables.points["engine"]) - {_NO_SIMULATOR})
+    # What is told without a simulator, of machines and bounds, is told of every engine.
+    kinds = sorted(kind for kind in set(tables.points["engine"]) if engine_named(kind).simulates)
     found = [judge(claims, _of_engine(tables, kind, kinds)).assign(engine=kind) for kind in kinds if len(kinds) > 1]
     return pd.concat(found, ignore_index=True) if found else judge((), tables).assign(engine=[])
 

@@ -15,8 +15,10 @@ from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..differences import WORDS
 from ..loads import loads_of
 from .clock import clock, phit_bytes
+from .differences import DIFFERENCES
 from .files import CONFIGURATION, RESULT, write_files
 from .result import read_result
 
@@ -39,6 +41,9 @@ class Caminos:
     """The engine CAMINOS; see the module's docstring."""
 
     name = "caminos"
+    simulates = True
+    bundled = True
+    differences = DIFFERENCES
 
     def probe(self) -> Probe:
         """Look for the front end: FABRICSTUDY_CAMINOS, the clone's build, or PATH."""
@@ -54,7 +59,7 @@ class Caminos:
         """Digest of this package and of the front end's sources, as the front end was built from them."""
         program = program_path()
         version = None if program is None else _version(program)
-        return f"{source_digest('engine/caminos')}-{version}"
+        return f"{source_digest('engine/caminos', without=WORDS)}-{version}"
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point, to a factor of 1.3 on dragonflies and of 3 on grids and trees.

@@ -18,8 +18,10 @@ from fabricstudy.study import Idle, Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..differences import WORDS
 from ..loads import loads_of
 from .cost import predict_cpu_s, predict_memory_bytes
+from .differences import DIFFERENCES
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
 from .models import network_of
 from .result import read_result
@@ -51,6 +53,9 @@ class Codes:
     """The engine CODES; see the module's docstring."""
 
     name = "codes"
+    simulates = True
+    bundled = False
+    differences = DIFFERENCES
 
     def probe(self) -> Probe:
         """Look for the program on PATH; it tells the version of ROSS, and is known by its digest."""
@@ -65,7 +70,7 @@ class Codes:
     def fingerprint(self) -> str:
         """Digest of this package and of the program."""
         program = shutil.which(PROGRAM)
-        return f"{source_digest('engine/codes')}-{None if program is None else _digest(program)}"
+        return f"{source_digest('engine/codes', without=WORDS)}-{None if program is None else _digest(program)}"
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point; see `cost`."""

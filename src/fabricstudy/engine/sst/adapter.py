@@ -10,8 +10,10 @@ from fabricstudy.study import Point
 from fabricstudy.workload import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..differences import WORDS
 from ..loads import loads_of
 from .cost import predict_cpu_s, predict_memory_bytes
+from .differences import DIFFERENCES
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
@@ -24,6 +26,9 @@ class Sst:
     """The engine SST; see the package's docstring."""
 
     name = "sst"
+    simulates = True
+    bundled = False
+    differences = DIFFERENCES
 
     def probe(self) -> Probe:
         """Look for the program: SST_CORE_HOME, or PATH."""
@@ -34,7 +39,7 @@ class Sst:
 
     def fingerprint(self) -> str:
         """Digest of this package and the model script, and of the program."""
-        return f"{source_digest('engine/sst')}{model_digest()}-{program_digest()}"
+        return f"{source_digest('engine/sst', without=WORDS)}{model_digest()}-{program_digest()}"
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point; see `cost`."""

@@ -1,0 +1,38 @@
+"""Why an engine's times differ from those of others, as each engine's package tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fabricstudy.study import DimensionOrder, GridConfig, Point
+
+WORDS = "differences.py"
+"""Modules that hold words alone: changing these changes no result, so no fingerprint covers them."""
+
+
+def all_points(point: Point) -> bool:
+    """Every point."""
+    return True
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A known reason for which an engine's times differ from those of others, and the points that it concerns."""
+
+    says: str
+    concerns: Callable[[Point], bool] = all_points
+
+
+def under_ugal(point: Point) -> bool:
+    """Points whose packets choose between a minimal path and a detour."""
+    return point.routing.kind == "ugal"
+
+
+def with_ties(point: Point) -> bool:
+    """Points where some destinations are half-way round a ring, and both ways are taken."""
+    routing, machine = point.routing, point.machine
+    if not isinstance(machine, GridConfig) or not isinstance(routing, DimensionOrder) or routing.tie != "split":
+        return False
+    rings = (length for length, wrap in zip(machine.grid.lengths, machine.grid.wraps, strict=True) if wrap)
+    return any(length > 2 and length % 2 == 0 for length in rings)

@@ -1,0 +1,56 @@
+"""What sets SST's times apart."""
+
+from __future__ import annotations
+
+from fabricstudy.study import Point, Sst
+
+from ..differences import Difference, under_ugal, with_ties
+
+
+def _without_costs_of_mpi(point: Point) -> bool:
+    return isinstance(point.engine, Sst) and point.engine.mpi == "none"
+
+
+def _with_costs_of_mpi(point: Point) -> bool:
+    return isinstance(point.engine, Sst) and point.engine.mpi == "default"
+
+
+def _with_own_motifs(point: Point) -> bool:
+    return isinstance(point.engine, Sst) and point.engine.motifs == "native"
+
+
+def _detours_on_dragonfly(point: Point) -> bool:
+    return point.machine.kind == "dragonfly" and point.routing.kind in ("valiant", "ugal")
+
+
+DIFFERENCES: tuple[Difference, ...] = (
+    Difference("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
+    Difference("The seed decides mappings, placements and send orders; SST's routers always draw alike."),
+    Difference(
+        "A send is complete when the node's interface has it; the messages of a phase wait there in their order.",
+        _without_costs_of_mpi,
+    ),
+    Difference(
+        "Firefly's costs of MPI and network interface count; a message above 12 kB asks before it is sent, and its "
+        "rank waits until it has arrived.",
+        _with_costs_of_mpi,
+    ),
+    Difference(
+        "Ember's own motifs have their own order and wait for each message: Alltoall goes round the ranks, Halo3D "
+        "finishes one dimension before the next.",
+        _with_own_motifs,
+    ),
+    Difference(
+        "On a dragonfly a detour leads through a group drawn at random, or within a group through a router of it; on "
+        "CAMINOS through any router. Bounds are those of the latter, so times of the former may lie below them, though "
+        "not below what the bytes on their own links need.",
+        _detours_on_dragonfly,
+    ),
+    Difference("UGAL compares queues alone, that of the detour twice, and not queues times hops.", under_ugal),
+    Difference(
+        "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "
+        "always goes up); on CAMINOS each packet takes the one that has room.",
+        with_ties,
+    ),
+)
+"""In the order in which they are told."""
