@@ -187,6 +187,20 @@ def test_nothing_is_asked_of_the_network_and_nothing_goes_wrong(fresh: Page) -> 
     assert asked and all(url.startswith(("file:", "data:")) for url in asked)
 
 
+CUT = """return [...document.querySelectorAll(".wide")].map((box) => [
+  box.scrollWidth > box.clientWidth + 1, getComputedStyle(box, "::before").content.includes("scroll"), box.tabIndex])"""
+
+
+def test_what_is_cut_says_that_it_scrolls_and_can_be_scrolled_by_keys(browser: Any, report: Path) -> None:
+    page = Page(browser, report, 390)
+    narrow = page.script(CUT)
+    assert any(cut for cut, _, _ in narrow)
+    assert all((says, index) == (cut, 0 if cut else -1) for cut, says, index in narrow)
+    metrics = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    page.wait(lambda: not any(cut or says for cut, says, _ in page.script(CUT)))
+
+
 def test_a_wider_window_gives_a_wider_picture(browser: Any, report: Path) -> None:
     page = Page(browser, report, 390)
     width = "return document.querySelector('#explorer-picture svg').getBoundingClientRect().width"

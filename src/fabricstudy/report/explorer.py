@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fabricstudy.study.figures import KEYS, METRICS, column_unit
+from fabricstudy.study.figures import KEYS, METRICS, NAMES, column_unit
 from fabricstudy.table import Tables, axes_of, label_text
 
 DATA_BYTES = 1_000_000
@@ -115,7 +115,7 @@ def _keys(name: str, rows: pd.DataFrame) -> list[str]:
     columns = list(rows.columns)
     if name == "machines":
         return ["experiment", *columns[columns.index("machine_id") + 1 : columns.index("kind") + 1]]
-    return list(dict.fromkeys(("experiment", *axes_of(rows), *KEYS[name], "seed")))
+    return list(dict.fromkeys(("experiment", *axes_of(rows), *KEYS[name], *NAMES.get(name, ()), "seed")))
 
 
 def _medians(source: _Source) -> _Source:

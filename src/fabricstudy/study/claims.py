@@ -12,7 +12,7 @@ from fabricstudy.errors import StudyError
 
 from .analyses import Analysis
 from .base import Model
-from .figures import KEYS, Condition, Figure, Label, Selection, as_tuple
+from .figures import KEYS, NAMES, Condition, Figure, Label, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]
 
@@ -281,9 +281,10 @@ def _check_selection(
     if selection.experiment not in experiments:
         remedy = f"take one of {', '.join(sorted(experiments))}"
         raise StudyError("no such experiment", remedy, None, f"{path}.experiment", selection.experiment)
-    known = {*experiments[selection.experiment], *KEYS[selection.table], "seed"}
+    names = NAMES.get(selection.table, {})
+    known = {*experiments[selection.experiment], *KEYS[selection.table], *names, "seed"}
     if selection.table == "jobs" and selection.over_jobs != "each":
-        known -= {"job"}
+        known -= {"job", *names}
     if selection.table == "agreement":
         known -= {"engine"}
     unknown = sorted(selection.axes() - known)

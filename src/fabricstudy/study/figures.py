@@ -42,6 +42,9 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 """Columns of each table that tell its rows apart, besides the study's axes and the seed."""
 
+NAMES: dict[str, dict[str, str]] = {"jobs": {"job_name": "job"}, "interference": {"job_name": "job"}}
+"""Columns that name what a key numbers, and that key; they stand in its place where a study mentions them."""
+
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
 """Unit that the last part of a column's name stands for."""
 
@@ -71,7 +74,8 @@ class Selection(Model):
     """Rows of one table: those of one experiment whose labels fulfil every condition in `where`.
 
     The jobs of a point count as one observation: their largest number (`over_jobs: max`), their mean or sum, or
-    each by itself. With `analysis` the rows are those of a named analysis, and conditions may be on any column.
+    each by itself, told apart by its number (`job`) or its name (`job_name`). With `analysis` the rows are those
+    of a named analysis, and conditions may be on any column.
     """
 
     table: TableName = Field("jobs", description="table to read")

@@ -44,6 +44,8 @@ class Row:
     alone_ids : tuple of str or None
         For each job the point in which it runs alone (the row's own point if it does so anyway); None for an idle
         job, and for all where the study does not ask for slowdown.
+    job_names : tuple of str
+        Name of each job of the point.
     """
 
     experiment: str
@@ -51,6 +53,7 @@ class Row:
     seed: int
     point_id: str
     alone_ids: tuple[str | None, ...]
+    job_names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -207,9 +210,10 @@ class _Planner:
                 if not isinstance(job.model.pattern, Idle):
                     before = tuple(self._sections.silent(other) for other in jobs[:number])
                     alone[number] = self._keep({**parts, "jobs": (*before, job)}, part.seeds)
+        names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(part.seeds):
             alone_ids = tuple(None if own is None else own[position] for own in alone)
-            self.rows.append(Row(name, dict(labels), seed, ids[position], alone_ids))
+            self.rows.append(Row(name, dict(labels), seed, ids[position], alone_ids, names))
 
     def _keep(self, parts: Parts, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""

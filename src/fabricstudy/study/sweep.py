@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
 
 from .base import ConfigError, Flag, Model, Name, OrList, Written
-from .figures import KEYS, METRICS
+from .figures import KEYS, METRICS, NAMES
 from .mix import Mix
 from .paths import Path, find_path, suggestion
 from .point import Point
@@ -35,7 +35,8 @@ _IDENTITY = (
 _PROVENANCE = ("version", "fingerprint", "status", "reason", "exit_code", "host", "started", "kind", "bound_method")
 _STRUCTURE = ("bisection", "bisection_exact", "bisection_method", "exact", "method", "ranks")
 _TIMES = ("runtime_a_ns", "runtime_b_ns")
-RESERVED = frozenset(itertools.chain(_IDENTITY, _PROVENANCE, _STRUCTURE, _TIMES, *METRICS.values(), *KEYS.values()))
+_OF_TABLES = itertools.chain(*METRICS.values(), *KEYS.values(), *NAMES.values())
+RESERVED = frozenset(itertools.chain(_IDENTITY, _PROVENANCE, _STRUCTURE, _TIMES, _OF_TABLES))
 """Columns of the tables, which no axis may be called; only an axis over the engine, labelled by kind, is `engine`."""
 
 MOST_SEEDS = 10_000

@@ -23,7 +23,7 @@ from fabricstudy.study.claims import (
     Trend,
     Value,
 )
-from fabricstudy.study.figures import KEYS, Condition
+from fabricstudy.study.figures import KEYS, NAMES, Condition
 
 from .select import AGAINST, VALUE, analysis_rows, by, join, label_text, mask, medians, observe
 from .store import Tables
@@ -179,7 +179,8 @@ class _Sample:
         self.seeds = {int(seed) for seed in self.frame["seed"]}
         self.seeded = asked.analysis is None and asked.table != "machines"
         self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
-        of_point = [name for name in self.keys if asked.analysis or name not in KEYS[asked.table]]
+        within = (*KEYS[asked.table], *NAMES.get(asked.table, ()))
+        of_point = [name for name in self.keys if asked.analysis or name not in within]
         self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
         if groups.empty:

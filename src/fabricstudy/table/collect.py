@@ -124,7 +124,8 @@ def _expand(keys: pd.DataFrame, at: list[int], rows: list[dict[str, Any]], colum
 
 
 _JOB_FACTS = (
-    "job", "ranks", "nodes", "messages", "bytes", "runtime_ns", "bound_ns", "bound_method", "hop_bytes", "alone_ns",
+    "job", "job_name", "ranks", "nodes", "messages", "bytes", "runtime_ns", "bound_ns", "bound_method", "hop_bytes",
+    "alone_ns",
 )  # fmt: skip
 _LINK_FACTS = (
     "class", "links", "used", "load_mean_bytes", "load_max_bytes", "busy_max_ns", "packets", "stall_mean_ns",
@@ -139,7 +140,8 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Dat
         for job in _done(found, row.point_id).get("jobs", ()):
             at.append(index)
             alone_id = row.alone_ids[job["job"]] if job["job"] < len(row.alone_ids) else None
-            rows.append({**job, ALONE_ID: alone_id, "alone_ns": _alone_ns(alone_id, job["job"], found)})
+            alone_ns = _alone_ns(alone_id, job["job"], found)
+            rows.append({**job, "job_name": row.job_names[job["job"]], ALONE_ID: alone_id, "alone_ns": alone_ns})
     jobs = _expand(keys, at, rows, (*_JOB_FACTS, ALONE_ID))
     for name in ("bytes", "runtime_ns", "bound_ns", "hop_bytes", "alone_ns"):
         jobs[name] = pd.to_numeric(jobs[name])

@@ -60,6 +60,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
     "jobs": {
         **_KEYS,
         "job": _count(),
+        "job_name": _text(),
         "ranks": _count(),
         "nodes": _count(),
         "messages": _count(),
@@ -91,6 +92,7 @@ _COLUMNS: dict[str, dict[str, pa.Column]] = {
     "interference": {
         **_KEYS,
         "job": _count(),
+        "job_name": _text(),
         "runtime_ns": _number(nullable=True),
         "alone_ns": _number(nullable=True),
         "slowdown": _number(nullable=True),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fabricstudy.study.analyses import keys_of
-from fabricstudy.study.figures import KEYS, Condition, Range, Selection
+from fabricstudy.study.figures import KEYS, NAMES, Condition, Range, Selection
 
 from .schemas import axes_of
 from .store import Tables
@@ -116,12 +116,12 @@ def observe(
     if selection.analysis is not None:
         return _of_analysis(tables, selection, column, any_of)
     # Conditions on the table's own keys, such as the link class, do not choose points.
-    own = set(KEYS[selection.table]) - set(tables.points)
+    own = {*KEYS[selection.table], *NAMES.get(selection.table, ())} - set(tables.points)
     points = _chosen(tables.points, selection, any_of, leave_out=own)
     if selection.table == "machines":
         return _of_machines(tables, selection, column, points)
     rows = _chosen(getattr(tables, selection.table), selection, any_of)
-    keys = list(dict.fromkeys((*axes_of(rows), *KEYS[selection.table])))
+    keys = _keys(rows, selection)
     values = _per_point(rows, keys, selection, column)
     done = points["status"] == "done"
     missing = Counter(points.loc[~done, "status"])
@@ -129,6 +129,13 @@ def observe(
     missing["without a number"] = int((~points.loc[done, "point_id"].isin(known)).sum())
     values = values[values[VALUE].notna()].reset_index(drop=True)
     return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n})
+
+
+def _keys(rows: pd.DataFrame, selection: Selection) -> list[str]:
+    """Columns that tell observations apart; the name of a job takes its number's place where it is mentioned."""
+    mentioned = selection.axes()
+    named = {key: name for name, key in NAMES.get(selection.table, {}).items() if name in mentioned}
+    return list(dict.fromkeys((*axes_of(rows), *(named.get(key, key) for key in KEYS[selection.table]))))
 
 
 def _chosen(

@@ -35,9 +35,9 @@ def test_two_equal_runs_agree(ran: Ran, again: Ran) -> None:
         "points": 8, "jobs": 8, "links": 0, "interference": 0, "machines": 2, "agreement": 0, "claims": 1,
         "verdicts": 0,
     }  # fmt: skip
-    # Of a job: machine_id, ranks, nodes, messages, bytes, runtime, bound, its method and ratio, alone, slowdown,
+    # Of a job: machine_id, name, ranks, nodes, messages, bytes, runtime, bound, its method and ratio, alone, slowdown,
     # rate, hop_bytes, mean hops.
-    assert len(found.tables["jobs"].values) == 8 * 14
+    assert len(found.tables["jobs"].values) == 8 * 15
     assert found.verdicts.to_dict("records") == [{"claim": "c1", "old": "reproduced", "new": "reproduced"}]
 
 

@@ -110,6 +110,7 @@ def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any
         {"hue": [], "style": "message"},
         {"x": "message", "kind": "box", "style": None, "show_bound": False},
         {"over_jobs": "each", "columns": "job"},
+        {"over_jobs": "each", "hue": "job_name"},
         {"where": {"alpha": 2}},
         {"kind": "bar", "style": None, "show_bound": False},
         {"kind": "box", "style": None, "show_bound": False, "hue": ["message", "routing"]},

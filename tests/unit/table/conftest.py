@@ -21,8 +21,8 @@ def make_tables(rows: Sequence[Row], machines: Sequence[Row] = (), links: Sequen
     """
     fixed = {*columns_of("points"), *columns_of("jobs"), "row"}
     axes = list(dict.fromkeys(name for row in rows for name in row if name not in fixed))
-    defaults = {"experiment": "main", "seed": 1, "machine_id": "m0", "engine": "caminos", "status": "done", "job": 0,
-                "ranks": 2, "nodes": 1, "messages": 2, "bytes": 100}  # fmt: skip
+    defaults = {"experiment": "main", "seed": 1, "machine_id": "m0", "engine": "caminos", "status": "done",
+                "job": 0, "job_name": "app", "ranks": 2, "nodes": 1, "messages": 2, "bytes": 100}  # fmt: skip
     full = [{**defaults, "point_id": f"p{number}", **row} for number, row in enumerate(rows)]
     frame = pd.DataFrame(full).reindex(columns=[*dict.fromkeys([*axes, *columns_of("points"), *columns_of("jobs")])])
     for axis in axes:

@@ -178,6 +178,22 @@ def test_the_time_of_two_jobs_is_that_of_the_later_one() -> None:
     assert measured(tables, **asked, over_jobs="each", reduce="max").points == 2
 
 
+def test_jobs_are_matched_by_name_where_a_measure_mentions_it() -> None:
+    """The halo is job 0 alone, and job 1 after a ring."""
+    rows = [
+        {"load": load, "point_id": load, "job": job, "job_name": name, "runtime_ns": float(time)}
+        for load, job, name, time in (("one", 0, "halo", 10), ("two", 0, "ring", 90), ("two", 1, "halo", 14))
+    ]
+    asked = {"kind": "contrast", "of": {"load": "two"}, "against": {"load": "one"}, "over_jobs": "each"}
+    tables = make_tables(rows)
+    assert measured(tables, **asked, reduce="max").value == pytest.approx(9)
+    by_name = measured(tables, **asked, where={"job_name": "halo"}, reduce="max")
+    assert (by_name.value, by_name.points) == (pytest.approx(1.4), 2)
+    jobs = {"of": {"job_name": "ring"}, "against": {"job_name": "halo"}, "where": {"load": "two"}}
+    assert measured(tables, **{**asked, **jobs}, reduce="max").value == pytest.approx(90 / 14)
+    assert measured(tables, kind="spread", over=["job_name"], over_jobs="each", form="ratio", reduce="max").points == 2
+
+
 def test_idle_jobs_do_not_count() -> None:
     rows = [{"a": 1, "point_id": "p", "job": job, "messages": job, "runtime_ns": 10.0 * job} for job in (0, 1)]
     assert measured(make_tables(rows), kind="value", over_jobs="mean").value == 10.0

@@ -102,6 +102,7 @@ def test_every_planned_row_is_a_row_in_the_order_of_the_plan(tmp_path: Path) -> 
 def test_numbers_of_a_job(tmp_path: Path) -> None:
     of = planned(tmp_path)
     job = collect(of, records(of).values(), structures(of)).jobs.query("routing == 'valiant'").iloc[0]
+    assert (job["job"], job["job_name"]) == (0, "a")
     assert job["runtime_ns"] == 3e6
     assert job["alone_ns"] == 2e6
     assert job["slowdown"] == 1.5
