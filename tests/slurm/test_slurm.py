@@ -218,7 +218,7 @@ def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(
         assert after_cancel.items() <= drained.items() and len(drained) < POINTS
         assert cluster.jobs("PENDING")
 
-        # Shorter than the ten seconds after which the plugin turns to sacct, which this cluster lacks (docs/cluster.md).
+        # After ten seconds the plugin turns to sacct, which nothing answers here (docs/cluster.md).
         cluster.stop_controller()
         time.sleep(3)
         assert snakemake.poll() is None
