@@ -105,7 +105,8 @@ def _keys(plan: Plan) -> pd.DataFrame:
         "point_id": ids,
         "machine_id": [planned.machine_id for planned in points],
     }
-    for axis in plan.axes:
+    # An axis that is called `engine` is the key itself, which points that run alone have, too.
+    for axis in (axis for axis in plan.axes if axis not in frame):
         frame[axis] = labels([row.labels.get(axis) for row in plan.rows] + nothing)
     return pd.DataFrame(frame)
 

@@ -73,7 +73,7 @@ def test_the_page_has_all_sections_and_every_tag_is_closed(make: Make, tmp_path:
 def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
     text, page = written(make(lost=2), tmp_path / "out")
     assert {tag for tag, _ in page.tags}.isdisjoint({"b>", "i", "u"})
-    assert text.count("<script") == text.count("</script") == page.scripts == 3  # data, libraries, our own
+    assert text.count("<script") == text.count("</script") == page.scripts == 4  # data, libraries, explorer, marks
     for place in ("Title", "Asked", "Says", "Source", "Note", "Part", "crashed"):
         assert f"{place} {HOSTILE}" in page.text
     assert "1 <b>" in page.text and "h <i>" in page.text and "by <u>hand</u>" in page.text

@@ -287,6 +287,15 @@ def test_what_one_engine_lacks_says_nothing_about_the_verdict_of_another(tmp_pat
     assert verdicts.set_index("engine")["verdict"].to_dict() == {"caminos": "reproduced", "sst": "not run"}
 
 
+def test_points_that_run_alone_have_an_engine_too(tmp_path: Path) -> None:
+    of = planned(tmp_path, sweep=ENGINES)
+    tables = collect(of, on_two_engines(of), structures(of))
+    engines = {name: one.point.engine.kind for name, one in of.points.items()}
+    assert set(engines) == set(tables.points["point_id"]) and "(alone)" in set(tables.points["experiment"])
+    assert (tables.points["engine"] == tables.points["point_id"].map(engines)).all()
+    assert tables.verdicts["engine"].tolist() == ["caminos", "sst"]
+
+
 def test_settings_of_an_engine_are_compared_like_another_engine(tmp_path: Path) -> None:
     values = {"C": "caminos", "S": "sst", "slow": {"kind": "sst", "mpi": "default", "crossbar": 2}}
     of = planned(tmp_path, slowdown=False, sweep={"settings": {"of": "engine", "values": values}}, claims=[])
