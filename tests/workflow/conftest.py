@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -105,7 +107,9 @@ class Workplace:
     def start(self, *arguments: str, study: str = "tiny.yaml") -> subprocess.Popen[str]:
         """Start Snakemake and come back at once."""
         command = self.command(*arguments, study=study)
-        return subprocess.Popen(command, env=self.environment, cwd=self.folder, text=True)
+        # Whoever runs the tests in the background of a script has SIGINT ignored, which would be inherited.
+        interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen(command, env=self.environment, cwd=self.folder, text=True, preexec_fn=interruptible)
 
     def run(self, *arguments: str, study: str = "tiny.yaml", code: int = 0) -> str:
         """Run Snakemake to its end and give what it printed; its exit code must be `code`."""
