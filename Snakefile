@@ -7,7 +7,8 @@ from snakemake.utils import min_version
 
 from fabricstudy.checkout import checkout
 from fabricstudy.errors import StudyError
-from fabricstudy.fingerprint import source_digest
+from fabricstudy.source import code_digest
+from fabricstudy.structure.stage import structure_code
 from fabricstudy.pipeline import BATCH_CPU_S, pipelines
 
 min_version("9.0")

@@ -10,24 +10,22 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse import bisect, link_loads, link_sharing, link_support, router_link_loads
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import (
-    Adaptive,
-    DimensionOrder,
-    DModK,
-    DragonflyConfig,
-    MachineConfig,
-    Minimal,
-    RoutingConfig,
-    SubAllToAll,
-    Ugal,
-    UnstructuredMesh,
-    Valiant,
-)
-from fabricstudy.workload.pattern import PATTERNS
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dragonfly import DragonflyConfig
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.load import link_loads, link_support, router_link_loads
+from fabricstudy.structure.sharing import link_sharing
+from fabricstudy.workload.pattern.sub_all_to_all import SubAllToAll
+from fabricstudy.workload.pattern.unstructured_mesh import UnstructuredMesh
 
 ARRANGEMENTS = ("absolute", "relative", "circulant")
 RATIOS = (0.5, 1, 1.25, 1.5, 2, 2.5, 3, 4)
@@ -36,7 +34,7 @@ MESH = UnstructuredMesh.model_validate({"message": "1 MiB", "degree": [20, 20], 
 LINES = SubAllToAll.model_validate({"message": "1 MiB", "iterations": 1})
 JOBS = ((16_000, LINES), (12_000, MESH), (8_000, LINES), (4_000, MESH))
 RANKS_PER_NODE = 4
-SYSTEMS: dict[str, tuple[RoutingConfig, ...]] = {
+SYSTEMS: dict[str, tuple[Routing, ...]] = {
     "fat-tree-11k": (DModK(), Adaptive(), Minimal()),
     "slim-fly-11k": (Minimal(), Valiant(), Ugal()),
     "dragonfly-11k": (Minimal(), Valiant(), Ugal()),
@@ -56,7 +54,7 @@ def dragonfly(groups: int, routers: int, nodes: int, arrangement: str = "relativ
         "arrangement": arrangement,
         "bandwidth": {"local": "1 GB/s", "global": f"{ratio} GB/s", "host": "1 GB/s"},
     }
-    return build(DragonflyConfig.model_validate(description))
+    return DragonflyConfig.model_validate(description).build()
 
 
 def cpu_s(work: Callable[[], T]) -> tuple[float, T]:
@@ -82,7 +80,7 @@ def clustered_jobs(random: np.random.Generator) -> list[Messages]:
         nodes[[one, other]] = nodes[[other, one]]
     jobs, first = [], 0
     for ranks, pattern in JOBS:
-        sends = PATTERNS[pattern.kind](pattern, ranks, random)
+        sends = pattern.sends(ranks, random)
         jobs.append(
             (nodes[(first + sends.source) // RANKS_PER_NODE], nodes[(first + sends.destination) // RANKS_PER_NODE])
         )
@@ -90,7 +88,7 @@ def clustered_jobs(random: np.random.Generator) -> list[Messages]:
     return jobs
 
 
-def interference(machine: Machine, jobs: list[Messages], routing: RoutingConfig) -> tuple[float, float]:
+def interference(machine: Machine, jobs: list[Messages], routing: Routing) -> tuple[float, float]:
     """Link loads of each job where they are known, then MLS and TLS."""
     if routing.kind not in ("adaptive", "ugal"):
         for source, destination in jobs:
@@ -104,7 +102,7 @@ def interference_of_large_workloads() -> None:
     jobs = clustered_jobs(np.random.default_rng(1))
     messages = sum(len(source) for source, _ in jobs)
     for name, routings in SYSTEMS.items():
-        machine = build(TypeAdapter(MachineConfig).validate_python(name))
+        machine = Topology.model_validate(name).build()
         for routing in routings:
             spent, (mls, tls) = cpu_s(partial(interference, machine, jobs, routing))
             print(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-from fabricstudy.analyse.designs import largest_system
-from fabricstudy.analyse.isoperimetry import edge_profile, product_weights
-from fabricstudy.analyse.partitions import choices, space_of
-from fabricstudy.study import GridConfig, published
-from fabricstudy.study.analyses import ExpressMeshFamily
+from fabricstudy.analysis.families import ExpressMeshFamily, largest_system
+from fabricstudy.machine.base import published
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.structure.isoperimetry.product import product_weights
+from fabricstudy.structure.isoperimetry.search import edge_profile
+from fabricstudy.structure.partitions import choices, space_of
 
 
 def all_partitions() -> None:

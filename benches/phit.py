@@ -14,11 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.analyse import bisect
-from fabricstudy.engine.caminos import CONFIGURATION, Caminos
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob, place
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.files import CONFIGURATION
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import Machine
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.placing import place
 
 PHITS = (250, 500, 1000, 2000)
 SIZES = ("16 kB",)
@@ -67,7 +69,7 @@ def run(argv: list[str], folder: Path) -> tuple[int, float]:
 
 def compare_phits() -> None:
     """Print job times and processor seconds against the phit."""
-    machine = build(point("all-to-all", "minimal", "16 kB", 2000, 1).machine)
+    machine = point("all-to-all", "minimal", "16 kB", 2000, 1).machine.build()
     half = bisect(machine).half
     print(f"{'pattern':<12}{'routing':<9}{'message':>8}{'phit B':>8}{'us':>9}{'error %':>9}{'noise %':>9}{'cpu s':>8}")
     for pattern in ("all-to-all", "bisection"):
@@ -105,7 +107,7 @@ def compare_once(routing: str, stock: str | None) -> float:
     pattern = this.jobs[0].pattern.model_copy(update={"messages_per_rank": count})
     job = this.jobs[0].model_copy(update={"pattern": pattern, "ranks_per_node": 1})
     this = this.model_copy(update={"jobs": (job,)})
-    machine = build(this.machine)
+    machine = this.machine.build()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         argv = Caminos().prepare(folder, this, machine, place(this, machine, np.zeros(machine.routers, dtype=bool)))

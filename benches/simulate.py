@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.analyse import distances, structure
-from fabricstudy.engine.caminos import Caminos
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
-from fabricstudy.machine import build
-from fabricstudy.study import Limits, Point
+from fabricstudy.machine.distances import distances
+from fabricstudy.structure.summary import structure
 
 LINKS = {"bandwidth": "10 GB/s"}
 # Each topology at both sizes, and its deterministic (or only oblivious) routing.
@@ -68,7 +69,7 @@ def point(kind: str, sizes: dict[str, Any], routing: str) -> Point:
 def simulate(this: Point) -> None:
     """Simulate a point once and print what it took."""
     start = time.process_time()
-    machine = build(this.machine)
+    machine = this.machine.build()
     analysed = AnalysedMachine(machine, structure(machine).bisection.half, distances(machine))
     analysis_s = time.process_time() - start
     with tempfile.TemporaryDirectory() as folder:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.machine import LinkClass, Machine
-from fabricstudy.study import Point
-from fabricstudy.workload import Messages, PlacedJob, place
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.workload.messages import Messages, PlacedJob
+from fabricstudy.workload.placing import place
 
 DRAGONFLY: dict[str, Any] = {
     "kind": "dragonfly",

@@ -38,10 +38,10 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
     for block in blocks:
         apply(block, tmp_path)
     code = (
-        "import numpy as np; from pathlib import Path; from fabricstudy.machine import build;"
+        "import numpy as np; from pathlib import Path; "
         "from fabricstudy.study import load_study, plan; from fabricstudy.workload import place;"
         "found = plan(load_study(Path('tornado.yaml')));"
-        "point = found.points[found.rows[0].point_id].point; machine = build(point.machine);"
+        "point = found.points[found.rows[0].point_id].point; machine = point.machine.build();"
         "(job,) = place(point, machine, np.zeros(machine.routers, bool));"
         "print(len(found.rows), *job.messages.destination[:3])"
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.study import load_study, plan
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

@@ -14,9 +14,9 @@ from typing import Any
 from markdown.extensions.toc import slugify
 
 from fabricstudy import cli
-from fabricstudy.study import Study
-from fabricstudy.study.base import kind_of, members_of
+from fabricstudy.kinds import kind_of, members_of
 from fabricstudy.study.figures import METRICS
+from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
 from fabricstudy.table.schemas import TABLES, columns_of
 

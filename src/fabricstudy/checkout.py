@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from .fingerprint import PACKAGE
+from fabricstudy.source import PACKAGE
 
 ROOT = PACKAGE.parents[1]
 """The clone this code runs from; the install is an editable one."""

@@ -15,23 +15,20 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fabricstudy.analyse import structure
 from fabricstudy.commands import partitions
-from fabricstudy.engine import ENGINES, Stores, engine_named, foreground, is_finished
+from fabricstudy.engine.foreground import foreground
+from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
+from fabricstudy.engine.registry import engine_named, engines
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.errors import FabricstudyError, StudyError
-from fabricstudy.machine import build
+from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines, study_file
 from fabricstudy.progress import PACE_S, Progress
-from fabricstudy.study import (
-    INSTANCES,
-    Limits,
-    MachineConfig,
-    PlannedPoint,
-    load_machine,
-    machine_id,
-    point_from_json,
-    published,
-)
+from fabricstudy.structure.summary import structure
+from fabricstudy.study.file import load_machine
 
 # The studies that come with the project stand beside its code (the install is an editable one).
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
@@ -143,7 +140,7 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _kept(point: PlannedPoint, results: Path) -> bool:
-    return is_finished(Stores(results).points.record(point.point_id))
+    return validity(Stores(results).points.record(point.point_id), point.point) is not Validity.INVALID
 
 
 def _cost(point: PlannedPoint) -> float:
@@ -232,7 +229,7 @@ def _duration(seconds: float) -> str:
 
 def list_engines(given: argparse.Namespace) -> list[dict[str, Any]]:
     """List the simulators: found or not, version, and why not."""
-    probes = [engine_named(name).probe() for name in ENGINES]
+    probes = [engine_named(name).probe() for name in engines()]
     return [{"name": p.name, "found": p.found, "version": p.version, "reason": p.reason} for p in probes]
 
 
@@ -279,11 +276,11 @@ def show_point(found: dict[str, Any]) -> None:
 def describe_machines(given: argparse.Namespace) -> Any:
     """Describe a machine: nodes, routers, cables, radix, diameter, mean hops, bisection."""
     configs = _machines(given.source, given.all)
-    found = [{"machine_id": machine_id(config)} | structure(build(config)).to_json() for config in configs]
+    found = [{"machine_id": machine_id(config)} | structure(config.build()).to_json() for config in configs]
     return found if given.all else found[0]
 
 
-def _machines(source: str, every: bool) -> list[MachineConfig]:
+def _machines(source: str, every: bool) -> list[Topology]:
     if source in INSTANCES and not every:
         return [published(source)]
     try:
@@ -313,7 +310,7 @@ def show_machines(found: Any) -> None:
 
 def compare_runs(given: argparse.Namespace) -> dict[str, Any]:
     """Compare the tables of two runs of a study value by value; the exit code says whether they agree."""
-    from fabricstudy.artifact import compare  # pandas and seaborn take a second to import
+    from fabricstudy.artifact.compare import compare
 
     found = compare(given.old, given.new, given.tolerance)
     if given.csv:
@@ -323,7 +320,7 @@ def compare_runs(given: argparse.Namespace) -> dict[str, Any]:
 
 def show_comparison(found: dict[str, Any]) -> None:
     """Print what `compare_runs` found."""
-    from fabricstudy.artifact import show
+    from fabricstudy.artifact.show import show
 
     show(found, Console(width=140 if not sys.stdout.isatty() else None))
 

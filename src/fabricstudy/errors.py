@@ -1,9 +1,10 @@
-"""Errors that a user can mend; the command line prints them in one piece and exits with 1."""
+"""Errors that are written for the user."""
 
 from __future__ import annotations
 
+import difflib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 
 class FabricstudyError(Exception):
@@ -58,3 +59,11 @@ def exit_code_of(work: Callable[[], None]) -> int:
     else:
         return 0
     return 1
+
+
+def suggestion(wrong: object, known: Iterable[str]) -> str:
+    """Say what was probably meant, and what there is."""
+    options = sorted(known)
+    close = difflib.get_close_matches(str(wrong), options, 1, 0.6)
+    listed = ", ".join(options[:20]) + (", ..." if len(options) > 20 else "")
+    return (f"did you mean '{close[0]}'? " if close else "") + f"known: {listed}"

@@ -12,14 +12,15 @@ import signal
 import sys
 from pathlib import Path
 
-from fabricstudy.analyse import keep_structure
-from fabricstudy.analyse.named import analysis_rows
-from fabricstudy.engine import Stores, run_batch
+from fabricstudy.engine.batch import run_batch
+from fabricstudy.engine.simulate import Stores
 from fabricstudy.errors import FabricstudyError, exit_code_of
 from fabricstudy.files import atomic_text
-from fabricstudy.machine import keep_machine
+from fabricstudy.machine.stage import keep_machine
 from fabricstudy.pipeline import BATCH_CPU_S, Pipeline
-from fabricstudy.study import load_study, plan
+from fabricstudy.structure.stage import keep_structure
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
 
 AGAIN_S = 0.1
 
@@ -47,7 +48,7 @@ def make_analysis(given: argparse.Namespace) -> None:
     pipeline = _pipeline(given)
     _check(given, pipeline.analysis_digest(given.name))
     with atomic_text(given.out) as out:
-        out.writelines(json.dumps(row) + "\n" for row in analysis_rows(pipeline.plan.study.analyses[given.name]))
+        out.writelines(json.dumps(row) + "\n" for row in pipeline.plan.study.analyses[given.name].rows())
 
 
 def simulate_batch(given: argparse.Namespace) -> None:

@@ -10,9 +10,14 @@ from functools import cached_property
 from pathlib import Path
 
 from fabricstudy.chunks import Chunk, divide_in_at_most
-from fabricstudy.engine import Batch, batches, engine_named, fingerprint
+from fabricstudy.engine.batch import Batch, batches
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.validity import fingerprint
 from fabricstudy.errors import StudyError
-from fabricstudy.study import Plan, load_study, plan
+from fabricstudy.machine.stage import machine_code
+from fabricstudy.source import code_digest
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import Plan, plan
 
 BATCH_CPU_S = 60.0
 # Analysing a machine takes seconds; a study has at most so many jobs of each of the two machine stages.
@@ -36,7 +41,9 @@ class Pipeline:
     @cached_property
     def batches(self) -> dict[str, Batch]:
         """Batches by name."""
-        return {batch.name: batch for batch in batches(self.plan, self.batch_cpu_s)}
+        return {
+            batch.name: batch for batch in batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
+        }
 
     @cached_property
     def machine_chunks(self) -> dict[str, Chunk]:
@@ -55,8 +62,9 @@ class Pipeline:
 
     def engine_state(self, batch: str) -> str:
         """Say which code and which program would simulate a batch now."""
-        engine = engine_named(self.batches[batch].engine)
-        return f"{fingerprint(engine)} {engine.probe().version or 'missing'}"
+        own = self.batches[batch]
+        states = sorted({str(fingerprint(point.point)) for point in own.points})
+        return _digest([*states, engine_named(own.engine).probe().version or "missing"])
 
     @property
     def analyses(self) -> tuple[str, ...]:
@@ -64,12 +72,14 @@ class Pipeline:
         return tuple(self.plan.study.analyses)
 
     def analysis_digest(self, name: str) -> str:
-        """Digest of what an analysis asks for."""
-        return _digest([self.plan.study.analyses[name].model_dump_json()])
+        """Digest of what an analysis asks for, and of the code that answers."""
+        analysis = self.plan.study.analyses[name]
+        return _digest([analysis.model_dump_json(), code_digest(type(analysis).__module__)])
 
     def machine_digest(self, chunk: str) -> str:
-        """Digest of the ids of a chunk."""
-        return _digest(self.machine_chunks[chunk].keys)
+        """Digest of the ids of a chunk, and of the code that builds its machines."""
+        keys = self.machine_chunks[chunk].keys
+        return _digest([*keys, *sorted({machine_code(self.plan.machines[f"m{key}"]) for key in keys})])
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -9,10 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.engine import Stores, engine_named, is_current
+from fabricstudy.engine.point import PlannedPoint
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.validity import is_current
 from fabricstudy.pipeline import Pipeline
 from fabricstudy.store import Record
-from fabricstudy.study import PlannedPoint
 
 FAILURES = ("failed", "timeout", "memory", "refused")
 # The pace is that of what ended in so many last seconds.
@@ -84,13 +86,13 @@ class Progress:
 
     def _read_new(self) -> None:
         inodes = self._store.inodes()
-        for key in self._pipeline.plan.points:
+        for key, planned in self._pipeline.plan.points.items():
             inode, known = inodes.get(key), self._ended.get(key)
             if known is not None and known.inode == inode:
                 continue
             self._ended.pop(key, None)
             record = self._store.record(key) if inode is not None else None
-            if inode is not None and record is not None and is_current(record):
+            if inode is not None and record is not None and is_current(record, planned.point):
                 self._ended[key] = _ended(record, inode)
 
     def _pace(self, now: float) -> float:

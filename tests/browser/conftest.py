@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.report import write_report
-from fabricstudy.study import Point, load_study, plan
-from fabricstudy.table import collect
+from fabricstudy.engine.point import Point
+from fabricstudy.report.page import write_report
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
+from fabricstudy.table.collect import collect
 
 selenium = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
-from fabricstudy.engine import engine_named
+from fabricstudy.engine.registry import engine_named
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fabricstudy.study import Study, load_study, plan
-from fabricstudy.study.base import kind_of, members_of
+from fabricstudy.kinds import kind_of, members_of
+from fabricstudy.study.file import load_study
+from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
+from fabricstudy.study.plan import plan
 from fabricstudy.table.schemas import STATUSES, TABLES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.caminos import RESULT, Caminos
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.files import RESULT
 from fabricstudy.engine.contract import EngineResult
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
 
 def simulate(
     folder: Path, point: Point, jobs: list[PlacedJob], machine: Machine | None = None
 ) -> tuple[EngineResult, dict[str, Any]]:
     """Run a point and give the result as read, and as written."""
-    machine = machine or build(point.machine)
+    machine = machine or point.machine.build()
     folder.mkdir(exist_ok=True)
     argv = Caminos().prepare(folder, point, machine, jobs)
     exit_code = run(argv, folder)

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.codes import HOPS, OUTPUTS, PROGRAM, Codes
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.engine.codes.adapter import PROGRAM, Codes
+from fabricstudy.engine.codes.files import HOPS, OUTPUTS
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
 from ..machines import job_of, point_on
 
@@ -81,14 +82,14 @@ def run(argv: list[str], folder: Path) -> int:
 def prepared(folder: Path, this: Point, jobs: list[PlacedJob], machine: Machine | None = None) -> list[str]:
     """Write the input of a point and give the command."""
     folder.mkdir(exist_ok=True)
-    argv = Codes().prepare(folder, this, machine or build(this.machine), jobs)
+    argv = Codes().prepare(folder, this, machine or this.machine.build(), jobs)
     assert argv is not None
     return argv
 
 
 def _record(name: str) -> None:
     this = point(name)
-    machine = build(this.machine)
+    machine = this.machine.build()
     jobs = two_jobs(machine)
     folder = RECORDED / name.replace(" ", "-")
     shutil.rmtree(folder, ignore_errors=True)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine import foreground
-from fabricstudy.study import Limits, PlannedPoint
+from fabricstudy.engine.foreground import foreground
+from fabricstudy.engine.point import PlannedPoint
+from fabricstudy.engine.settings import Limits
 
 from ..machines import point_on
 

@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import bound_ns, link_loads
-from fabricstudy.engine.caminos import MACHINE, MESSAGES, RESULT, Caminos, clock, phits_of
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.clock import clock, phits_of
+from fabricstudy.engine.caminos.files import MACHINE, MESSAGES, RESULT
 from fabricstudy.engine.contract import EngineFailure
-from fabricstudy.machine import LinkClass, Machine, build
-from fabricstudy.study import Minimal, Point, Valiant
-from fabricstudy.workload import PlacedJob
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.load import link_loads
+from fabricstudy.workload.messages import PlacedJob
 
 from ..machines import DRAGONFLY, job_of, line, place_jobs, point_on, ring
 from .run_caminos import ends, run, simulate
@@ -44,7 +49,7 @@ class TestLinkLoads:
     @pytest.mark.parametrize("arrangement", ["absolute", "relative", "circulant"])
     def test_minimal_loads_are_those_of_the_analysis(self, tmp_path: Path, arrangement: str) -> None:
         this = point(arrangement=arrangement)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = place_jobs(this, machine)
         result, _ = simulate(tmp_path, this, jobs, machine)
         loads = link_loads(machine, *ends(jobs), Minimal())
@@ -54,7 +59,7 @@ class TestLinkLoads:
 
     def test_messages_of_odd_sizes_count_whole_phits(self, tmp_path: Path) -> None:
         this = point()
-        machine = build(this.machine)
+        machine = this.machine.build()
         rng = np.random.default_rng(5)
         pairs = rng.permutation(72)
         messages = [(0, i, int(pairs[i]), int(rng.integers(1, 9000))) for i in range(72) if i != pairs[i]]
@@ -69,7 +74,7 @@ class TestLinkLoads:
 
     def test_valiant_finishes_and_meets_the_expected_loads(self, tmp_path: Path) -> None:
         this = point("valiant", phit=1000)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = place_jobs(this, machine)
         result, written = simulate(tmp_path, this, jobs, machine)
         loads = link_loads(machine, *ends(jobs), Valiant())
@@ -192,7 +197,7 @@ class TestJobs:
     def test_the_seed_decides(self, tmp_path: Path, routing: str) -> None:
         def once(name: str, seed: int) -> dict[str, Any]:
             this = point(routing, seed, phit=1000)
-            machine = build(this.machine)
+            machine = this.machine.build()
             # The same jobs for both seeds: the engine's own draws are what differs.
             return simulate(tmp_path / name, this, place_jobs(point(phit=1000), machine), machine)[1]
 
@@ -203,7 +208,7 @@ class TestJobs:
     def test_ugal_is_between_minimal_and_valiant_in_hops(self, tmp_path: Path) -> None:
         def hops(routing: str) -> float:
             this = point(routing, phit=1000)
-            machine = build(this.machine)
+            machine = this.machine.build()
             _, written = simulate(tmp_path / routing, this, place_jobs(this, machine), machine)
             packets = np.array(written["packets_by_hops"])
             return float(packets @ np.arange(len(packets)) / packets.sum())

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import bound_ns, link_loads, link_support
-from fabricstudy.engine.caminos import CONFIGURATION, MACHINE, RESULT, Caminos
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, RESULT
 from fabricstudy.engine.contract import EngineFailure, EngineResult
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Minimal, Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.load import link_loads, link_support
+from fabricstudy.workload.messages import PlacedJob
 
 from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on, ring
 from .run_caminos import ends, run, simulate
@@ -93,7 +96,7 @@ class TestLinks:
         self, tmp_path: Path, name: str, kind: str, tie: str | None
     ) -> None:
         this = point(name, {"kind": kind} | ({"tie": tie} if tie else {}))
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [random_pairs(machine)]
         expected = link_loads(machine, *ends(jobs), this.routing).link_bytes / PACKET
         np.testing.assert_array_equal(crossings(tmp_path, this, machine, jobs), expected)
@@ -101,7 +104,7 @@ class TestLinks:
     @pytest.mark.parametrize("name", ["hyperx", "tree", "slim fly 5"])
     def test_minimal_where_paths_are_unique(self, tmp_path: Path, name: str) -> None:
         this = point(name, "minimal")
-        machine = build(this.machine)
+        machine = this.machine.build()
         # Neighbours have one shortest path.
         near = [(0, int(a), int(b), PACKET) for a, b in zip(machine.link_tail, machine.link_head, strict=True)]
         if name == "tree":
@@ -124,7 +127,7 @@ class TestLinks:
     def test_drawn_routes_meet_the_expectation(self, tmp_path: Path, name: str, kind: str) -> None:
         # Each ordered pair of nodes sends one after the other, so that links are seldom full and ties are drawn.
         this = point(name, kind)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [random_pairs(machine, messages=2000)]
         loads = link_loads(machine, *ends(jobs), this.routing).link_bytes / PACKET
         phits = crossings(tmp_path, this, machine, jobs)
@@ -137,7 +140,7 @@ class TestLinks:
 class TestEachRoutingOnEachMachine:
     def test_all_to_all_finishes_and_keeps_to_its_links(self, tmp_path: Path, name: str, kind: str) -> None:
         this = point(name, kind)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [all_pairs(list(range(machine.nodes)), 4 * PACKET)]
         phits = crossings(tmp_path, this, machine, jobs)
         allowed = link_support(machine, *ends(jobs)[:2], this.routing)
@@ -146,7 +149,7 @@ class TestEachRoutingOnEachMachine:
 
     def test_furthest_pairing_finishes(self, tmp_path: Path, name: str, kind: str) -> None:
         this = point(name, kind, pattern="furthest-pairing", message="100 kB")
-        machine = build(this.machine)
+        machine = this.machine.build()
         result, _ = simulate(tmp_path, this, place_jobs(this, machine), machine)
         assert runtime(result) >= 100_000
 
@@ -166,7 +169,7 @@ class TestDeadlock:
     def test_a_ring_that_is_known_as_one(self, tmp_path: Path, kind: str) -> None:
         bandwidth = {"links": "1 GB/s", "host": "8 GB/s"}
         this = point_on({"kind": "torus", "shape": [8], "bandwidth": bandwidth}, kind, network=SHORT, engine=PHIT)
-        assert self.send(tmp_path, this, build(this.machine)) == 0
+        assert self.send(tmp_path, this, this.machine.build()) == 0
 
     def test_any_channel_would_deadlock(self, tmp_path: Path) -> None:
         # Passed off as a tree, the ring gets no datelines.
@@ -181,7 +184,7 @@ class TestTimes:
         def runtime_and_bound(shape: list[int], tie: str) -> tuple[float, float]:
             machine = {"kind": "torus", "shape": shape, "bandwidth": "2 GB/s"}
             this = point_on(machine, {"kind": "dimension-order", "tie": tie}, "furthest-pairing", "200 kB")
-            built = build(this.machine)
+            built = this.machine.build()
             jobs = place_jobs(this, built)
             result, _ = simulate(tmp_path / f"{shape[0]}{tie}", this, jobs, built)
             return runtime(result), bound_ns(built, link_loads(built, *ends(jobs), this.routing))
@@ -206,7 +209,7 @@ class TestTimes:
         for kilobytes in (100, 1600):
             routing = {"kind": "dimension-order", "tie": tie}
             this = point_on(machine, routing, "furthest-pairing", f"{kilobytes} kB")
-            built = build(this.machine)
+            built = this.machine.build()
             jobs = place_jobs(this, built)
             result, _ = simulate(tmp_path / str(kilobytes), this, jobs, built)
             bound = bound_ns(built, link_loads(built, *ends(jobs), this.routing))
@@ -246,7 +249,7 @@ class TestJobs:
     )
     def test_together_as_alone_where_routes_are_fixed(self, tmp_path: Path, name: str, kind: str) -> None:
         this = point(name, {"kind": kind} | ({"tie": "positive"} if kind == "dimension-order" else {}))
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = self.two_jobs(machine)
         both, _ = simulate(tmp_path / "both", this, jobs, machine)
         assert both.job_link_packets is not None
@@ -258,7 +261,7 @@ class TestJobs:
     @pytest.mark.parametrize("kind", ["minimal", "adaptive", "valiant", "ugal"])
     def test_jobs_make_up_the_links(self, tmp_path: Path, kind: str) -> None:
         this = point("express 2", kind)
-        machine = build(this.machine)
+        machine = this.machine.build()
         result, written = simulate(tmp_path, this, self.two_jobs(machine), machine)
         assert result.job_link_packets is not None
         np.testing.assert_array_equal(result.job_link_packets.sum(axis=0), written["link_phits"])
@@ -267,7 +270,7 @@ class TestJobs:
 
     def test_packets_not_phits(self, tmp_path: Path) -> None:
         this = point("mesh", "dimension-order", phit=250)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [job_of([0, 1], [(0, 0, 1, 2250)]), job_of([2, 3], [])]
         result, written = simulate(tmp_path, this, jobs, machine)
         assert result.job_link_packets is not None
@@ -281,7 +284,7 @@ class TestJobs:
     @pytest.mark.parametrize("rows", [[0, 999, 1], [2, 0, 1], [0, 0], "x", [0, 0, -1], [0, 1, 1, 0, 3, 1]])
     def test_garbage_is_no_result(self, tmp_path: Path, rows: Any) -> None:
         this = point("mesh", "minimal")
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [job_of([0, 1], [(0, 0, 1, 1000)]), job_of([2, 3], [])]
         _, written = simulate(tmp_path, this, jobs, machine)
         (tmp_path / RESULT).write_text(json.dumps(written | {"job_link_packets": rows}))
@@ -310,7 +313,7 @@ class TestBadFiles:
     )
     def test_what_is_wrong_is_said(self, tmp_path: Path, name: str, kind: str, old: str, new: str, said: str) -> None:
         this = point(name, kind)
-        machine = build(this.machine)
+        machine = this.machine.build()
         argv = Caminos().prepare(tmp_path, this, machine, [random_pairs(machine)])
         text = (tmp_path / MACHINE).read_text()
         assert old in text

@@ -10,21 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.engine.caminos import (
-    CONFIGURATION,
-    MACHINE,
-    MESSAGES,
-    Caminos,
-    Unsupported,
-    clock,
-    configuration,
-    grid,
-    phit_bytes,
-    phits_of,
-)
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.clock import clock, grid, phit_bytes, phits_of
+from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES, configuration
+from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
 from ..machines import DRAGONFLY, job_of, point_on
 
@@ -75,7 +67,7 @@ class TestClock:
     @given(st.floats(0.3, 5), st.floats(0.3, 5))
     def test_no_simulated_link_is_faster_than_the_true_one(self, local: float, global_: float) -> None:
         this = point(global_=f"{global_!r} GB/s", local=f"{local!r} GB/s")
-        machine = build(this.machine)
+        machine = this.machine.build()
         reason = Caminos().unsupported(this, machine)
         if reason is not None:
             assert "GB/s" in reason
@@ -87,7 +79,7 @@ class TestClock:
 
     def test_delay_is_the_phit_and_the_nearest_cycle_of_the_latencies(self) -> None:
         this = point(global_="2 GB/s", latency="1 us", engine={"kind": "caminos", "phit": "500 B"})
-        units = clock(this, build(this.machine))
+        units = clock(this, this.machine.build())
         # A cycle is 250 ns; the link's 1000 and the router's 100 ns are 4.4 of them.
         assert units.cycle_ns == 250
         assert units.delays == (2 + 4, 1 + 4, 2 + 4)
@@ -103,21 +95,21 @@ class TestClock:
 
     def test_a_phit_of_ours_grows_until_the_latency_fits(self) -> None:
         this = point(latency="1 ms")
-        units = clock(this, build(this.machine))
+        units = clock(this, this.machine.build())
         assert units.phit_bytes == 2000  # 500 cycles
         this = point(latency="10 ms")
-        units = clock(this, build(this.machine))
+        units = clock(this, this.machine.build())
         assert units.phit_bytes == 16_000
         assert max(units.delays) + max(units.divisors) <= 999
 
     def test_a_phit_of_the_study_does_not(self) -> None:
         this = point(latency="10 ms", engine={"kind": "caminos", "phit": "2 kB"})
-        reason = Caminos().unsupported(this, build(this.machine))
+        reason = Caminos().unsupported(this, this.machine.build())
         assert reason is not None and "choose a larger engine.phit" in reason
 
     def _with_phit(self, phit: str) -> tuple[Point, Machine]:
         this = point(engine={"kind": "caminos", "phit": phit})
-        return this, build(this.machine)
+        return this, this.machine.build()
 
 
 class TestPhit:
@@ -166,7 +158,7 @@ class TestFiles:
 
     def test_machine_and_messages_in_words(self, tmp_path: Path) -> None:
         this = point(engine={"kind": "caminos", "phit": "500 B"})
-        machine = build(this.machine)
+        machine = this.machine.build()
         argv = Caminos().prepare(tmp_path, this, machine, [self.job()])
         assert argv[1] == CONFIGURATION
         graph = (tmp_path / MACHINE).read_text().splitlines()
@@ -183,7 +175,7 @@ class TestFiles:
 
     def test_configuration(self) -> None:
         this = point("2 GB/s", routing="valiant")
-        text = configuration(this, build(this.machine), [self.job()])
+        text = configuration(this, this.machine.build(), [self.job()])
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
@@ -195,7 +187,7 @@ class TestFiles:
         ):
             assert part in text
         assert "LowestSinghWeight" not in text
-        assert "LowestSinghWeight" in configuration(point(routing="ugal"), build(this.machine), [self.job()])
+        assert "LowestSinghWeight" in configuration(point(routing="ugal"), this.machine.build(), [self.job()])
 
 
 class TestProgram:
@@ -219,7 +211,7 @@ class TestProgram:
             program.write_text(f"#!/bin/sh\necho caminos-lib {name}\n")
             program.chmod(0o755)
             monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(program))
-            prints.add(Caminos().fingerprint())
+            prints.add(Caminos().program())
         assert len(prints) == 2
 
 

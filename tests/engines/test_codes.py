@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import bound_ns, link_loads, link_support
-from fabricstudy.engine.codes import OUTPUTS, Codes
+from fabricstudy.engine.codes.adapter import Codes
+from fabricstudy.engine.codes.files import OUTPUTS
 from fabricstudy.engine.codes.trace import traces
 from fabricstudy.engine.contract import EngineFailure, EngineResult
 from fabricstudy.engine.foreground import foreground
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Limits, PlannedPoint, Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.engine.point import PlannedPoint, Point
+from fabricstudy.engine.settings import Limits
+from fabricstudy.machine.graph import Machine
+from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.load import link_loads, link_support
+from fabricstudy.workload.messages import PlacedJob
 
 from ..machines import all_pairs, job_of, place_jobs
 from .run_caminos import ends
@@ -28,7 +31,7 @@ pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 def simulate(folder: Path, this: Point, jobs: list[PlacedJob], machine: Machine | None = None) -> EngineResult:
     """Run a point and read the result."""
-    machine = machine or build(this.machine)
+    machine = machine or this.machine.build()
     argv = prepared(folder, this, jobs, machine)
     return Codes().read(folder, run(argv, folder), this, machine, jobs)
 
@@ -49,7 +52,7 @@ class TestLinks:
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
     def test_few_links_are_the_ones_of_the_machine(self, tmp_path: Path, name: str) -> None:
         this = point(name)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [job_of([0, 1, machine.nodes - 1], [(0, 0, 2, 6000), (0, 1, 0, 3000), (0, 2, 1, 1000)])]
         result = simulate(tmp_path, this, jobs, machine)
         assert result.link_bytes is not None
@@ -58,7 +61,7 @@ class TestLinks:
     @pytest.mark.parametrize("arrangement", ["absolute", "relative", "circulant"])
     def test_a_dragonfly_is_wired_as_ours(self, tmp_path: Path, arrangement: str) -> None:
         this = point("dragonfly", machine={"arrangement": arrangement, "routers_per_group": 2})
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [all_pairs(list(range(machine.nodes)), 2000)]
         result = simulate(tmp_path, this, jobs, machine)
         analysed = loads(machine, jobs, this)
@@ -69,7 +72,7 @@ class TestLinks:
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
     def test_all_links_are_the_ones_of_the_machine(self, tmp_path: Path, name: str) -> None:
         this = point(name)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [all_pairs(list(range(machine.nodes)), 3000)]
         result = simulate(tmp_path, this, jobs, machine)
         assert result.link_bytes is not None
@@ -77,7 +80,7 @@ class TestLinks:
 
     def test_parallel_cables_are_one_link(self, tmp_path: Path) -> None:
         this = point("dragonfly", machine={"groups": 3, "links_per_group_pair": 4})
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [all_pairs(list(range(machine.nodes)), 3000)]
         result = simulate(tmp_path, this, jobs, machine)
         assert result.link_bytes is not None and machine.cable_count.max() > 1
@@ -88,7 +91,7 @@ class TestLinks:
     @pytest.mark.parametrize("gap", [2, 3])
     def test_an_express_mesh_takes_as_many_hops(self, tmp_path: Path, kind: str, gap: int) -> None:
         this = point("express", kind, machine={"shape": [7, 5], "gap": gap})
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [all_pairs(list(range(0, machine.nodes, 3)), 3000)]
         result = simulate(tmp_path, this, jobs, machine)
         expected = link_loads(machine, *ends(jobs), point("express", "dimension-order").routing).link_bytes
@@ -103,7 +106,7 @@ class TestLinks:
     )  # fmt: skip
     def test_other_routings_take_their_detours(self, tmp_path: Path, name: str, kind: str) -> None:
         this = point(name, kind)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [all_pairs(list(range(machine.nodes)), 3000)]
         result = simulate(tmp_path, this, jobs, machine)
         least = loads(machine, jobs, point(name)).link_bytes.sum()
@@ -115,7 +118,7 @@ class TestLinks:
 
     def test_a_torus_does_not_tell(self, tmp_path: Path) -> None:
         this = point("torus")
-        result = simulate(tmp_path, this, two_jobs(build(this.machine)))
+        result = simulate(tmp_path, this, two_jobs(this.machine.build()))
         assert result.link_bytes is None and result.link_packets is None
 
 
@@ -123,7 +126,7 @@ class TestPackets:
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
     def test_packets_of_one_size(self, tmp_path: Path, name: str) -> None:
         this = point(name)
-        machine = build(this.machine)
+        machine = this.machine.build()
         for size, packets in ((6000, 3), (500, 1)):
             jobs = [all_pairs(list(range(machine.nodes)), size)]
             result = simulate(tmp_path / str(size), this, jobs, machine)
@@ -137,7 +140,7 @@ class TestPackets:
 
     def test_a_list_of_hops_does(self, tmp_path: Path) -> None:
         this = point("dragonfly")
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = two_jobs(machine)
         result = simulate(tmp_path, this, jobs, machine)
         source, destination, size = ends(jobs)
@@ -237,7 +240,7 @@ class TestTimes:
         this = point(
             "dragonfly", machine={"bandwidth": bandwidth, "latency": "0 ns"}, network={"router_latency": "0 ns"}
         )
-        machine = build(this.machine)
+        machine = this.machine.build()
         between = np.flatnonzero(machine.cable_class == 1)[0]
         ends_of = [int(machine.cable_tail[between]) * 2, int(machine.cable_head[between]) * 2]
         result = simulate(tmp_path, this, [job_of(ends_of, [(0, 0, 1, 20_000)])], machine)
@@ -301,7 +304,7 @@ class TestTimes:
 
     def test_the_seed_decides(self, tmp_path: Path) -> None:
         def once(name: str, seed: int) -> EngineResult:
-            jobs = two_jobs(build(point("dragonfly").machine))
+            jobs = two_jobs(point("dragonfly").machine.build())
             return simulate(tmp_path / name, point("dragonfly", "valiant", seed=seed), jobs)
 
         first = once("first", 1)
@@ -313,7 +316,7 @@ class TestJobs:
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
     def test_the_links_of_each_job(self, tmp_path: Path, name: str) -> None:
         this = point(name)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = two_jobs(machine)
         result = simulate(tmp_path, this, jobs, machine)
         assert result.job_link_packets is not None
@@ -325,7 +328,7 @@ class TestJobs:
     def test_a_dragonfly_tells_the_hops_of_each_job(self, tmp_path: Path, kind: str) -> None:
         # Two groups each: no packet of the one job needs the cables within the groups of the other.
         this = point("dragonfly", kind)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [all_pairs([0, 1, 2, 3, 4, 5, 6, 7], 3000), all_pairs([8, 9, 10, 11], 3000)]
         result = simulate(tmp_path, this, jobs, machine)
         assert result.job_link_packets is not None and result.link_bytes is not None
@@ -340,11 +343,11 @@ class TestJobs:
 
     def test_too_many_hops_are_not_listed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("fabricstudy.engine.codes.files.MOST_LISTED_PACKETS", 10)
-        result = simulate(tmp_path, point("dragonfly"), two_jobs(build(point("dragonfly").machine)))
+        result = simulate(tmp_path, point("dragonfly"), two_jobs(point("dragonfly").machine.build()))
         assert result.job_link_packets is None and result.link_bytes is not None
 
     def test_not_where_routes_vary_or_nobody_asks(self, tmp_path: Path) -> None:
-        jobs = two_jobs(build(point("tree").machine))
+        jobs = two_jobs(point("tree").machine.build())
         assert simulate(tmp_path / "ad", point("tree", "adaptive"), jobs).job_link_packets is None
         off = point("tree", engine={"kind": "codes", "job_links": False})
         assert simulate(tmp_path / "off", off, jobs).job_link_packets is None
@@ -371,7 +374,7 @@ class TestJobs:
     ) -> None:
         # With the least room for events CODES would break off on the first three.
         this = point(name, machine=machine, network=network, message=message)
-        built = build(this.machine)
+        built = this.machine.build()
         assert time_of(simulate(tmp_path, this, place_jobs(this, built), built)) > 0
 
     def test_more_requests_than_a_wait_can_hold(self, tmp_path: Path) -> None:
@@ -386,7 +389,7 @@ class TestJobs:
             "allocation": "random",
         }
         this = point("dragonfly", machine={"cores_per_node": 2}, jobs=[half, half])
-        machine = build(this.machine)
+        machine = this.machine.build()
         result = simulate(tmp_path, this, place_jobs(this, machine), machine)
         assert all(time is not None and time > 0 for time in result.job_runtime_ns)
 
@@ -416,7 +419,7 @@ class TestWrongThoughItEndsWell:
 
     def broken(self, folder: Path, name: str, change: Any, **more: Any) -> tuple[int, str]:
         this = point(name, engine={"kind": "codes", "job_links": False}, **more)
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = list(self.JOBS)
         argv = prepared(folder, this, jobs, machine)
         change(folder)

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import bound_ns, link_loads
-from fabricstudy.engine.codes import HOPS, OUTPUTS, Codes
+from fabricstudy.engine.codes.adapter import Codes
+from fabricstudy.engine.codes.files import HOPS, OUTPUTS
 from fabricstudy.engine.contract import EngineFailure, EngineResult
-from fabricstudy.machine import build
+from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.load import link_loads
 
 from .run_caminos import ends
 from .run_codes import RECORDED, RECORDED_NAMES, point, two_jobs
@@ -29,7 +30,7 @@ TRAFFIC = {
 def read(folder: Path, name: str, exit_code: int = 0) -> EngineResult:
     """Read the outputs in a folder as those of a recorded point."""
     this = point(name)
-    machine = build(this.machine)
+    machine = this.machine.build()
     return Codes().read(folder, exit_code, this, machine, two_jobs(machine))
 
 
@@ -41,7 +42,7 @@ def recorded(name: str) -> Path:
 @pytest.mark.parametrize("name", RECORDED_NAMES)
 def test_times_links_and_jobs(name: str) -> None:
     this = point(name)
-    machine = build(this.machine)
+    machine = this.machine.build()
     jobs = two_jobs(machine)
     result = read(recorded(name), name)
     loads = [link_loads(machine, *ends([job]), this.routing) for job in jobs]

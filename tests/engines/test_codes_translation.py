@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.engine.codes import PROGRAM, Codes
+from fabricstudy.engine.codes.adapter import PROGRAM, Codes
 from fabricstudy.engine.codes.cost import predict_memory_bytes
 from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced_jobs
 from fabricstudy.engine.codes.models import network_of
 from fabricstudy.engine.codes.network import Network
 from fabricstudy.engine.codes.packet import packet_bytes
 from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, read_trace, traces
-from fabricstudy.machine import build
-from fabricstudy.study import Point
+from fabricstudy.engine.point import Point
 
 from ..machines import DRAGONFLY, job_of, point_on
 from .run_codes import EVEN, FIXED, MACHINES, TORUS_BANDWIDTH, point, two_jobs
@@ -85,7 +84,7 @@ class TestTraces:
 def told(name: str, **more: Any) -> tuple[Network, dict[str, str]]:
     """Network of a point, and its configuration as keys and values."""
     this = point(name, **more)
-    machine = build(this.machine)
+    machine = this.machine.build()
     network = network_of(this, machine)
     jobs = two_jobs(machine)
     text = configuration(network, ranks_per_node(machine, jobs), traced_jobs(machine, network, jobs), 48)
@@ -108,7 +107,7 @@ class TestConfiguration:
 
     def test_wiring_files(self) -> None:
         this = point("dragonfly")
-        machine = build(this.machine)
+        machine = this.machine.build()
         files = network_of(this, machine).files
         intra = np.frombuffer(files["intra"], "<i4").reshape(-1, 3)
         inter = np.frombuffer(files["inter"], "<i4").reshape(-1, 2)
@@ -135,7 +134,7 @@ class TestConfiguration:
 
     def test_tables_of_a_fat_tree(self) -> None:
         this = point("tree")
-        files = network_of(this, build(this.machine)).files
+        files = network_of(this, this.machine.build()).files
         assert len(files) == 20
         # To node 15: up by its last digits, 15 % 2, and down by the pod, leaf and node; ports count from 1.
         ports = {name[-20:-4]: content.decode().splitlines()[15].split()[1] for name, content in files.items()}
@@ -149,7 +148,7 @@ class TestPlaces:
     def test_a_place_belongs_to_the_rank_s_node_and_to_nobody_else(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(list(FIXED)))
         this = point(name)
-        machine = build(this.machine)
+        machine = this.machine.build()
         nodes = st.lists(st.integers(0, machine.nodes - 1), min_size=2, max_size=8)
         jobs = [job_of(data.draw(nodes), [(0, 0, 1, 100), (1, 0, 1, 100)]) for _ in range(3)]
         network, per_node = network_of(this, machine), ranks_per_node(machine, jobs)
@@ -164,7 +163,7 @@ class TestPlaces:
 
     def test_jobs_that_send_nothing_between_nodes_are_left_out(self) -> None:
         this = point("tree")
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [job_of([0, 1], []), job_of([2, 2], [(0, 0, 1, 9)]), job_of([3, 4], [(0, 0, 1, 9)])]
         traced = traced_jobs(machine, network_of(this, machine), jobs)
         assert [job.number for job in traced] == [2]
@@ -172,7 +171,7 @@ class TestPlaces:
     @given(st.lists(st.integers(1, 60_000), min_size=1, max_size=20))
     def test_pieces_are_neither_small_nor_lost(self, sizes: list[int]) -> None:
         this = point("tree")
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [job_of([0, 5, 9], [(0, 0, 1 + i % 2, size) for i, size in enumerate(sizes)])]
         (traced,) = traced_jobs(machine, network_of(this, machine), jobs)
         pieces = traced.messages
@@ -186,7 +185,7 @@ class TestPlaces:
 
     def test_nothing_to_simulate_needs_no_program(self, tmp_path: Path) -> None:
         this = point("tree")
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = [job_of([0, 1], []), job_of([2, 2], [(0, 0, 1, 9)])]
         assert Codes().prepare(tmp_path, this, machine, jobs) is None
         result = Codes().read(tmp_path, 0, this, machine, jobs)
@@ -239,7 +238,7 @@ class TestRefusals:
         assert reason is not None and said in reason
 
     def refusal(self, this: Point) -> str | None:
-        return Codes().unsupported(this, build(this.machine))
+        return Codes().unsupported(this, this.machine.build())
 
     @pytest.mark.parametrize("name", list(FIXED))
     def test_what_it_has(self, name: str) -> None:
@@ -251,7 +250,7 @@ class TestRefusals:
             return point_on(machine, "dimension-order", {"kind": "ring"}, engine="codes")
 
         this = gene("p", 3)
-        assert self.refusal(this) is None and network_of(this, build(this.machine)).parameters["dim_length"] == "8,8,8"
+        assert self.refusal(this) is None and network_of(this, this.machine.build()).parameters["dim_length"] == "8,8,8"
         # Its two nodes along the fifth dimension have two cables, of which CODES would use one.
         assert "one of the two cables" in str(self.refusal(gene("q", 4)))
 
@@ -283,7 +282,7 @@ class TestPackets:
 
     def test_elsewhere_as_the_study_says(self) -> None:
         this = point("tree", message="2.1 kB", network={"packet": "1 kB"})
-        assert network_of(this, build(this.machine)).packet == 1000
+        assert network_of(this, this.machine.build()).packet == 1000
 
     def test_on_a_torus_equal_pieces_of_the_longest_message(self) -> None:
         assert self.torus("100 kB") == 2000
@@ -321,7 +320,7 @@ class TestProgram:
         for name in ("one", "two"):
             self.fake(tmp_path / name, f"# {name}\necho 'ROSS Version: 8.1'; echo ' --workload_type=str'")
             monkeypatch.setenv("PATH", str(tmp_path / name))
-            prints.add(Codes().fingerprint())
+            prints.add(Codes().program())
             versions.add(Codes().probe().version)
         assert len(prints) == len(versions) == 2 and all("on ROSS 8.1" in str(version) for version in versions)
 

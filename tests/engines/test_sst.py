@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import distances, has_loads, link_loads
 from fabricstudy.engine.contract import EngineResult
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
-from fabricstudy.engine.sst import Sst
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Limits, Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.engine.sst.adapter import Sst
+from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
+from fabricstudy.structure.load import has_loads, link_loads
+from fabricstudy.workload.messages import PlacedJob
 
 from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on
 from .run_caminos import ends, run
@@ -42,7 +44,7 @@ def simulate(
     folder: Path, this: Point, jobs: list[PlacedJob] | None = None
 ) -> tuple[EngineResult, list[PlacedJob], Machine]:
     """Run a point and give what came out, the placed jobs and the machine."""
-    machine = build(this.machine)
+    machine = this.machine.build()
     placed = place_jobs(this, machine) if jobs is None else jobs
     folder.mkdir(exist_ok=True)
     assert Sst().unsupported(this, machine) is None
@@ -271,7 +273,7 @@ class TestMotifs:
 
 def test_limits_end_a_run_or_do_not_start_it(tmp_path: Path) -> None:
     this = point(DRAGONFLY, message="50 kB")
-    machine = build(this.machine)
+    machine = this.machine.build()
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 18, distances(machine))
 
     def ended(limits: dict[str, str]) -> Any:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import link_loads
 from fabricstudy.engine.contract import EngineFailure, EngineResult
-from fabricstudy.engine.sst import Sst
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.sst.links import port_sums, read_links
 from fabricstudy.engine.sst.result import check_output, motif_log, runtime_of
-from fabricstudy.machine import build
-from fabricstudy.study import Minimal, Point
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.structure.load import link_loads
 
 from ..machines import place_jobs, point_on
 from .run_caminos import ends
@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 def read(folder: Path) -> list[float | None]:
     """Read a run with the exit code that it had, and give the jobs' times."""
     point = recorded_point()
-    machine = build(point.machine)
+    machine = point.machine.build()
     code = int((folder / "exit_code").read_text())
     return list(Sst().read(folder, code, point, machine, place_jobs(point, machine)).job_runtime_ns)
 
@@ -66,7 +66,7 @@ def test_times_of_a_run_that_went_well() -> None:
 
 def test_bytes_on_the_links_are_those_of_the_messages_and_their_headers() -> None:
     point = recorded_point()
-    machine = build(point.machine)
+    machine = point.machine.build()
     jobs = place_jobs(point, machine)
     found = result_of(DATA / "done").link_bytes
     assert found is not None
@@ -82,7 +82,7 @@ def test_bytes_on_the_links_are_those_of_the_messages_and_their_headers() -> Non
 def result_of(folder: Path) -> EngineResult:
     """Read the run that went well from a copy of it."""
     point = recorded_point()
-    machine = build(point.machine)
+    machine = point.machine.build()
     return Sst().read(folder, 0, point, machine, place_jobs(point, machine))
 
 
@@ -126,7 +126,7 @@ def test_stalls_are_picoseconds_of_the_port(folder: Path) -> None:
 def test_stalls_of_parallel_cables_are_their_mean(tmp_path: Path) -> None:
     two = {"kind": "dragonfly", "groups": 2, "routers_per_group": 1, "nodes_per_router": 1, "links_per_group_pair": 2}
     point = point_on(two | {"bandwidth": "1 GB/s"}, engine="sst")
-    machine = build(point.machine)
+    machine = point.machine.build()
     assert machine.cable_count.tolist() == [2]
     head = "ComponentName,StatisticName,StatisticSubId,Sum.u64\n"
     rows = (

@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import link_loads
-from fabricstudy.engine.simulate import fingerprint, own_code
-from fabricstudy.engine.sst import Sst
+from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst import program as program_module
+from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.sst.program import MODEL, Missing, find
 from fabricstudy.engine.sst.system import RUN
 from fabricstudy.engine.sst.traces import seats_of, write_traces
-from fabricstudy.engine.sst.wiring import Unsupported, Wiring, cable_ends, wire
+from fabricstudy.engine.sst.wiring import wire
+from fabricstudy.engine.sst.wiring.base import Wiring, cable_ends
 from fabricstudy.engine.sst.wiring.graph import stepwise_table, valiant_table
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import Minimal, Point, Valiant
-from fabricstudy.workload import PlacedJob, WorkloadError
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.load import link_loads
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 from ..machines import DRAGONFLY, job_of, place_jobs, point_on
 
@@ -43,14 +46,14 @@ def point(machine: dict[str, Any] = DRAGONFLY, routing: Any = "minimal", engine:
 def wired(machine: dict[str, Any], routing: Any = "minimal") -> tuple[Machine, Wiring]:
     """Build and wire a machine."""
     this = point(machine, routing)
-    built = build(this.machine)
+    built = this.machine.build()
     return built, wire(this, built)
 
 
 def why_not(machine: dict[str, Any], routing: Any = "minimal", **more: Any) -> str | None:
     """Reason for which SST cannot simulate a point."""
     this = point(machine, routing, **more)
-    return Sst().unsupported(this, build(this.machine))
+    return Sst().unsupported(this, this.machine.build())
 
 
 ALL = [
@@ -141,7 +144,7 @@ class TestRoutes:
         ("machine", "routing"), [(EXPRESS, Minimal()), (SLIM_FLY, Minimal()), (TORUS, Minimal()), (SLIM_FLY, Valiant())]
     )
     def test_shares_of_the_routes_are_the_analysed_loads(self, machine: dict[str, Any], routing: Any) -> None:
-        built = build(point(machine).machine)
+        built = point(machine).machine.build()
         minimal = stepwise_table(built, Minimal())
         table = valiant_table(minimal, built) if routing.kind == "valiant" else minimal
         link = {
@@ -174,7 +177,7 @@ class TestRoutes:
 
 def written(folder: Path, this: Point, jobs: list[PlacedJob] | None = None) -> dict[str, Any]:
     """Prepare a point and give its run file."""
-    machine = build(this.machine)
+    machine = this.machine.build()
     argv = Sst().prepare(folder, this, machine, jobs or place_jobs(this, machine))
     assert argv is not None and argv[1:] == [str(MODEL), "--", RUN]
     found: dict[str, Any] = json.loads((folder / RUN).read_text())
@@ -226,7 +229,7 @@ class TestTraces:
 
     def test_all_messages_are_there_in_their_order(self, tmp_path: Path) -> None:
         this = point(jobs=[{"share": 1.0, "pattern": {"kind": "stencil", "message": "3 kB"}, "mapping": "random"}])
-        (job,) = place_jobs(this, build(this.machine))
+        (job,) = place_jobs(this, this.machine.build())
         seats = seats_of(job)
         write_traces(tmp_path / "rank", job, seats)
         messages = job.messages
@@ -253,7 +256,7 @@ class TestRunFile:
         idle = {"share": 0.25, "pattern": "idle"}
         ring = {"share": 0.5, "allocation": "random", "pattern": {"kind": "ring", "message": "1 kB"}}
         this = point(jobs=[idle, ring])
-        jobs = place_jobs(this, build(this.machine))
+        jobs = place_jobs(this, this.machine.build())
         (described,) = written(tmp_path, this, jobs)["jobs"]
         assert described["number"] == 1 and described["cores"] == 2
         assert described["nodes"] == sorted(set(jobs[1].node_of_rank.tolist()))
@@ -262,7 +265,7 @@ class TestRunFile:
 
     def test_nothing_is_run_for_jobs_that_send_nothing(self, tmp_path: Path) -> None:
         this = point(jobs=[{"share": 1.0, "pattern": "idle"}])
-        machine = build(this.machine)
+        machine = this.machine.build()
         jobs = place_jobs(this, machine)
         assert Sst().prepare(tmp_path, this, machine, jobs) is None
         assert Sst().read(tmp_path, 0, this, machine, jobs).job_runtime_ns == (0.0,)
@@ -271,7 +274,7 @@ class TestRunFile:
         this = point()
         jobs = [job_of([0, 1], [(0, 0, 1, 10)]), job_of([1, 2], [(0, 0, 1, 10)])]
         with pytest.raises(WorkloadError, match="a node belongs to one job"):
-            Sst().prepare(tmp_path, this, build(this.machine), jobs)
+            Sst().prepare(tmp_path, this, this.machine.build(), jobs)
 
     def test_costs_of_mpi(self, tmp_path: Path) -> None:
         (tmp_path / "free").mkdir(), (tmp_path / "default").mkdir()
@@ -293,7 +296,7 @@ class TestRunFile:
         )
         (described,) = written(tmp_path, this)["jobs"]
         assert described["motifs"][0].startswith("Halo3D pex=4 pey=6 pez=6 ")
-        (job,) = place_jobs(this, build(this.machine))
+        (job,) = place_jobs(this, this.machine.build())
         lines = (tmp_path / described["map"]).read_text().splitlines()
         assert lines[0] == "[JOB 0 START]" and lines[-1] == "[JOB 0 END]"
         assert [int(line) for line in lines[1:-1]] == seats_of(job).seat_of_rank.tolist()
@@ -339,9 +342,9 @@ class TestLooking:
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
         assert find() == "SST 14.1.0"
         # Another build is another simulator.
-        before = fingerprint(Sst())
+        before = Sst().program()
         (tmp_path / "elsewhere" / "libmerlin.so").write_text("another build")
-        assert fingerprint(Sst()) != before and own_code(fingerprint(Sst())) == own_code(before)
+        assert Sst().program() != before
 
     def test_a_program_that_fails(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         script(tmp_path / "bin" / "sst", "exit 1")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
-from fabricstudy.engine import engine_named
+from fabricstudy.engine.registry import engine_named
 
 STUDY = """\
 study: small
@@ -73,10 +73,10 @@ def test_engines_are_listed_found_or_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = {engine["name"]: engine for engine in data(capsys, "engines")}
-    assert list(found) == ["caminos", "sst", "codes", "analysis"] and found["analysis"]["found"]
+    assert list(found) == ["analysis", "caminos", "codes", "sst"] and found["analysis"]["found"]
     assert all(set(engine) == {"name", "found", "version", "reason"} for engine in found.values())
     monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "nowhere"))
-    caminos = data(capsys, "engines")[0]
+    caminos = data(capsys, "engines")[1]
     assert not caminos["found"] and caminos["version"] is None and caminos["reason"]
     assert "not found" in said(capsys, "engines")
 
@@ -108,7 +108,8 @@ def test_status_of_a_study_that_never_ran(capsys: pytest.CaptureFixture[str]) ->
 def test_a_point_is_shown_and_run_in_the_foreground(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     if not engine_named("caminos").probe().found:
         pytest.skip("caminos is not built")
-    from fabricstudy.study import load_study, plan
+    from fabricstudy.study.file import load_study
+    from fabricstudy.study.plan import plan
 
     point_id = plan(load_study("small.yaml")).rows[0].point_id
     shown = data(capsys, "point", point_id, "--study", "small.yaml")

@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
-from fabricstudy.engine import Stores, engine_named, fingerprint
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.validity import fingerprint
 from fabricstudy.pipeline import Pipeline
 from fabricstudy.progress import PACE_S, Progress
-from fabricstudy.study import load_study, plan
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
 
 STUDY = """\
 study: a-study-with-a-name-that-is-rather-long
@@ -48,7 +51,7 @@ class Sample:
         started = datetime.now(UTC) - timedelta(seconds=ago_s + wall_s)
         record = {
             "point_id": self.ids[number], "engine": "caminos", "status": "done",
-            "fingerprint": fingerprint(engine_named("caminos")),
+            "fingerprint": str(fingerprint(self.pipeline.plan.points[self.ids[number]].point)),
             "started": started.isoformat(timespec="seconds"), "wall_s": wall_s, "cpu_s": 3 * self.cost_s,
             "overhead_cpu_s": 0.0,
         }  # fmt: skip

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.engine import engine_named
-from fabricstudy.engine.caminos import program_path
+from fabricstudy.engine.caminos.adapter import program_path
+from fabricstudy.engine.registry import engine_named
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

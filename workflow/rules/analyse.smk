@@ -19,7 +19,7 @@ rule analyse:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
     params:
-        code=source_digest("machine", "analyse"),
+        code=structure_code(),
     shell:
         "python -m fabricstudy.jobs analyse --machines {input:q} --results results --out {output:q} > {log:q} 2>&1"
 
@@ -44,7 +44,6 @@ rule analysis:
         digest=lambda wildcards: STUDIES[wildcards.study].analysis_digest(
             wildcards.analysis
         ),
-        code=source_digest("study/analyses", "study/machines", "analyse"),
     shell:
         "python -m fabricstudy.jobs analysis --study {input.study:q}"
         " --name {wildcards.analysis} --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

@@ -19,7 +19,6 @@ rule machine:
         digest=lambda wildcards: STUDIES[wildcards.study].machine_digest(
             wildcards.chunk
         ),
-        code=source_digest("machine"),
     shell:
         "python -m fabricstudy.jobs machine --study {input.study:q} --name {wildcards.chunk}"
         " --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

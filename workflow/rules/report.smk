@@ -27,7 +27,7 @@ rule report:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
-        code=source_digest("study", "table", "report"),
+        code=code_digest("fabricstudy.report.__main__"),
     shell:
         "python -m fabricstudy.report --study {input.study:q} --tables {input.tables:q}"
         " --out reports/{wildcards.study} 2> {log:q}"

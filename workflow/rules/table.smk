@@ -30,7 +30,7 @@ rule table:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
-        code=source_digest("study", "table"),
+        code=code_digest("fabricstudy.table.__main__"),
     shell:
         "python -m fabricstudy.table --study {input.study:q} --shards {input.points:q}"
         " --structures {input.structures:q} --analyses {input.analyses:q} --out {output:q} > {log:q} 2>&1"

@@ -8,10 +8,10 @@ side, value by value; ``check`` finds files that are not as they were packed.
 The same inputs give the same archive, byte for byte.
 """
 
-from .checksums import check
-from .compare import TOLERANCE, Comparison, compare
-from .finished import ArtifactError, Finished, finished
-from .pack import pack
-from .show import show
+from fabricstudy.artifact.checksums import check
+from fabricstudy.artifact.compare import TOLERANCE, Comparison, compare
+from fabricstudy.artifact.finished import ArtifactError, Finished, finished
+from fabricstudy.artifact.pack import pack
+from fabricstudy.artifact.show import show
 
 __all__ = ["TOLERANCE", "ArtifactError", "Comparison", "Finished", "check", "compare", "finished", "pack", "show"]

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fabricstudy.study.analyses import keys_of
-from fabricstudy.table import ANALYSIS, axes_of, label_text, read_tables
+from fabricstudy.analysis.base import keys_of
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import ANALYSIS, read_tables
 
 from .checksums import CHECKSUMS, check
 from .finished import ArtifactError

@@ -15,10 +15,10 @@ import jinja2
 import pandas as pd
 
 from fabricstudy.checkout import Checkout
-from fabricstudy.engine import engine_named
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import expectation, shown
-from fabricstudy.study import Figure
-from fabricstudy.table import ANALYSIS
+from fabricstudy.study.figures import Figure
+from fabricstudy.table.store import ANALYSIS
 
 from .compare import ROUNDING, TOLERANCE
 from .effort import CORES, SETUP_MINUTES, effort

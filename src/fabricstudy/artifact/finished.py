@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.errors import FabricstudyError
-from fabricstudy.study import Plan, load_study, plan
-from fabricstudy.study.file import parse_yaml
-from fabricstudy.table import Tables, read_tables
+from fabricstudy.study.file import load_study, parse_yaml
+from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.collect import ALONE
+from fabricstudy.table.store import Tables, read_tables
 
 
 class ArtifactError(FabricstudyError):

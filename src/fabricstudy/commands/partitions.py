@@ -12,11 +12,15 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fabricstudy.analyse.partitions import Geometry, choices, space_of
+from fabricstudy.analysis.partitions import PRODUCTION
 from fabricstudy.errors import FabricstudyError, StudyError
-from fabricstudy.study import INSTANCES, load_machine, parse_yaml, published, read_machine
-from fabricstudy.study.analyses import PRODUCTION
-from fabricstudy.study.machines import BlueGenePConfig, BlueGeneQConfig, GridConfig
+from fabricstudy.machine.base import published
+from fabricstudy.machine.bluegene_p import BlueGenePConfig
+from fabricstudy.machine.bluegene_q import BlueGeneQConfig
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.structure.partitions import Geometry, choices, space_of
+from fabricstudy.study.file import load_machine, parse_yaml, read_machine
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
 UNIT = (

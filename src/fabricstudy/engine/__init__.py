@@ -2,35 +2,38 @@
 
 In: a planned point, its machine and best cut from the stores, its placed jobs.
 Out: one record a point (`simulate`): status, reason, usage, and for each job its size, bound and runtime, for each
-link class its load. `batches` divides a plan into the jobs of the workflow; `run_batch` works one off, taking from
-the store whatever is finished. `ENGINES` lists the simulators; each is one module that implements `Engine`.
+link class its load. `batches` divides points into the jobs of the workflow; `run_batch` works one off, taking from
+the store whatever is finished; `validity` says whether a record may be believed. Each engine is a package of its own,
+with what a study may say about it (`EngineSettings`) and its adapter (`Engine`).
 """
 
 from .batch import Batch, batches, run_batch
 from .contract import Engine, EngineFailure, EngineResult, Probe
 from .foreground import foreground
-from .provenance import is_current, is_finished, made_by_other_code
-from .registry import ENGINES, engine_named
-from .run import Outcome, run
-from .simulate import Stores, fingerprint, simulate
+from .point import PlannedPoint, Point
+from .registry import engine_named, engines
+from .settings import EngineSettings, Limits, Network
+from .simulate import Stores, simulate
+from .validity import Validity, validity
 
 __all__ = [
-    "ENGINES",
     "Batch",
     "Engine",
     "EngineFailure",
     "EngineResult",
-    "Outcome",
+    "EngineSettings",
+    "Limits",
+    "Network",
+    "PlannedPoint",
+    "Point",
     "Probe",
     "Stores",
+    "Validity",
     "batches",
     "engine_named",
-    "fingerprint",
+    "engines",
     "foreground",
-    "is_current",
-    "is_finished",
-    "made_by_other_code",
-    "run",
     "run_batch",
     "simulate",
+    "validity",
 ]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 from fabricstudy.chunks import divide_in_at_most
 from fabricstudy.files import atomic_text
-from fabricstudy.study import Limits, Plan, PlannedPoint, canonical_json
 
+from .point import PlannedPoint, canonical_json
 from .registry import engine_named
+from .settings import Limits
 from .simulate import Stores, simulate
 
 # Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
@@ -53,15 +55,15 @@ class Batch:
         return hashlib.sha256(f"{ids} {canonical_json(self.limits.model_dump(mode='json'))}".encode()).hexdigest()[:16]
 
 
-def batches(plan: Plan, target_cpu_s: float) -> list[Batch]:
-    """Divide the plan's points into batches of one engine and about `target_cpu_s` of predicted processor time."""
+def batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float) -> list[Batch]:
+    """Divide points into batches of one engine and about `target_cpu_s` of predicted processor time."""
     by_engine: dict[str, list[PlannedPoint]] = {}
-    for point in plan.points.values():
+    for point in points:
         by_engine.setdefault(point.point.engine.kind, []).append(point)
     return [
         batch
-        for engine, points in sorted(by_engine.items())
-        for batch in _engine_batches(engine, points, plan.study.limits, target_cpu_s, MOST_BATCHES // len(by_engine))
+        for engine, own in sorted(by_engine.items())
+        for batch in _engine_batches(engine, own, limits, target_cpu_s, MOST_BATCHES // len(by_engine))
     ]
 
 

@@ -9,11 +9,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
 from .differences import Difference
+from .point import Point
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class Engine(Protocol):
     """Whether it tells times; one that does not has no part in comparisons of engines."""
     bundled: bool
     """Whether the program comes with this repository, and so with an artifact."""
+    reading: str
+    """The module that reads results; what it imports of the engine's package counts, too."""
     differences: tuple[Difference, ...]
     """Why its times differ from those of other engines, in the order in which the report tells it."""
 
@@ -77,8 +79,12 @@ class Engine(Protocol):
         """Look for the program; cheap, and never raises."""
         ...
 
-    def fingerprint(self) -> str:
-        """Digest of everything of ours that can change a result: adapter source and front end."""
+    def program(self) -> str | None:
+        """Give what tells the program that is here from any other that could give other results; None if none is."""
+        ...
+
+    def sources(self) -> str:
+        """Digest of what of ours beside Python modules takes part in a run, such as a script that the program runs."""
         ...
 
     def predict_cpu_s(self, point: Point) -> float:

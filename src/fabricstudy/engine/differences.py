@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fabricstudy.study import DimensionOrder, GridConfig, Point
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.routing.dimension_order import DimensionOrder
+
+from .point import Point
 
 WORDS = "differences.py"
 """Modules that hold words alone: changing these changes no result, so no fingerprint covers them."""

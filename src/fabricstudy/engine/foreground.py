@@ -5,14 +5,16 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from fabricstudy.analyse import bisect, distances
 from fabricstudy.errors import FabricstudyError
-from fabricstudy.machine import build
+from fabricstudy.machine.distances import distances
 from fabricstudy.store import Record
-from fabricstudy.study import Limits, PlannedPoint
-from fabricstudy.workload import place, write_parquet
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.workload.messages import write_parquet
+from fabricstudy.workload.placing import place
 
+from .point import PlannedPoint
 from .registry import engine_named
+from .settings import Limits
 from .simulate import AnalysedMachine, attempt
 
 
@@ -34,7 +36,7 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     if not probe.found:
         raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}")
     folder.mkdir(parents=True, exist_ok=True)
-    machine = build(planned.point.machine)
+    machine = planned.point.machine.build()
     analysed = AnalysedMachine(machine, bisect(machine).half, distances(machine))
     record = attempt(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fabricstudy.study import Idle, Point
+from fabricstudy.workload.pattern.base import MessagePattern
+
+from .point import Point
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ def loads_of(point: Point) -> list[Load]:
     loads = []
     for job in point.jobs:
         pattern = job.pattern
-        if isinstance(pattern, Idle):
+        if not isinstance(pattern, MessagePattern):
             continue
         ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
         ranks_per_node = job.ranks_per_node or point.machine.cores_per_node

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 
-from .analysis import Analysis
-from .caminos import Caminos
-from .codes import Codes
 from .contract import Engine
-from .sst import Sst
-
-# One line an engine.
-ENGINES: dict[str, type[Engine]] = {"caminos": Caminos, "sst": Sst, "codes": Codes, "analysis": Analysis}
+from .settings import EngineSettings
 
 
 @cache
 def engine_named(name: str) -> Engine:
-    """Give the engine of a name that the study's models know."""
-    return ENGINES[name]()
+    """Give the engine of a name that studies know."""
+    settings = EngineSettings.FAMILY.members[name]
+    assert issubclass(settings, EngineSettings)
+    return settings.adapter()
+
+
+def engines() -> dict[str, Engine]:
+    """Give all engines by name."""
+    return {name: engine_named(name) for name in EngineSettings.FAMILY.kinds}

@@ -7,7 +7,7 @@ import shutil
 import signal
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -15,30 +15,31 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.analyse import (
-    bound_ns,
-    bound_of_any_routing_ns,
-    distances,
-    has_loads,
-    link_loads,
-    link_sharing,
-    link_support,
-    load_structure,
-)
-from fabricstudy.fingerprint import source_digest
-from fabricstudy.machine import Machine, load_machine
-from fabricstudy.store import FINAL, Record, Store
-from fabricstudy.study import Limits, PlannedPoint, Point
-from fabricstudy.workload import PlacedJob, WorkloadError, hop_bytes, place
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.stage import keep_machine, load_machine
+from fabricstudy.store import Record, Store
+from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns
+from fabricstudy.structure.load import has_loads, link_loads, link_support
+from fabricstudy.structure.sharing import link_sharing
+from fabricstudy.structure.stage import keep_structure, load_structure
+from fabricstudy.workload.messages import PlacedJob, WorkloadError, hop_bytes
+from fabricstudy.workload.placing import place
 
 from .contract import Engine, EngineFailure, EngineResult
+from .point import PlannedPoint, Point
 from .run import Outcome, run
+from .settings import Limits
+from .validity import Validity, fingerprint, input_digest, validity
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
 KEPT_OUTPUT_BYTES = 100_000
 
 LINKS, LINK_PACKETS, LINK_STALLS = "links.npy", "link_packets.npy", "link_stall_ns.npy"
 """What is kept for each directed link: bytes, and packets and stalls where the engine tells them."""
+
+_KEPT = (LINKS, LINK_PACKETS, LINK_STALLS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,44 +70,20 @@ class Stores:
         """Finished simulations."""
         return Store(self.results / "points", "point_id")
 
-    def machine(self, machine_id: str) -> AnalysedMachine:
-        """Load a machine with its analysis; the points of a batch come machine by machine, so one is kept."""
-        return _analysed(self.results, machine_id)
+    def machine(self, machine_id: str, config: Topology) -> AnalysedMachine:
+        """Load a machine with its analysis, made anew if they were removed.
+
+        The points of a batch come machine by machine, so one is kept.
+        """
+        return _analysed(self.results, machine_id, config)
 
 
 @lru_cache(maxsize=1)
-def _analysed(results: Path, machine_id: str) -> AnalysedMachine:
+def _analysed(results: Path, machine_id: str, config: Topology) -> AnalysedMachine:
+    keep_machine(results, machine_id, config)
+    keep_structure(results, machine_id)
     machine = load_machine(results, machine_id)
     return AnalysedMachine(machine, load_structure(results, machine_id)[1], distances(machine))
-
-
-def fingerprint(engine: Engine) -> str:
-    """Digest of all code of ours that can change what `engine` says of a point."""
-    return f"{source_digest('machine', 'analyse', 'workload', 'engine/simulate.py')}-{engine.fingerprint()}"
-
-
-def own_code(mark: str) -> list[str]:
-    """Give what of a fingerprint tells our own code, of the stages and of the adapter; the rest tells the program."""
-    return mark.split("-")[:2]
-
-
-def holds(record: Record, mark: str, present: bool) -> bool:
-    """Say whether a record stands as it is: made by this code, and by the program that is here, if one is.
-
-    Parameters
-    ----------
-    mark : str
-        The engine's `fingerprint` now.
-    present : bool
-        Whether its program is here.
-    """
-    made: str = record["fingerprint"]
-    return made == mark if present else own_code(made) == own_code(mark)
-
-
-def stands(record: Record, mark: str, present: bool) -> bool:
-    """Say whether a record holds and is final, so that its point need not be simulated again."""
-    return record["status"] in FINAL and holds(record, mark, present)
 
 
 def simulate(
@@ -119,43 +96,89 @@ def simulate(
     version, missing : str or None
         What the engine's probe said: its version, or why it cannot be run.
     """
-    mark = fingerprint(engine)
-    store = stores.points
-    stored = _finished(store, planned.point_id, mark, missing is None)
-    if stored is not None:
-        return stored
-    record = _head(planned, engine, version, mark)
-    if missing is not None:
-        return record | {"status": "skipped", "reason": missing}
+    store, point = stores.points, planned.point
+    stored = store.record(planned.point_id)
+    if validity(stored, point) is Validity.VALID:
+        return _without_point(stored)
+    if missing is not None and validity(stored, point) is Validity.INVALID:
+        return _head(planned, engine, version) | {"status": "skipped", "reason": missing}
     with store.lock(planned.point_id):
         # Another process may have finished it while we waited.
-        stored = _finished(store, planned.point_id, mark, present=True)
-        if stored is not None:
-            return stored
+        stored = store.record(planned.point_id)
+        standing = validity(stored, point)
+        if standing is Validity.VALID:
+            return _without_point(stored)
         store.sweep(planned.point_id)
+        analysed = stores.machine(planned.machine_id, point.machine)
+        if standing is Validity.UNCHECKED and stored is not None:
+            checked = _checked(stored, planned, engine, analysed, store)
+            if checked is not None:
+                return _without_point(checked)
+        record = _head(planned, engine, version)
+        if missing is not None:
+            return record | {"status": "skipped", "reason": missing}
         with store.workspace(planned.point_id) as folder:
-            analysed = stores.machine(planned.machine_id)
-            record |= attempt(planned.point, engine, analysed, limits, folder)
+            record |= attempt(point, engine, analysed, limits, folder)
             record.pop("command", None)  # it names a folder that goes
             _strip(folder, record["status"])
-            store.keep(folder, record | {"point": planned.point.model_dump(mode="json")})
+            store.keep(folder, record | {"point": point.model_dump(mode="json")})
     return record
 
 
-def _finished(store: Store, point_id: str, mark: str, present: bool) -> Record | None:
-    stored = store.record(point_id)
-    if stored is None or not stands(stored, mark, present):
-        return None
-    return {key: value for key, value in stored.items() if key != "point"}
+def _without_point(record: Record | None) -> Record:
+    assert record is not None  # a valid record is one
+    return {key: value for key, value in record.items() if key != "point"}
 
 
-def _head(planned: PlannedPoint, engine: Engine, version: str | None, mark: str) -> Record:
+def _checked(
+    stored: Record, planned: PlannedPoint, engine: Engine, analysed: AnalysedMachine, store: Store
+) -> Record | None:
+    """Prepare a point again; if the engine would get what it got, stamp its record anew, with our own part of it.
+
+    The same input and the same program mean the same result. None if the point is to be simulated again.
+    """
+    folder = store.folder(planned.point_id)
+    found: Record = {}
+    with store.workspace(planned.point_id) as work:
+        try:
+            _check_supported(planned.point, engine, analysed.machine)
+            _prepare(planned.point, engine, analysed, work, found)
+        except (WorkloadError, _NotDone):
+            return None
+        if found["input"] != stored["input"]:
+            return None
+        for job, before in zip(found["jobs"], stored["jobs"], strict=True):
+            job["runtime_ns"] = before["runtime_ns"]
+        if "simulated" in stored["sharing"]:
+            found["sharing"]["simulated"] = stored["sharing"]["simulated"]
+        if (folder / LINKS).exists():
+            found["links"] = _class_loads(_kept_result(folder), analysed.machine)
+        _strip(work, "done")
+        for name in _KEPT:
+            if (folder / name).exists():
+                shutil.copy2(folder / name, work / name)
+        # It was the program of the record that found it; here there may be none.
+        made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
+        record = stored | found | {"fingerprint": str(made_by)}
+        store.keep(work, record)
+    return record
+
+
+def _kept_result(folder: Path) -> EngineResult:
+    """Read what is kept for each link of a finished simulation."""
+    arrays = {name: np.load(folder / name) if (folder / name).exists() else None for name in _KEPT}
+    return EngineResult(
+        (), link_bytes=arrays[LINKS], link_packets=arrays[LINK_PACKETS], link_stall_ns=arrays[LINK_STALLS]
+    )
+
+
+def _head(planned: PlannedPoint, engine: Engine, version: str | None) -> Record:
     return {
         "point_id": planned.point_id,
         "machine_id": planned.machine_id,
         "engine": engine.name,
         "version": version,
-        "fingerprint": mark,
+        "fingerprint": str(fingerprint(planned.point)),
         "seed": planned.point.seed,
         "host": socket.gethostname(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -183,6 +206,11 @@ def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Lim
         found |= {"status": error.status, "reason": str(error)}
     except EngineFailure as error:
         found |= {"status": "failed", "reason": str(error)}
+    except OSError:
+        raise  # a full disk or a lost folder is no property of the point
+    except Exception as error:
+        # Whatever goes wrong with one point, the others have their rows, and this one says why.
+        found |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
     found["overhead_cpu_s"] = time.process_time() - start
     return found
 
@@ -190,26 +218,40 @@ def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Lim
 def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, found: Record) -> None:
     """Add to `found` as much as there is before something goes wrong."""
     machine = analysed.machine
-    refusal = engine.unsupported(point, machine)
-    if refusal is not None:
-        raise _NotDone("refused", refusal)
+    _check_supported(point, engine, machine)
     _check_memory(engine.predict_memory_bytes(point), limits)
-    jobs = place(point, machine, analysed.half, analysed.distance)
-    found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
-    found["sharing"] = _sharing_by_routes(jobs, point, machine)
-    command = engine.prepare(folder, point, machine, jobs)
+    jobs, command = _prepare(point, engine, analysed, folder, found)
     exit_code = 0 if command is None else _run_program(command, folder, limits, found)
     result = engine.read(folder, exit_code, point, machine, jobs)
     for job, runtime in zip(found["jobs"], result.job_runtime_ns, strict=True):
         job["runtime_ns"] = runtime
     if result.link_bytes is not None:
         found["links"] = _class_loads(result, machine)
-        np.save(folder / LINKS, result.link_bytes)
-    for name, values in ((LINK_PACKETS, result.link_packets), (LINK_STALLS, result.link_stall_ns)):
+    kept = zip(_KEPT, (result.link_bytes, result.link_packets, result.link_stall_ns), strict=True)
+    for name, values in kept:
         if values is not None:
             np.save(folder / name, values)
     if result.job_link_packets is not None:
         found["sharing"]["simulated"] = _sharing_record(result.job_link_packets > 0)
+
+
+def _prepare(
+    point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, found: Record
+) -> tuple[list[PlacedJob], list[str] | None]:
+    """Write the engine's input to the empty `folder` and add to `found` what is known before it runs."""
+    machine = analysed.machine
+    jobs = place(point, machine, analysed.half, analysed.distance)
+    found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
+    found["sharing"] = _sharing_by_routes(jobs, point, machine)
+    command = engine.prepare(folder, point, machine, jobs)
+    found["input"] = input_digest(folder, command)
+    return jobs, command
+
+
+def _check_supported(point: Point, engine: Engine, machine: Machine) -> None:
+    refusal = engine.unsupported(point, machine)
+    if refusal is not None:
+        raise _NotDone("refused", refusal)
 
 
 def _check_memory(needed_bytes: float | None, limits: Limits) -> None:
@@ -328,7 +370,7 @@ def _class_loads(result: EngineResult, machine: Machine) -> list[Record]:
 
 def _strip(folder: Path, status: str) -> None:
     """Keep of a run the loads of the links, or what tells why it failed."""
-    kept = {LINKS, LINK_PACKETS, LINK_STALLS} if status == "done" else {"stdout", "stderr"}
+    kept = set(_KEPT) if status == "done" else {"stdout", "stderr"}
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path)

@@ -22,61 +22,22 @@ Kaplan et al.: global link arrangements and network management on dragonfly. CCG
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from ..study.machines import DragonflyConfig
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+
+from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology
 from .graph import LinkClass, Machine
 
 IntArray = npt.NDArray[np.int64]
 
+
 LOCAL, GLOBAL = 0, 1
-
-
-def build(config: DragonflyConfig) -> Machine:
-    """Build a dragonfly.
-
-    Parameters
-    ----------
-    config : DragonflyConfig
-        Sizes, arrangement, bandwidth and latency per class.
-
-    Returns
-    -------
-    Machine
-        Classes "local" and "global"; parallel cables between two routers share a row; local rows come first.
-        A global hop weighs 100 times a local one, so that minimal paths hold at most one global hop.
-
-    Examples
-    --------
-    >>> config = DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
-    ...     "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}})
-    >>> machine = build(config)
-    >>> machine.routers, machine.nodes, machine.cables, machine.radix
-    (36, 72, 90, 7)
-    """
-    local = _local_cables(config.groups, config.routers_per_group)
-    links = _global_cables(config)
-    pairs, count = np.unique(links, axis=0, return_counts=True)
-    tail, head = np.concatenate([local, pairs]).T
-    bandwidth, latency = config.bandwidth, config.latency
-    return Machine(
-        kind="dragonfly",
-        node_router=np.repeat(np.arange(config.routers, dtype=np.int32), config.nodes_per_router),
-        cable_tail=tail.astype(np.int32),
-        cable_head=head.astype(np.int32),
-        cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(pairs)]),
-        cable_count=np.concatenate([np.ones(len(local)), count]).astype(np.int32),
-        classes=(
-            LinkClass("local", bandwidth.local_Bps, latency.local_ns),
-            LinkClass("global", bandwidth.global_Bps, latency.global_ns),
-        ),
-        host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
-        routers=config.routers,
-        cores_per_node=config.cores_per_node,
-        group=np.repeat(np.arange(config.groups, dtype=np.int32), config.routers_per_group),
-        hop_weight=(1, 100),
-    )
 
 
 def _local_cables(groups: int, routers_per_group: int) -> IntArray:
@@ -120,3 +81,105 @@ def circulant(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, I
 
 
 ARRANGEMENTS = {"absolute": absolute, "relative": relative, "circulant": circulant}
+
+
+@register
+class DragonflyConfig(Topology):
+    """Dragonfly: fully connected groups of fully connected routers (Kim et al., ISCA 2008)."""
+
+    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
+
+    kind: Literal["dragonfly"] = "dragonfly"
+    groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
+    routers_per_group: Whole = Field(ge=1, le=100_000, description="routers in a group (a)")
+    nodes_per_router: NodesPerRouter
+    arrangement: Literal["absolute", "relative", "circulant"] = Field(
+        "absolute", description="which port of a group leads to which group; circulant needs an odd number of groups"
+    )
+    links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
+    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: ClassLatencies = Field(
+        default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.groups * self.routers_per_group
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.routers * self.nodes_per_router
+
+    @property
+    def group_nodes(self) -> int:
+        """Number of nodes of a group."""
+        return self.routers_per_group * self.nodes_per_router
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers, local and global."""
+        local = self.groups * self.routers_per_group * (self.routers_per_group - 1) // 2
+        return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
+
+    @property
+    def global_ports_per_router(self) -> int:
+        """Global ports a router needs at most (h in the literature)."""
+        return -(-self.links_per_group_pair * (self.groups - 1) // self.routers_per_group)
+
+    def _check(self) -> None:
+        if self.arrangement == "circulant" and (self.groups % 2 == 0 or self.global_ports_per_router % 2):
+            raise ConfigError(
+                "the circulant arrangement pairs the global ports of a router, so it needs an odd number of groups "
+                f"and an even number of global ports per router (here {self.groups} groups and "
+                f"{self.global_ports_per_router} ports)",
+                "change groups or routers_per_group, or take 'relative'",
+                ("arrangement",),
+                self.arrangement,
+            )
+
+    def build(self) -> Machine:
+        """Build a dragonfly.
+
+        Parameters
+        ----------
+        config : DragonflyConfig
+            Sizes, arrangement, bandwidth and latency per class.
+
+        Returns
+        -------
+        Machine
+            Classes "local" and "global"; parallel cables between two routers share a row; local rows come first.
+            A global hop weighs 100 times a local one, so that minimal paths hold at most one global hop.
+
+        Examples
+        --------
+        >>> self = DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
+        ...     "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}})
+        >>> machine = self.build()
+        >>> machine.routers, machine.nodes, machine.cables, machine.radix
+        (36, 72, 90, 7)
+        """
+        local = _local_cables(self.groups, self.routers_per_group)
+        links = _global_cables(self)
+        pairs, count = np.unique(links, axis=0, return_counts=True)
+        tail, head = np.concatenate([local, pairs]).T
+        bandwidth, latency = self.bandwidth, self.latency
+        return Machine(
+            kind="dragonfly",
+            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
+            cable_tail=tail.astype(np.int32),
+            cable_head=head.astype(np.int32),
+            cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(pairs)]),
+            cable_count=np.concatenate([np.ones(len(local)), count]).astype(np.int32),
+            classes=(
+                LinkClass("local", bandwidth.local_Bps, latency.local_ns),
+                LinkClass("global", bandwidth.global_Bps, latency.global_ns),
+            ),
+            host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+            group=np.repeat(np.arange(self.groups, dtype=np.int32), self.routers_per_group),
+            hop_weight=(1, 100),
+        )

@@ -16,59 +16,178 @@ Al-Fares, Loukissas, Vahdat: A scalable, commodity data center network architect
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, ClassVar, Literal
 
-from ..study.machines import FatTreeConfig
+import numpy as np
+from pydantic import Field, model_validator
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.quantities import Bandwidth, Latency
+
+from .base import EachClass, Topology
 from .graph import LinkClass, Machine
 
 POD, CORE = 0, 1
 
 
-def build(config: FatTreeConfig) -> Machine:
-    """Build a fat tree.
+class TreeBandwidths(EachClass):
+    """Bandwidth per direction of one cable of each link class of a fat tree."""
 
-    Parameters
-    ----------
-    config : FatTreeConfig
-        Radix, pods, bandwidth and latency per class.
+    pod_Bps: Bandwidth = Field(alias="pod", description="between a leaf and an aggregation router of its pod")
+    core_Bps: Bandwidth = Field(alias="core", description="between an aggregation and a core router")
+    host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
 
-    Returns
-    -------
-    Machine
-        Classes "pod" and "core", pod rows first. `level` is 0 for leaves, 1 for aggregation, 2 for core routers;
-        `group` is the pod, and one more than the last pod for core routers.
 
-    Examples
-    --------
-    >>> machine = build(FatTreeConfig.model_validate({"radix": 4, "bandwidth": "1 GB/s"}))
-    >>> machine.routers, machine.nodes, machine.cables, machine.radix
-    (20, 16, 32, 4)
-    """
-    half, pods = config.half, config.pod_count
-    cores_each = half // config.core_cables
-    pod, lower, upper = np.indices((pods, half, half)).reshape(3, -1)
-    leaves = aggregations = pods * half
-    leaf, aggregation = pod * half + lower, leaves + pod * half + upper
-    core_pod, below, core = np.indices((pods, half, cores_each)).reshape(3, -1)
-    rows = [len(leaf), len(core)]
-    members = [leaves, aggregations, config.core_routers]
-    bandwidth, latency = config.bandwidth, config.latency
-    return Machine(
-        kind="fat-tree",
-        node_router=np.repeat(np.arange(leaves, dtype=np.int32), half),
-        cable_tail=np.concatenate([leaf, leaves + core_pod * half + below]).astype(np.int32),
-        cable_head=np.concatenate([aggregation, leaves + aggregations + below * cores_each + core]).astype(np.int32),
-        cable_class=np.repeat(np.array([POD, CORE], dtype=np.int32), rows),
-        cable_count=np.repeat(np.array([1, config.core_cables], dtype=np.int32), rows),
-        classes=(
-            LinkClass("pod", bandwidth.pod_Bps, latency.pod_ns),
-            LinkClass("core", bandwidth.core_Bps, latency.core_ns),
-        ),
-        host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
-        routers=config.routers,
-        cores_per_node=config.cores_per_node,
-        group=np.repeat(np.append(np.tile(np.arange(pods), 2), pods), [half] * 2 * pods + [config.core_routers]).astype(
-            np.int32
-        ),
-        level=np.repeat(np.arange(3, dtype=np.int32), members),
+class TreeLatencies(EachClass):
+    """Time a bit takes along one cable of each link class of a fat tree."""
+
+    pod_ns: Latency = Field(
+        "40 ns", alias="pod", validate_default=True, description="between a leaf and an aggregation router of its pod"
     )
+    core_ns: Latency = Field(
+        "40 ns", alias="core", validate_default=True, description="between an aggregation and a core router"
+    )
+    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+
+
+@register
+class FatTreeConfig(Topology):
+    """Fat tree of three levels of routers of one radix k: leaves, aggregation, core (Leiserson 1985; Al-Fares 2008).
+
+    A pod is k/2 leaves with k/2 nodes each, all joined to its k/2 aggregation routers; the core joins the pods.
+    """
+
+    traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels"})
+
+    kind: Literal["fat-tree"] = "fat-tree"
+    radix: Whole = Field(ge=2, le=10_000, description="ports of a router (k), an even number")
+    pods: Whole | None = Field(
+        None, ge=2, le=10_000, description="pods; where left out as many as the radix, half populated with half of it"
+    )
+    core_cables: Whole = Field(
+        1,
+        ge=1,
+        le=5_000,
+        description="parallel cables from an aggregation to a core router; with half the pods, 2 need half as many "
+        "core routers, all of whose ports are used",
+    )
+    bandwidth: TreeBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: TreeLatencies = Field(
+        default_factory=TreeLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fully_populated(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("pods") is None and type(value.get("radix")) is int:
+            return value | {"pods": value["radix"]}
+        return value
+
+    @property
+    def pod_count(self) -> int:
+        """Number of pods."""
+        assert self.pods is not None  # filled in before validation
+        return self.pods
+
+    @property
+    def half(self) -> int:
+        """Half the ports of a router: leaves and aggregation routers of a pod, and nodes of a leaf."""
+        return self.radix // 2
+
+    @property
+    def core_routers(self) -> int:
+        """Number of core routers."""
+        return self.half * (self.half // self.core_cables)
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return 2 * self.pod_count * self.half + self.core_routers
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.pod_count * self.half**2
+
+    @property
+    def group_nodes(self) -> int:
+        """Number of nodes of a pod."""
+        return self.half**2
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers; as many lead up from the leaves as from the aggregation routers."""
+        return 2 * self.pod_count * self.half**2
+
+    def _check(self) -> None:
+        if self.radix % 2:
+            problem = "half the ports lead up and half down, so the radix must be even"
+            raise ConfigError(problem, f"take {self.radix - 1} or {self.radix + 1}", ("radix",), self.radix)
+        if self.pod_count * self.core_cables > self.radix:
+            raise ConfigError(
+                f"a core router of {self.radix} ports cannot take {self.core_cables} cables from each of "
+                f"{self.pod_count} pods",
+                f"take at most {self.radix // self.core_cables} pods, or fewer core_cables",
+                ("pods",),
+                self.pod_count,
+            )
+        if self.half % self.core_cables:
+            raise ConfigError(
+                f"the {self.half} upward cables of an aggregation router do not divide into bundles of "
+                f"{self.core_cables}",
+                f"take a divisor of {self.half}",
+                ("core_cables",),
+                self.core_cables,
+            )
+
+    def build(self) -> Machine:
+        """Build a fat tree.
+
+        Parameters
+        ----------
+        config : FatTreeConfig
+            Radix, pods, bandwidth and latency per class.
+
+        Returns
+        -------
+        Machine
+            Classes "pod" and "core", pod rows first. `level` is 0 for leaves, 1 for aggregation, 2 for core routers;
+            `group` is the pod, and one more than the last pod for core routers.
+
+        Examples
+        --------
+        >>> machine = FatTreeConfig.model_validate({"radix": 4, "bandwidth": "1 GB/s"}).build()
+        >>> machine.routers, machine.nodes, machine.cables, machine.radix
+        (20, 16, 32, 4)
+        """
+        half, pods = self.half, self.pod_count
+        cores_each = half // self.core_cables
+        pod, lower, upper = np.indices((pods, half, half)).reshape(3, -1)
+        leaves = aggregations = pods * half
+        leaf, aggregation = pod * half + lower, leaves + pod * half + upper
+        core_pod, below, core = np.indices((pods, half, cores_each)).reshape(3, -1)
+        rows = [len(leaf), len(core)]
+        members = [leaves, aggregations, self.core_routers]
+        bandwidth, latency = self.bandwidth, self.latency
+        return Machine(
+            kind="fat-tree",
+            node_router=np.repeat(np.arange(leaves, dtype=np.int32), half),
+            cable_tail=np.concatenate([leaf, leaves + core_pod * half + below]).astype(np.int32),
+            cable_head=np.concatenate([aggregation, leaves + aggregations + below * cores_each + core]).astype(
+                np.int32
+            ),
+            cable_class=np.repeat(np.array([POD, CORE], dtype=np.int32), rows),
+            cable_count=np.repeat(np.array([1, self.core_cables], dtype=np.int32), rows),
+            classes=(
+                LinkClass("pod", bandwidth.pod_Bps, latency.pod_ns),
+                LinkClass("core", bandwidth.core_Bps, latency.core_ns),
+            ),
+            host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+            group=np.repeat(
+                np.append(np.tile(np.arange(pods), 2), pods), [half] * 2 * pods + [self.core_routers]
+            ).astype(np.int32),
+            level=np.repeat(np.arange(3, dtype=np.int32), members),
+        )

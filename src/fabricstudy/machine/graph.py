@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from .dimension import Dimension
+
 IntArray = npt.NDArray[np.int32]
 
 
@@ -20,25 +22,6 @@ class LinkClass:
     name: str
     bandwidth_Bps: float
     latency_ns: float
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """One dimension of a grid of routers: which routers with the other coordinates equal are joined.
-
-    Parameters
-    ----------
-    length : int
-        Routers along it.
-    wrap : bool
-        Whether its neighbours form a ring; otherwise a line.
-    gap : int, optional
-        Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs.
-    """
-
-    length: int
-    wrap: bool = False
-    gap: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

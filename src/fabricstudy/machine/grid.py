@@ -25,58 +25,22 @@ Jain et al.: Partitioning low-diameter networks to eliminate inter-job interfere
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
 import numpy as np
 import numpy.typing as npt
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from ..study.machines import Grid, GridConfig
-from .graph import Dimension, LinkClass, Machine
+from fabricstudy.model import ConfigError, Flag, Whole, Written
+from fabricstudy.quantities import Bandwidth, Latency
+
+from .base import EachClass, NodesPerRouter, Topology
+from .dimension import Dimension
+from .graph import LinkClass, Machine
 
 IntArray = npt.NDArray[np.int32]
-
-
-def build(config: GridConfig) -> Machine:
-    """Build a grid.
-
-    Parameters
-    ----------
-    config : GridConfig
-        Any grid of the study's union.
-
-    Returns
-    -------
-    Machine
-        One class a dimension; rows stand by dimension.
-
-    Examples
-    --------
-    >>> from fabricstudy.study import TorusConfig
-    >>> machine = build(TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "425 MB/s"}))
-    >>> machine.routers, machine.links, machine.radix
-    (512, 3072, 7)
-    >>> machine.coordinates[9].tolist()
-    [1, 1, 0]
-    """
-    grid = config.grid
-    tail, head = zip(*(_cables(grid, number) for number in range(len(grid.lengths))), strict=True)
-    rows = [len(part) for part in tail]
-    counts = [_parallel(grid, number) for number in range(len(rows))]
-    quantities = zip(grid.names, config.link_bandwidths_Bps, config.link_latencies_ns, strict=False)
-    return Machine(
-        kind=config.kind,
-        node_router=np.repeat(np.arange(grid.routers, dtype=np.int32), config.nodes_per_router),
-        cable_tail=np.concatenate(tail),
-        cable_head=np.concatenate(head),
-        cable_class=np.repeat(np.arange(len(rows), dtype=np.int32), rows),
-        cable_count=np.repeat(np.array(counts, dtype=np.int32), rows),
-        classes=tuple(LinkClass(*quantity) for quantity in quantities),
-        host=LinkClass("host", config.bandwidth.host_Bps, config.latency.host_ns),
-        routers=grid.routers,
-        cores_per_node=config.cores_per_node,
-        coordinates=_coordinates(grid.lengths),
-        dimensions=tuple(
-            Dimension(length, wrap, grid.gap) for length, wrap in zip(grid.lengths, grid.wraps, strict=True)
-        ),
-    )
 
 
 def _coordinates(lengths: tuple[int, ...]) -> IntArray:
@@ -111,3 +75,206 @@ def line_pairs(length: int, wrap: bool, gap: int | None) -> tuple[IntArray, IntA
 def _parallel(grid: Grid, number: int) -> int:
     """Cables between two routers that are joined along a dimension."""
     return grid.pair_cables if grid.wraps[number] and grid.lengths[number] == 2 else 1
+
+
+Midplanes = Annotated[Whole, Field(ge=1, le=64)]
+
+
+# Names of the link classes; also the most dimensions a grid can have.
+AXES = tuple("xyzwvutsrqponmlkjihgfedcba")
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _shortest(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Keep one of equal values, so that both ways of writing get the same id."""
+    return values[:1] if len(set(values)) == 1 else values
+
+
+def _per_dimension(kind: Any, words: str, example: Any) -> Any:
+    item = {"type": "boolean"} if isinstance(example, bool) else {"type": "string", "examples": [example]}
+    return Annotated[
+        tuple[kind, ...],
+        Field(min_length=1, max_length=len(AXES)),
+        BeforeValidator(_as_list),
+        PlainSerializer(_shortest),
+        WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}),
+        Written(f"{words}, or a list of one a dimension"),
+    ]
+
+
+Wrap = _per_dimension(Flag, "true or false", True)
+
+
+Length = Annotated[Whole, Field(ge=2, le=100_000)]
+
+
+Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
+
+
+class GridBandwidths(EachClass):
+    """Bandwidth per direction of one cable of a grid, whose dimensions are its link classes."""
+
+    links_Bps: _per_dimension(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s") = Field(  # type: ignore[valid-type]
+        alias="links", description="between routers; one value, or one a dimension"
+    )
+    host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
+
+
+class GridLatencies(EachClass):
+    """Time a bit takes along one cable of a grid, whose dimensions are its link classes."""
+
+    links_ns: _per_dimension(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
+        "40 ns", alias="links", validate_default=True, description="between routers; one value, or one a dimension"
+    )
+    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cables of a grid.
+
+    Parameters
+    ----------
+    lengths : tuple of int
+        Routers along each dimension.
+    wraps : tuple of bool
+        Whether the dimension closes to a ring.
+    gap : int, optional
+        Express cables in all dimensions: coordinates that differ by 1 or by 1 + m * gap are joined.
+    pair_cables : int, optional
+        Cables between the two routers of a wrapped dimension of length 2.
+    names : tuple of str, optional
+        Link class of each dimension.
+    """
+
+    lengths: tuple[int, ...]
+    wraps: tuple[bool, ...]
+    gap: int | None = None
+    pair_cables: int = 1
+    names: tuple[str, ...] = AXES
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return math.prod(self.lengths)
+
+    @property
+    def cables(self) -> int:
+        """Number of cables, parallel ones counted each."""
+        lines = zip(self.lengths, self.wraps, strict=True)
+        return sum(self.routers // length * self._along(length, wrap) for length, wrap in lines)
+
+    def _along(self, length: int, wrap: bool) -> int:
+        """Cables of one line or ring of routers."""
+        if wrap:
+            return self.pair_cables if length == 2 else length
+        if self.gap is None:
+            return length - 1
+        spans = (length - 2) // self.gap
+        return (length - 1) * (1 + spans) - self.gap * spans * (spans + 1) // 2
+
+
+class GridConfig(Topology):
+    """What all grids have; a member gives its `grid`."""
+
+    traits: ClassVar[frozenset[str]] = frozenset({"dimensions"})
+
+    nodes_per_router: NodesPerRouter = 1
+    bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: GridLatencies = Field(
+        default_factory=GridLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def grid(self) -> Grid:
+        """The cables between its routers."""
+        raise NotImplementedError
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.grid.routers
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.routers * self.nodes_per_router
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers, parallel ones counted each."""
+        return self.grid.cables
+
+    @property
+    def link_bandwidths_Bps(self) -> tuple[float, ...]:
+        """Bandwidth of a cable of each dimension."""
+        return spread(self.bandwidth.links_Bps, len(self.grid.lengths))
+
+    @property
+    def link_latencies_ns(self) -> tuple[float, ...]:
+        """Latency of a cable of each dimension."""
+        return spread(self.latency.links_ns, len(self.grid.lengths))
+
+    def _check(self) -> None:
+        dimensions = len(self.grid.lengths)
+        check_length(self.bandwidth.links_Bps, dimensions, ("bandwidth", "links"))
+        check_length(self.latency.links_ns, dimensions, ("latency", "links"))
+
+    def build(self) -> Machine:
+        """Build a grid.
+
+        Parameters
+        ----------
+        config : GridConfig
+            Any grid of the study's union.
+
+        Returns
+        -------
+        Machine
+            One class a dimension; rows stand by dimension.
+
+        Examples
+        --------
+        >>> from fabricstudy.machine.torus import TorusConfig
+        >>> machine = TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "425 MB/s"}).build()
+        >>> machine.routers, machine.links, machine.radix
+        (512, 3072, 7)
+        >>> machine.coordinates[9].tolist()
+        [1, 1, 0]
+        """
+        grid = self.grid
+        tail, head = zip(*(_cables(grid, number) for number in range(len(grid.lengths))), strict=True)
+        rows = [len(part) for part in tail]
+        counts = [_parallel(grid, number) for number in range(len(rows))]
+        quantities = zip(grid.names, self.link_bandwidths_Bps, self.link_latencies_ns, strict=False)
+        return Machine(
+            kind=self.kind,
+            node_router=np.repeat(np.arange(grid.routers, dtype=np.int32), self.nodes_per_router),
+            cable_tail=np.concatenate(tail),
+            cable_head=np.concatenate(head),
+            cable_class=np.repeat(np.arange(len(rows), dtype=np.int32), rows),
+            cable_count=np.repeat(np.array(counts, dtype=np.int32), rows),
+            classes=tuple(LinkClass(*quantity) for quantity in quantities),
+            host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
+            routers=grid.routers,
+            cores_per_node=self.cores_per_node,
+            coordinates=_coordinates(grid.lengths),
+            dimensions=tuple(
+                Dimension(length, wrap, grid.gap) for length, wrap in zip(grid.lengths, grid.wraps, strict=True)
+            ),
+        )
+
+
+def spread(values: tuple[Any, ...], dimensions: int) -> tuple[Any, ...]:
+    """Repeat one value for all dimensions."""
+    return values * dimensions if len(values) == 1 else values
+
+
+def check_length(values: tuple[Any, ...], dimensions: int, path: tuple[str, ...]) -> None:
+    """Refuse values that are neither one for all dimensions nor one for each."""
+    if len(values) not in (1, dimensions):
+        problem = f"{len(values)} values for {dimensions} dimensions"
+        raise ConfigError(problem, "give one for all, or one a dimension", path, list(values))

@@ -25,64 +25,27 @@ Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 201
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from ..study.machines import SlimFlyConfig
-from ..study.machines.slim_fly import prime_of
-from .finite_field import Field, field
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+
+from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology
+from .finite_field import Field as FiniteField
+from .finite_field import field
 from .graph import LinkClass, Machine
 
 IntArray = npt.NDArray[np.int64]
 
+
 LOCAL, GLOBAL = 0, 1
 
 
-def build(config: SlimFlyConfig) -> Machine:
-    """Build a Slim Fly.
-
-    Parameters
-    ----------
-    config : SlimFlyConfig
-        The prime power, nodes, bandwidth and latency per class.
-
-    Returns
-    -------
-    Machine
-        Classes "local" (within a group) and "global", local rows first.
-
-    Examples
-    --------
-    >>> machine = build(SlimFlyConfig.model_validate({"q": 5, "nodes_per_router": 4, "bandwidth": "1 GB/s"}))
-    >>> machine.routers, machine.cables, machine.radix
-    (50, 175, 11)
-    """
-    q = config.q
-    elements = _field(q)
-    sets = generator_sets(elements, config.delta)
-    local = np.concatenate([_local(elements, members, side) for side, members in enumerate(sets)])
-    across = _across(elements)
-    tail, head = np.concatenate([local, across]).T.astype(np.int32)
-    bandwidth, latency = config.bandwidth, config.latency
-    return Machine(
-        kind="slim-fly",
-        node_router=np.repeat(np.arange(config.routers, dtype=np.int32), config.nodes_per_router),
-        cable_tail=tail,
-        cable_head=head,
-        cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(across)]),
-        cable_count=np.ones(len(tail), dtype=np.int32),
-        classes=(
-            LinkClass("local", bandwidth.local_Bps, latency.local_ns),
-            LinkClass("global", bandwidth.global_Bps, latency.global_ns),
-        ),
-        host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
-        routers=config.routers,
-        cores_per_node=config.cores_per_node,
-        group=np.repeat(np.arange(2 * q, dtype=np.int32), q),
-    )
-
-
-def _field(q: int) -> Field:
+def _field(q: int) -> FiniteField:
     prime = prime_of(q)
     assert prime is not None  # checked by the study
     degree = 1
@@ -91,7 +54,7 @@ def _field(q: int) -> Field:
     return field(prime, degree)
 
 
-def generator_sets(elements: Field, delta: int) -> tuple[IntArray, IntArray]:
+def generator_sets(elements: FiniteField, delta: int) -> tuple[IntArray, IntArray]:
     """Differences within the groups of either side: X and X'."""
     q = len(elements.plus)
     if delta == -1:
@@ -102,7 +65,7 @@ def generator_sets(elements: Field, delta: int) -> tuple[IntArray, IntArray]:
     return elements.powers[exponents], elements.powers[(exponents + 1) % (q - 1)]
 
 
-def _local(elements: Field, members: IntArray, side: int) -> IntArray:
+def _local(elements: FiniteField, members: IntArray, side: int) -> IntArray:
     """Router pairs within the groups of a side, [cables, 2]."""
     q = len(elements.plus)
     low = np.repeat(np.arange(q), len(members))
@@ -113,9 +76,129 @@ def _local(elements: Field, members: IntArray, side: int) -> IntArray:
     return (first_router[:, None, None] + pairs[None]).reshape(-1, 2)
 
 
-def _across(elements: Field) -> IntArray:
+def _across(elements: FiniteField) -> IntArray:
     """Router pairs between the sides, [cables, 2]."""
     q = len(elements.plus)
     x, m, c = np.indices((q, q, q)).reshape(3, -1)
     y = elements.plus[elements.times[m, x], c]
     return np.stack([x * q + y, (q + m) * q + c], axis=1)
+
+
+def prime_of(q: int) -> int | None:
+    """Give the prime of which `q` is a power, or None if it is no prime power.
+
+    Examples
+    --------
+    >>> prime_of(27), prime_of(19), prime_of(12), prime_of(1)
+    (3, 19, None, None)
+    """
+    prime = next((number for number in range(2, q + 1) if q % number == 0), None)
+    if prime is None:
+        return None
+    while q % prime == 0:
+        q //= prime
+    return prime if q == 1 else None
+
+
+@register
+class SlimFlyConfig(Topology):
+    """Slim Fly: graphs of diameter 2 with nearly as many routers as any can have (Besta and Hoefler, SC 2014).
+
+    Two sides of q groups of q routers; a router is joined to half the routers of its group and to one of each group
+    of the other side.
+    """
+
+    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
+
+    kind: Literal["slim-fly"] = "slim-fly"
+    q: Whole = Field(ge=3, le=1_000, description="a prime power: 3, 4, 5, 7, 8, 9, 11, ...; there are 2 q^2 routers")
+    nodes_per_router: NodesPerRouter
+    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: ClassLatencies = Field(
+        default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def delta(self) -> int:
+        """The integer -1, 0 or 1 for which q = 4 w + delta."""
+        return (self.q + 1) % 4 - 1
+
+    @property
+    def degree(self) -> int:
+        """Cables of a router to other routers."""
+        return (3 * self.q - self.delta) // 2
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return 2 * self.q**2
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.routers * self.nodes_per_router
+
+    @property
+    def group_nodes(self) -> int:
+        """Number of nodes of a group."""
+        return self.q * self.nodes_per_router
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers."""
+        return self.routers * self.degree // 2
+
+    def _check(self) -> None:
+        if prime_of(self.q) is None:
+            near = ", ".join(map(str, sorted(_prime_powers_near(self.q))))
+            raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), self.q)
+
+    def build(self) -> Machine:
+        """Build a Slim Fly.
+
+        Parameters
+        ----------
+        config : SlimFlyConfig
+            The prime power, nodes, bandwidth and latency per class.
+
+        Returns
+        -------
+        Machine
+            Classes "local" (within a group) and "global", local rows first.
+
+        Examples
+        --------
+        >>> machine = SlimFlyConfig.model_validate({"q": 5, "nodes_per_router": 4, "bandwidth": "1 GB/s"}).build()
+        >>> machine.routers, machine.cables, machine.radix
+        (50, 175, 11)
+        """
+        q = self.q
+        elements = _field(q)
+        sets = generator_sets(elements, self.delta)
+        local = np.concatenate([_local(elements, members, side) for side, members in enumerate(sets)])
+        across = _across(elements)
+        tail, head = np.concatenate([local, across]).T.astype(np.int32)
+        bandwidth, latency = self.bandwidth, self.latency
+        return Machine(
+            kind="slim-fly",
+            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
+            cable_tail=tail,
+            cable_head=head,
+            cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(across)]),
+            cable_count=np.ones(len(tail), dtype=np.int32),
+            classes=(
+                LinkClass("local", bandwidth.local_Bps, latency.local_ns),
+                LinkClass("global", bandwidth.global_Bps, latency.global_ns),
+            ),
+            host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+            group=np.repeat(np.arange(2 * q, dtype=np.int32), q),
+        )
+
+
+def _prime_powers_near(q: int) -> set[int]:
+    """Give the next prime power below and above `q`."""
+    below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
+    above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
+    return {below, above}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fabricstudy.fingerprint import source_digest
+from fabricstudy.machine.base import Topology
+from fabricstudy.source import code_digest
 from fabricstudy.store import Store
-from fabricstudy.study import MachineConfig
 
 from .graph import Machine
-from .registry import build
 
 
 def machine_store(results: Path) -> Store:
@@ -17,15 +16,20 @@ def machine_store(results: Path) -> Store:
     return Store(results / "machines", "machine_id")
 
 
-def keep_machine(results: Path, machine_id: str, config: MachineConfig) -> None:
+def machine_code(config: Topology) -> str:
+    """Digest of the code that builds a machine."""
+    return code_digest(type(config).__module__)
+
+
+def keep_machine(results: Path, machine_id: str, config: Topology) -> None:
     """Build a machine and keep it, unless it is there."""
-    store, mark = machine_store(results), source_digest("machine")
+    store, mark = machine_store(results), machine_code(config)
     with store.lock(machine_id):
         if store.finished(machine_id, mark) is not None:
             return
         store.sweep(machine_id)
         with store.workspace(machine_id) as folder:
-            build(config).save(folder / "machine.npz")
+            config.build().save(folder / "machine.npz")
             store.keep(folder, {"machine_id": machine_id, "status": "done", "fingerprint": mark})
 
 

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from fabricstudy.errors import exit_code_of
-from fabricstudy.study import Study, load_study
-from fabricstudy.table import Tables, read_tables
+from fabricstudy.study.file import load_study
+from fabricstudy.study.model import Study
+from fabricstudy.table.store import Tables, read_tables
 
 from .page import write_report
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fabricstudy.engine import ENGINES
-from fabricstudy.study import Point, Study, plan
-from fabricstudy.table import Tables
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.registry import engines
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import plan
+from fabricstudy.table.store import Tables
 
 from .text import Grid, expectation, number, shown
 
@@ -20,7 +22,7 @@ def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
     points = [planned[name] for name in sorted(compared) if name in planned]
     reasons = [
         (name, known.says)
-        for name, engine in ENGINES.items()
+        for name, engine in engines().items()
         for known in engine.differences
         if any(point.engine.kind == name and known.concerns(point) for point in points)
     ]

@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 
 from fabricstudy.study.figures import KEYS, METRICS, NAMES, column_unit
-from fabricstudy.table import Tables, axes_of, label_text
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import Tables
 
 DATA_BYTES = 1_000_000
 """Most bytes of data in a page; with 0.9 MB of scripts and the pictures it stays below 5 MB."""

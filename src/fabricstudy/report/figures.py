@@ -19,7 +19,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from fabricstudy.study.figures import Figure, column_unit, unit_factor
-from fabricstudy.table import AGAINST, VALUE, Observations, Tables, join, label_text, mask, medians, observe
+from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
+from fabricstudy.table.store import Tables
 
 _STYLE = {
     **sns.axes_style("whitegrid"),

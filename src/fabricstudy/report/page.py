@@ -16,10 +16,13 @@ import pandas as pd
 
 import fabricstudy
 from fabricstudy.files import atomic_text
-from fabricstudy.study import Study
-from fabricstudy.table import COMPUTED, Tables, axes_of, label_text
+from fabricstudy.report import agreement
+from fabricstudy.study.model import Study
+from fabricstudy.table.claims import COMPUTED
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import Tables
 
-from . import agreement
 from .explorer import explorer
 from .figures import Drawn, draw
 from .text import Grid, expectation, number, shown

@@ -1,185 +1,34 @@
-"""What to run.
+"""What to run: the grammar of study files.
 
 In: a study file (YAML), which is one complete point and what varies.
 Out: `load_study` gives the checked `Study` (`load_machine` its machine alone); `plan` expands it into a `Plan`, the
 table of its points in a stable order; each `Point` carries one simulation's machine, jobs, routing, engine and seed,
-and `point_id` names it by its physics alone. Quantities are text with a unit in the file and plain numbers inside
-(`bandwidth_Bps`). Whatever cannot be is refused here, before anything runs, with one `StudyError` that names file,
-path, value and remedy. This package reads files, and builds and simulates nothing.
+and its id names it by its physics alone. What may stand below ``kind:`` is known to the kinds themselves. Quantities
+are text with a unit in the file and plain numbers inside (`bandwidth_Bps`). Whatever cannot be is refused here, before
+anything runs, with a `StudyError` that names file, path, value and remedy. This package reads files, and builds and
+simulates nothing.
 """
 
-from ..errors import FabricstudyError, StudyError
-from .base import Model
+from fabricstudy.errors import FabricstudyError, StudyError
+
 from .claims import Claim
-from .engines import Caminos, Codes, EngineConfig, Limits, Network, Sst
 from .figures import Figure
-from .file import load_machine, load_study, parse_yaml, read_machine
-from .machines import (
-    INSTANCES,
-    BlueGenePConfig,
-    BlueGeneQConfig,
-    ClassBandwidths,
-    ClassLatencies,
-    DragonflyConfig,
-    ExpressMeshConfig,
-    FatTreeConfig,
-    GridConfig,
-    HypercubeConfig,
-    HyperXConfig,
-    MachineConfig,
-    MeshConfig,
-    SlimFlyConfig,
-    TorusConfig,
-    published,
-)
+from .file import load_machine, load_study
 from .model import Study
-from .plan import Plan, PlannedPoint, Row, plan
-from .point import (
-    Point,
-    alone,
-    canonical_json,
-    machine_from_json,
-    machine_id,
-    physics,
-    point_from_json,
-    point_id,
-)
-from .routings import Adaptive, DimensionOrder, DModK, Minimal, RoutingConfig, Ugal, Valiant
-from .sweep import RESERVED, Axis, Experiment
-from .units import OUR_UNITS
-from .workloads import (
-    AllGather,
-    AllocationConfig,
-    AllToAll,
-    BEff,
-    Bisection,
-    BuildingBlocks,
-    Cluster,
-    ConvexBlock,
-    Cuboid,
-    ExplicitNodes,
-    FurthestPairing,
-    Idle,
-    Job,
-    LinearMapping,
-    MappingConfig,
-    MappingFile,
-    OneGroup,
-    Pairs,
-    Pattern,
-    PatternConfig,
-    PencilFft,
-    Permutation,
-    PingPong,
-    RandomAllocation,
-    RandomMapping,
-    RecursiveBisection,
-    Ring,
-    SendOrder,
-    Spread,
-    SpreadPattern,
-    Stencil,
-    StrassenBfs,
-    SubAllToAll,
-    SwappedCluster,
-    TreePartition,
-    UniformRandom,
-    UnstructuredMesh,
-    WholeGroups,
-)
+from .plan import Plan, Row, plan
+from .sweep import Axis, Experiment
 
 __all__ = [
-    "INSTANCES",
-    "OUR_UNITS",
-    "RESERVED",
-    "Adaptive",
-    "AllGather",
-    "AllToAll",
-    "AllocationConfig",
     "Axis",
-    "BEff",
-    "Bisection",
-    "BlueGenePConfig",
-    "BlueGeneQConfig",
-    "BuildingBlocks",
-    "Caminos",
     "Claim",
-    "ClassBandwidths",
-    "ClassLatencies",
-    "Cluster",
-    "Codes",
-    "ConvexBlock",
-    "Cuboid",
-    "DModK",
-    "DimensionOrder",
-    "DragonflyConfig",
-    "EngineConfig",
     "Experiment",
-    "ExplicitNodes",
-    "ExpressMeshConfig",
     "FabricstudyError",
-    "FatTreeConfig",
     "Figure",
-    "FurthestPairing",
-    "GridConfig",
-    "HyperXConfig",
-    "HypercubeConfig",
-    "Idle",
-    "Job",
-    "Limits",
-    "LinearMapping",
-    "MachineConfig",
-    "MappingConfig",
-    "MappingFile",
-    "MeshConfig",
-    "Minimal",
-    "Model",
-    "Network",
-    "OneGroup",
-    "Pairs",
-    "Pattern",
-    "PatternConfig",
-    "PencilFft",
-    "Permutation",
-    "PingPong",
     "Plan",
-    "PlannedPoint",
-    "Point",
-    "RandomAllocation",
-    "RandomMapping",
-    "RecursiveBisection",
-    "Ring",
-    "RoutingConfig",
     "Row",
-    "SendOrder",
-    "SlimFlyConfig",
-    "Spread",
-    "SpreadPattern",
-    "Sst",
-    "Stencil",
-    "StrassenBfs",
     "Study",
     "StudyError",
-    "SubAllToAll",
-    "SwappedCluster",
-    "TorusConfig",
-    "TreePartition",
-    "Ugal",
-    "UniformRandom",
-    "UnstructuredMesh",
-    "Valiant",
-    "WholeGroups",
-    "alone",
-    "canonical_json",
     "load_machine",
     "load_study",
-    "machine_from_json",
-    "machine_id",
-    "parse_yaml",
-    "physics",
     "plan",
-    "point_from_json",
-    "point_id",
-    "published",
-    "read_machine",
 ]

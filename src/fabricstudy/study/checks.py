@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .base import ConfigError
-from .holding import nodes_held
-from .machines import MachineConfig
-from .routings import RoutingConfig
-from .workloads import AllocationConfig, Cluster, ExplicitNodes, Idle, Job, MappingFile, RecursiveBisection
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError
+from fabricstudy.routing.base import Routing
+from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.cluster import Cluster
+from fabricstudy.workload.allocation.explicit import ExplicitNodes
+from fabricstudy.workload.holding import nodes_held
+from fabricstudy.workload.job import Job
+from fabricstudy.workload.mapping.file import MappingFile
+from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection
+from fabricstudy.workload.pattern.idle import Idle
 
 
-def check_point(machine: MachineConfig, routing: RoutingConfig, jobs: Sequence[Job]) -> None:
+def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> None:
     """Refuse a routing that the machine cannot have, and jobs that cannot run together on it.
 
     Raises
@@ -31,9 +37,7 @@ def check_point(machine: MachineConfig, routing: RoutingConfig, jobs: Sequence[J
 _SAYS = {"dimensions": "the dimensions of a grid", "levels": "the levels of a tree", "groups": "groups of routers"}
 
 
-def _check_trait(
-    machine: MachineConfig, asking: RoutingConfig | AllocationConfig, noun: str, path: tuple[str, ...]
-) -> None:
+def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, path: tuple[str, ...]) -> None:
     if asking.needs is not None and asking.needs not in machine.traits:
         problem = f"this {noun} needs {_SAYS[asking.needs]}, which a machine of kind {machine.kind} has not"
         raise ConfigError(problem, f"take another {noun}, such as {_ANYWHERE[noun]}", path, asking.kind)
@@ -42,7 +46,7 @@ def _check_trait(
 _ANYWHERE = {"routing": "minimal", "allocation": "cluster"}
 
 
-def _check_sizes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
+def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
     share = sum(job.share or 0 for job in jobs)
     if share > 1 + 1e-9:
         raise ConfigError(f"the shares of the jobs sum to {share:g}", "let them sum to at most 1", ("jobs",))
@@ -62,7 +66,7 @@ def _check_sizes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
             raise ConfigError(problem, "make the jobs smaller or the machine larger", path, job.nodes or job.share)
 
 
-def _held(machine: MachineConfig, job: Job, number: int) -> int:
+def _held(machine: Topology, job: Job, number: int) -> int:
     try:
         return nodes_held(machine, job)
     except ConfigError as error:
@@ -73,7 +77,7 @@ def _size_key(job: Job) -> str:
     return "nodes" if job.nodes is not None else "share" if job.share is not None else "allocation"
 
 
-def _check_nodes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
+def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
     if not any(isinstance(job.allocation, ExplicitNodes) for job in jobs):
         return
     free = set(range(machine.nodes))
@@ -109,7 +113,7 @@ def _check_nodes(machine: MachineConfig, jobs: Sequence[Job]) -> None:
         holder.update(dict.fromkeys(nodes, number))
 
 
-def _check_ranks(machine: MachineConfig, job: Job, path: tuple[str, ...]) -> None:
+def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
     ranks = job.rank_count(machine.nodes, machine.cores_per_node)
     if job.ranks_per_node is not None and job.ranks_per_node > machine.cores_per_node:
         raise ConfigError(

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from fabricstudy.analysis.base import Analysis
 from fabricstudy.errors import StudyError
+from fabricstudy.model import Model
 
-from .analyses import Analysis
-from .base import Model
 from .figures import KEYS, NAMES, Condition, Figure, Label, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]

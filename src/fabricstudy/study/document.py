@@ -16,11 +16,14 @@ import annotated_types
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from .base import ByKind, Model, Name, Written, kind_of, members_of
-from .machines import INSTANCES, EachClass
+from fabricstudy.kinds import Kind, kind_of, members_of
+from fabricstudy.machine.base import EachClass
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.model import Model, Name, Written
+from fabricstudy.quantities import Unit
+
 from .model import Study
 from .paths import fields_of
-from .units import Unit
 
 EXAMPLE = """\
 study: my-first-study
@@ -124,7 +127,25 @@ def _published() -> str:
 def schema() -> str:
     """Give the text of configs/schema/study.json."""
     facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
-    return json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    shared: dict[str, Any] = facts.pop("$defs", {})
+    whole = {**_by_reference(facts, shared, top=True), "$defs": shared}
+    return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _by_reference(node: Any, shared: dict[str, Any], top: bool = False) -> Any:
+    """Move models within a schema to `shared`: a family of kinds would stand wherever one of them may."""
+    if isinstance(node, list):
+        return [_by_reference(item, shared) for item in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _by_reference(item, shared) for key, item in node.items()}
+    if top or "properties" not in node or "title" not in node:
+        return found
+    # A key may have a title or description of its own beside the model's.
+    name = node["title"]
+    if shared.setdefault(name, found) != found:
+        return found
+    return {"$ref": f"#/$defs/{name}"}
 
 
 def _depths() -> dict[type[Model], int]:
@@ -239,8 +260,10 @@ def _type(annotation: Any, metadata: list[Any]) -> str:
         return f"mapping of names to {_type(inner[1], [])}"
     if isinstance(annotation, type) and issubclass(annotation, EachClass):
         return "quantity, or mapping"
+    if isinstance(annotation, type) and issubclass(annotation, Kind) and annotation.is_family():
+        return _mapping(members_of(annotation), annotation.words)
     if isinstance(annotation, type) and issubclass(annotation, Model):
-        return _mapping([annotation], metadata)
+        return "mapping"
     words = {int: "whole number", float: "number", bool: "true or false", str: "text", Any: "any value"}
     return words[annotation] + _bounds(metadata)
 
@@ -250,16 +273,13 @@ def _union(annotation: Any, inner: tuple[Any, ...], metadata: list[Any]) -> str:
     if {bool, int, float, str} <= set(inner):
         inner = ("label", *(part for part in inner if part not in (bool, int, float, str)))
     if members and all(map(_has_tag, members)):
-        return _mapping(members, metadata)
+        return _mapping(members, "mapping of kind")
     return " or ".join(
         dict.fromkeys(part if part == "label" else _type(part, []) for part in inner if part is not type(None))
     )
 
 
-def _mapping(members: list[type[Model]], metadata: list[Any]) -> str:
-    if not all(map(_has_tag, members)):
-        return "mapping"
-    words = next((mark.words for mark in metadata if isinstance(mark, ByKind)), "mapping of kind")
+def _mapping(members: list[type[Model]], words: str) -> str:
     return f"{words} " + ", ".join(f"`{kind_of(m)}`" for m in members)
 
 

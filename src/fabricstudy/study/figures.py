@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .base import Model
-from .units import to_unit
+from fabricstudy.model import Model
+from fabricstudy.quantities import to_unit
 
 TableName = Literal["points", "jobs", "links", "interference", "machines", "agreement"]
 

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from ..errors import StudyError
-from .base import Model
-from .machines import MachineConfig
+from fabricstudy.errors import StudyError
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import Model
+
 from .messages import first_mistake
 from .model import Study
 
@@ -67,7 +68,7 @@ def _validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) ->
         raise StudyError(found.problem, found.remedy, None, ".".join(found.path) or None, found.value) from None
 
 
-def load_machine(path: str | Path) -> MachineConfig:
+def load_machine(path: str | Path) -> Topology:
     """Read the machine of a study, or of a YAML file that holds only one (bare, or below the key `machine`).
 
     Raises
@@ -90,7 +91,7 @@ def load_machine(path: str | Path) -> MachineConfig:
         raise StudyError(error.problem, error.remedy, str(path), error.path, error.value) from None
 
 
-def read_machine(data: Any) -> MachineConfig:
+def read_machine(data: Any) -> Topology:
     """Check a machine that has been read from YAML.
 
     Raises
@@ -102,7 +103,7 @@ def read_machine(data: Any) -> MachineConfig:
 
 
 class _OnlyMachine(Model):
-    machine: MachineConfig
+    machine: Topology
 
 
 def _text(path: Path) -> str:

@@ -9,8 +9,11 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from .base import ConfigError, Model, kind_of, members_of
-from .paths import fields_of, suggestion
+from fabricstudy.errors import suggestion
+from fabricstudy.kinds import kind_of, members_of
+from fabricstudy.model import ConfigError, Model
+
+from .paths import fields_of
 
 _NOT_A = {
     "int_type": "a whole number",
@@ -149,8 +152,6 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         owner = _chosen(_asked_for(holder, raw, annotation), _at(raw, holder))
         found = _about_key(kind, key, fields_of(owner) if owner else {})
         return ConfigError(found.problem, found.remedy, () if len(path) > len(holder) else (key,), found.value)
-    if kind in ("union_tag_not_found", "union_tag_invalid"):
-        return _about_kind(value, _asked_for(path, raw, annotation))
     if kind == "literal_error":
         names = re.findall(r"'([^']*)'", str(context["expected"]))
         remedy = suggestion(value, names) if names else f"take {context['expected']}"
@@ -175,15 +176,6 @@ def _about_key(kind: str, key: str, fields: dict[str, FieldInfo]) -> ConfigError
         return ConfigError("unknown key", suggestion(key, fields), value=key)
     about = f" ({fields[key].description})" if key in fields and fields[key].description else ""
     return ConfigError("this key is missing", f"add {key}: ...{about}")
-
-
-def _about_kind(value: Any, members: list[type[Model]]) -> ConfigError:
-    kinds = [kind_of(member) for member in members if "kind" in member.model_fields]
-    if not isinstance(value, dict):
-        return ConfigError("unknown kind", suggestion(value, kinds), value=value)
-    if "kind" not in value:
-        return ConfigError("this key is missing", f"say which kind; {suggestion('', kinds)}", ("kind",))
-    return ConfigError("unknown kind", suggestion(value["kind"], kinds), ("kind",), value["kind"])
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:

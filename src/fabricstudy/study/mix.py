@@ -9,8 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from .base import ConfigError, Model, Number, Whole
-from .workloads import AllocationConfig, Job, JobName, MappingConfig, PatternConfig
+from fabricstudy.model import ConfigError, Model, Number, Whole
+from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.job import Job, JobName
+from fabricstudy.workload.mapping.base import Mapping
+from fabricstudy.workload.pattern.base import Pattern
 
 DRAWS = 10_000
 """Draws after which a mix that never fills up is given up."""
@@ -33,12 +36,12 @@ class Mix(Model):
     fill: Number | None = Field(
         None, gt=0, description="how much to fill, in the same unit as the sizes; left out with shares: 1, all nodes"
     )
-    patterns: dict[JobName, PatternConfig] = Field(
+    patterns: dict[JobName, Pattern] = Field(
         min_length=1, description="patterns to draw from; their names become those of the jobs"
     )
     most_of_a_pattern: Whole = Field(2, ge=1, description="jobs of one pattern in a workload at most")
-    allocation: AllocationConfig | None = Field(None, description="allocation of the jobs drawn")
-    mapping: MappingConfig | None = Field(None, description="mapping of the jobs drawn")
+    allocation: Allocation | None = Field(None, description="allocation of the jobs drawn")
+    mapping: Mapping | None = Field(None, description="mapping of the jobs drawn")
     ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
     first: tuple[Job, ...] = Field((), description="jobs that stand at the head of every workload")
 

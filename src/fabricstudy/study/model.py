@@ -8,17 +8,18 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
 
-from .analyses import AnalysisConfig
-from .base import ConfigError, Name
+from fabricstudy.analysis.base import Analysis
+from fabricstudy.engine.settings import EngineSettings, Limits, Network
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError, Name
+from fabricstudy.routing.base import Routing
+from fabricstudy.workload.job import Job
+
 from .checks import check_point
 from .claims import Claim, check_names, check_slowdown
-from .engines import EngineConfig, Limits, Network
 from .figures import Figure
-from .machines import MachineConfig
 from .paths import ROOTS
-from .routings import RoutingConfig
 from .sweep import Experiment, Sweep
-from .workloads import Job
 
 MOST_POINTS = 1_000_000
 WHOLE_SWEEP = "main"
@@ -42,18 +43,18 @@ class Study(Sweep):
     study: StudyName = Field(description="name of the study, and of its folders in results/ and reports/")
     title: str = Field("", max_length=200, description="one line, for the report")
     description: str = Field("", max_length=10_000, description="what is asked and why, for the report")
-    machine: MachineConfig | None = Field(None, description="routers, links and nodes")
-    routing: RoutingConfig | None = Field(None, description="how packets find their way")
+    machine: Topology | None = Field(None, description="routers, links and nodes")
+    routing: Routing | None = Field(None, description="how packets find their way")
     jobs: tuple[Job, ...] = Field(
         (), min_length=1, max_length=1000, description="jobs; nodes are given out in this order"
     )
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
-    engine: EngineConfig | None = Field(None, description="the simulator")
+    engine: EngineSettings | None = Field(None, description="the simulator")
     limits: Limits = Field(default_factory=Limits, description="what one simulation may use; no part of the point")
     experiments: dict[StudyName, Experiment] = Field(
         default_factory=dict, description="named parts that share the base, each with a sweep of its own"
     )
-    analyses: dict[StudyName, AnalysisConfig] = Field(
+    analyses: dict[StudyName, Analysis] = Field(
         default_factory=dict, description="named tables of what needs no simulation"
     )
     figures: tuple[Figure, ...] = Field((), description="figures of the report")

@@ -5,15 +5,15 @@ A path such as ``jobs.*.pattern.message`` goes through keys and list positions; 
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
-from .base import ConfigError, Model, kind_of, members_of
+from fabricstudy.errors import suggestion
+from fabricstudy.kinds import kind_of, members_of
+from fabricstudy.model import ConfigError, Model
 
 ROOTS = ("machine", "routing", "jobs", "network", "engine")
 """Parts of a study that a path may begin with."""
@@ -67,14 +67,6 @@ def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
     }
 
 
-def suggestion(wrong: object, known: Iterable[str]) -> str:
-    """Say what was probably meant, and what there is."""
-    options = sorted(known)
-    close = difflib.get_close_matches(str(wrong), options, 1, 0.6)
-    listed = ", ".join(options[:20]) + (", ..." if len(options) > 20 else "")
-    return (f"did you mean '{close[0]}'? " if close else "") + f"known: {listed}"
-
-
 def find_path(text: str, root: type[Model]) -> Path:
     """Read a dotted path.
 
@@ -85,7 +77,7 @@ def find_path(text: str, root: type[Model]) -> Path:
 
     Examples
     --------
-    >>> from fabricstudy.study.point import Point
+    >>> from fabricstudy.engine.point import Point
     >>> find_path("jobs.*.mapping.kind", Point).root
     'jobs'
     """

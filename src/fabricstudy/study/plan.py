@@ -7,29 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from ..errors import StudyError
-from .base import ConfigError
+from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
+from fabricstudy.engine.settings import EngineSettings, Network
+from fabricstudy.errors import StudyError
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError, Model
+from fabricstudy.routing.base import Routing
+from fabricstudy.workload.job import Job
+from fabricstudy.workload.pattern.idle import Idle
+
 from .checks import check_point
-from .engines import EngineConfig, Network
-from .machines import MachineConfig
 from .messages import first_mistake
 from .model import WHOLE_SWEEP, Study
 from .paths import Path, get, put
-from .point import Point, canonical_json, digest, job_physics, silent
-from .routings import RoutingConfig
 from .sweep import Axis, Experiment, Label
-from .workloads import Idle, Job
-
-
-@dataclass(frozen=True)
-class PlannedPoint:
-    """A distinct point and its ids."""
-
-    point_id: str
-    machine_id: str
-    point: Point
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Plan:
     study: Study
     rows: list[Row]
     points: dict[str, PlannedPoint]
-    machines: dict[str, MachineConfig]
+    machines: dict[str, Topology]
     axes: tuple[str, ...]
 
 
@@ -106,14 +99,13 @@ class _Section:
     text: str
 
 
-_KINDS: dict[str, TypeAdapter[Any]] = {
-    "machine": TypeAdapter(MachineConfig),
-    "routing": TypeAdapter(RoutingConfig),
-    "network": TypeAdapter(Network),
-    "engine": TypeAdapter(EngineConfig),
-    "job": TypeAdapter(Job),
+_TYPES: dict[str, type[Model]] = {
+    "machine": Topology,
+    "routing": Routing,
+    "network": Network,
+    "engine": EngineSettings,
+    "job": Job,
 }
-_TYPES = {"machine": MachineConfig, "routing": RoutingConfig, "network": Network, "engine": EngineConfig, "job": Job}
 
 
 class _Sections:
@@ -158,18 +150,17 @@ class _Sections:
 
     def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
         try:
-            model = _KINDS[kind].validate_python(raw, context=self._context, by_alias=True, by_name=False)
+            model = _TYPES[kind].model_validate(raw, context=self._context, by_alias=True, by_name=False)
         except ValidationError as error:
             found = first_mistake(error, raw, _TYPES[kind])
             raise ConfigError(found.problem, found.remedy, (*path, *found.path), found.value) from None
-        physics = job_physics(model) if kind == "job" else model.model_dump(mode="json")
-        return _Section(model, canonical_json(physics))
+        return _Section(model, canonical_json(model.physics()))
 
     def silent(self, job: _Section) -> _Section:
         """Give the job that holds the same nodes and sends nothing."""
         if job not in self._silent:
             model = silent(job.model)
-            self._silent[job] = _Section(model, canonical_json(job_physics(model)))
+            self._silent[job] = _Section(model, canonical_json(model.physics()))
         return self._silent[job]
 
 
@@ -181,7 +172,7 @@ class _Planner:
         self.study = study
         self.rows: list[Row] = []
         self.points: dict[str, PlannedPoint] = {}
-        self.machines: dict[str, MachineConfig] = {}
+        self.machines: dict[str, Topology] = {}
         self._sections = _Sections(study)
         self._machine_ids: dict[_Section, str] = {}
         self._foreign: dict[tuple[Any, ...], Label | None] = {}
@@ -217,10 +208,11 @@ class _Planner:
 
     def _keep(self, parts: Parts, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""
+        # What `Point.physics` gives as JSON, put together from texts that many points share.
+        network = "" if parts["network"][0].text == "{}" else f'"network":{parts["network"][0].text},'
         head = (
             f'{{"engine":{parts["engine"][0].text},"jobs":[{",".join(job.text for job in parts["jobs"])}],'
-            f'"machine":{parts["machine"][0].text},"network":{parts["network"][0].text},'
-            f'"routing":{parts["routing"][0].text},"seed":'
+            f'"machine":{parts["machine"][0].text},{network}"routing":{parts["routing"][0].text},"seed":'
         )
         start = hashlib.sha256(head.encode())
         ids = []

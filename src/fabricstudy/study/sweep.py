@@ -11,11 +11,13 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
 
-from .base import ConfigError, Flag, Model, Name, OrList, Written
+from fabricstudy.engine.point import Point
+from fabricstudy.errors import suggestion
+from fabricstudy.model import ConfigError, Flag, Model, Name, OrList, Written
+
 from .figures import KEYS, METRICS, NAMES
 from .mix import Mix
-from .paths import Path, find_path, suggestion
-from .point import Point
+from .paths import Path, find_path
 
 Label = str | int | float | bool
 

@@ -10,11 +10,11 @@ differ from run to run (CPU, memory, host, times) stand in ``points`` only. The 
 table, between ``experiment`` and ``seed``.
 """
 
-from .claims import COMPUTED, judge
-from .collect import collect
-from .schemas import axes_of
-from .select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
-from .store import ANALYSIS, TableError, Tables, read_tables, write_tables
+from fabricstudy.table.claims import COMPUTED, judge
+from fabricstudy.table.collect import collect
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
+from fabricstudy.table.store import ANALYSIS, TableError, Tables, read_tables, write_tables
 
 __all__ = [
     "AGAINST",

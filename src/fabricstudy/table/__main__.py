@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from fabricstudy.engine import made_by_other_code
+from fabricstudy.engine.validity import made_by_other_code
 from fabricstudy.errors import exit_code_of
-from fabricstudy.study import load_study, plan
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import Plan, plan
 
 from .collect import Record, collect
 from .store import TableError, read_shards, write_tables
@@ -26,14 +27,15 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     planned = plan(load_study(given.study))
     analyses = {path.stem: list(read_shards([path])) for path in given.analyses}
-    write_tables(collect(planned, _records(given.shards), read_shards(given.structures), analyses), given.out)
+    write_tables(collect(planned, _records(given.shards, planned), read_shards(given.structures), analyses), given.out)
 
 
-def _records(shards: list[Path]) -> Iterator[Record]:
+def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
     """Read records of points, and refuse those that may be out of date."""
     for path in sorted(shards):
         for record in read_shards([path]):
-            if made_by_other_code(record):
+            point = planned.points.get(record["point_id"])
+            if point is not None and made_by_other_code(record, point.point):
                 raise TableError(
                     f"{path}: {record['point_id']} was simulated by other code than that which is here; run Snakemake "
                     "again with --forcerun simulate, which simulates what has changed"

@@ -9,8 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.engine import engine_named
-from fabricstudy.study import Claim, EngineConfig, Plan, canonical_json, physics
+from fabricstudy.engine.point import canonical_json
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.study.claims import Claim
+from fabricstudy.study.plan import Plan
 
 from .claims import judge
 from .schemas import columns_of
@@ -64,13 +67,13 @@ def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     return found
 
 
-def engine_names(plan: Plan) -> dict[EngineConfig, str]:
+def engine_names(plan: Plan) -> dict[EngineSettings, str]:
     """Name each engine of a plan by its kind, and one with settings of its own by these, too."""
     found = {}
     for planned in plan.points.values():
         engine = planned.point.engine
         if engine not in found:
-            usual = type(engine)()
+            usual = type(engine).model_validate({"kind": engine.kind})
             own = [name for name in type(engine).model_fields if getattr(engine, name) != getattr(usual, name)]
             told = ", ".join(
                 f"{type(engine).model_fields[name].alias or name} {_told(getattr(engine, name))}" for name in own
@@ -119,4 +122,4 @@ def _of_engine(tables: Tables, kind: str, kinds: Sequence[str]) -> Tables:
 
 
 def _without_engine(plan: Plan, point_id: str) -> str:
-    return canonical_json({**physics(plan.points[point_id].point), "engine": None})
+    return canonical_json({**plan.points[point_id].point.physics(), "engine": None})

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.study import Plan
+from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge

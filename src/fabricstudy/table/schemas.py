@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pandera.pandas as pa
 
-from fabricstudy.engine import ENGINES
-from fabricstudy.study.analyses import Analysis
-from fabricstudy.study.base import kind_of
+from fabricstudy.analysis.base import Analysis
+from fabricstudy.engine.registry import engines
+from fabricstudy.kinds import kind_of
 
 STATUSES = ("done", "failed", "timeout", "memory", "refused", "skipped", "missing")
 """Outcomes of a point; ``missing`` has no record yet."""
@@ -30,7 +30,7 @@ def _number(nullable: bool = False) -> pa.Column:
     return pa.Column(float, pa.Check.ge(0), nullable=nullable)
 
 
-_TIMELESS = [name for name, engine in ENGINES.items() if not engine.simulates]
+_TIMELESS = [name for name, engine in engines().items() if not engine.simulates]
 _TIMED = pa.Check(
     lambda frame: frame["runtime_ns"].notna() | frame["engine"].isin(_TIMELESS), error="a simulated job has no time"
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.study.analyses import keys_of
+from fabricstudy.analysis.base import keys_of
 from fabricstudy.study.figures import KEYS, NAMES, Condition, Range, Selection
 
 from .schemas import axes_of

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Job, PatternConfig, Point
-from fabricstudy.study.base import ConfigError
+from fabricstudy.machine.graph import Machine
+from fabricstudy.model import ConfigError
+from fabricstudy.workload.pattern.base import Pattern
 
-from .allocation import ALLOCATIONS, NOBODY, Grant, Request
-from .mapping import MAPPINGS, Seats
-from .pattern import PATTERNS, PLACED_PATTERNS, Site, in_send_order
-from .placed import Indices, IntArray, Mask, PlacedJob, WorkloadError
+from .allocation.request import NOBODY, Grant, Request
+from .job import Job
+from .mapping.seats import Seats
+from .messages import Indices, IntArray, Mask, PlacedJob, WorkloadError
+from .pattern.sends import in_send_order
+from .pattern.site import Site
 from .streams import Purpose, stream
+
+
+class _HasJobs(Protocol):
+    """What of a point matters here."""
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs, in the order in which nodes are given out."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of all random choices."""
+
 
 # About 8 GB while they are put in order; a study that asks for more is told so rather than killed.
 MOST_MESSAGES = 2**27
 
 
-def place(point: Point, machine: Machine, half: Mask, distances: Indices | None = None) -> list[PlacedJob]:
+def place(point: _HasJobs, machine: Machine, half: Mask, distances: Indices | None = None) -> list[PlacedJob]:
     """Give each job of a point its nodes, seat its ranks there and make its messages.
 
     Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on
@@ -67,7 +84,7 @@ def _allocate(job: Job, index: int, seed: int, machine: Machine, holder: IntArra
     if wanted > left:
         raise WorkloadError(f"it needs {wanted} nodes and {left} are free; make the jobs smaller")
     rng, common_rng = stream(seed, index, Purpose.ALLOCATION), stream(seed, 0, Purpose.ALL_JOBS)
-    return ALLOCATIONS[job.allocation.kind](job.allocation, Request(machine, holder, wanted, rng, common_rng))
+    return job.allocation.allocate(Request(machine, holder, wanted, rng, common_rng))
 
 
 def _ranks_per_node(job: Job, machine: Machine) -> int:
@@ -80,19 +97,19 @@ def _ranks_per_node(job: Job, machine: Machine) -> int:
 def _seat(job: Job, index: int, seed: int, seats: Seats, half: Mask, distances: Indices | None) -> PlacedJob:
     _refuse_hopeless(job.pattern, seats.ranks)
     order = stream(seed, index, Purpose.ORDER)
-    kind, mapping = job.pattern.kind, MAPPINGS[job.mapping.kind]
+    pattern, mapping = job.pattern, job.mapping
     seating = stream(seed, index, Purpose.MAPPING)
-    if kind in PLACED_PATTERNS:
-        node_of_rank = seats.node_of_core[mapping(job.mapping, seats, None, seating)]
-        sends = PLACED_PATTERNS[kind](job.pattern, Site(seats.machine, node_of_rank, half, distances))
-        return PlacedJob(job.name, node_of_rank, in_send_order(sends, job.pattern, seats.ranks, order))
-    sends = PATTERNS[kind](job.pattern, seats.ranks, stream(seed, index, Purpose.PATTERN))
-    messages = in_send_order(sends, job.pattern, seats.ranks, order)
-    return PlacedJob(job.name, seats.node_of_core[mapping(job.mapping, seats, messages, seating)], messages)
+    if pattern.follows_placement:
+        node_of_rank = seats.node_of_core[mapping.map_ranks(seats, None, seating)]
+        sends = pattern.sends_at(Site(seats.machine, node_of_rank, half, distances))
+        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, seats.ranks, order))
+    sends = pattern.sends(seats.ranks, stream(seed, index, Purpose.PATTERN))
+    messages = in_send_order(sends, pattern, seats.ranks, order)
+    return PlacedJob(job.name, seats.node_of_core[mapping.map_ranks(seats, messages, seating)], messages)
 
 
-def _refuse_hopeless(pattern: PatternConfig, ranks: int) -> None:
-    if pattern.kind == "idle":
+def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:
+    if pattern.silent:
         return
     if ranks < 2:
         raise WorkloadError(f"the pattern {pattern.kind} needs at least 2 ranks; give the job more nodes")

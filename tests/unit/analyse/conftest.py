@@ -8,10 +8,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
 
-from fabricstudy.machine import LinkClass, Machine, build
-from fabricstudy.study import DragonflyConfig, MachineConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dragonfly import DragonflyConfig
+from fabricstudy.machine.graph import LinkClass, Machine
 
 
 def build_dragonfly(
@@ -25,7 +25,7 @@ def build_dragonfly(
         "arrangement": arrangement,
         "bandwidth": {"local": "1 GB/s", "global": f"{ratio} GB/s", "host": "1 GB/s"},
     }
-    return build(DragonflyConfig.model_validate(description | more))
+    return DragonflyConfig.model_validate(description | more).build()
 
 
 def build_from_graph(graph: nx.Graph, node_router: list[int] | None = None, **more: Any) -> Machine:
@@ -65,7 +65,7 @@ def build_random(seed: int, routers: int, **more: Any) -> Machine:
 
 def build_machine(kind: str, **fields: Any) -> Machine:
     """Machine of any kind, with 1 GB/s everywhere."""
-    return build(TypeAdapter(MachineConfig).validate_python({"kind": kind, "bandwidth": "1 GB/s"} | fields))
+    return Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s"} | fields).build()
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.analyse import bisect
-from fabricstudy.analyse.bisection import all_to_all_bound_Bps, spectral_bound_Bps
-from fabricstudy.analyse.cut import best_cut, capacity_step_Bps, cut_capacity_Bps
-from fabricstudy.analyse.exact_cut import better_cut
-from fabricstudy.machine import LinkClass
+from fabricstudy.machine.graph import LinkClass
+from fabricstudy.structure.bisection import all_to_all_bound_Bps, bisect, spectral_bound_Bps
+from fabricstudy.structure.cut import best_cut, capacity_step_Bps, cut_capacity_Bps
+from fabricstudy.structure.exact_cut import better_cut
 
 
 def enumerated_bisection_Bps(machine) -> float:

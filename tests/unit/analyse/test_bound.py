@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.analyse import bound_ns, bound_of_any_routing_ns, link_loads
-from fabricstudy.study import Minimal, Valiant
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns
+from fabricstudy.structure.load import link_loads
 
 
 def bounds(machine, source, destination, size, half) -> dict[str, float]:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from fabricstudy.analyse import bisect
-from fabricstudy.analyse.closed_form import closed_form
-from fabricstudy.analyse.cut import cut_capacity_Bps
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import MachineConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.closed_form import closed_form
+from fabricstudy.structure.cut import cut_capacity_Bps
 
-CONFIG: TypeAdapter[Any] = TypeAdapter(MachineConfig)
+CONFIG: TypeAdapter[Any] = Topology
 # Oltchik and Schwartz, Tables 5 to 7: midplanes of a Blue Gene/Q partition, and links across its bisection.
 BLUE_GENE_Q = {
     (1, 1, 1, 1): 256, (2, 1, 1, 1): 256, (3, 1, 1, 1): 256, (7, 1, 1, 1): 256,
@@ -33,7 +33,7 @@ BLUE_GENE_Q = {
 
 
 def machine_of(kind: str, **keys: Any) -> Machine:
-    return build(CONFIG.validate_python({"kind": kind, "bandwidth": "1 GB/s", **keys}))
+    return CONFIG.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys}).build()
 
 
 def least_cut_Bps(machine: Machine) -> float:
@@ -108,7 +108,7 @@ def test_links_across(keys: dict[str, Any], links: int) -> None:
 
 @pytest.mark.parametrize("midplanes", BLUE_GENE_Q, ids=str)
 def test_blue_gene_q_partitions(midplanes: tuple[int, ...]) -> None:
-    machine = build(CONFIG.validate_python({"kind": "bluegene-q", "midplanes": list(midplanes)}))
+    machine = CONFIG.model_validate({"kind": "bluegene-q", "midplanes": list(midplanes)}).build()
     found = bisect(machine)
     assert found.exact and found.upper_Bps == BLUE_GENE_Q[midplanes] * 2e9
     assert np.count_nonzero(found.half) == machine.routers // 2

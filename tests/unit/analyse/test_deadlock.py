@@ -6,9 +6,14 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import channel_dependencies, is_deadlock_free
-from fabricstudy.analyse.routing import routes
-from fabricstudy.study import Adaptive, DimensionOrder, DModK, Minimal, Ugal, Valiant
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.base import routes
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.deadlock import channel_dependencies, is_deadlock_free
 
 MACHINES = {
     "ring": {"kind": "torus", "shape": [5]},

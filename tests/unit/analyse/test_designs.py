@@ -6,19 +6,24 @@ import math
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse import structure
-from fabricstudy.analyse.designs import express_mesh_mean_hops, largest_system, line_ports
-from fabricstudy.machine import build
-from fabricstudy.study import MachineConfig
-from fabricstudy.study.analyses import DragonflyFamily, ExpressMeshFamily, FatTreeFamily, SlimFlyFamily
+from fabricstudy.analysis.families import (
+    DragonflyFamily,
+    ExpressMeshFamily,
+    FatTreeFamily,
+    SlimFlyFamily,
+    express_mesh_mean_hops,
+    largest_system,
+    line_ports,
+)
+from fabricstudy.machine.base import Topology
+from fabricstudy.structure.summary import structure
 
 FAMILIES = [FatTreeFamily(), DragonflyFamily(), SlimFlyFamily(), ExpressMeshFamily(gap=1), ExpressMeshFamily(gap=2)]
 
 
 def machine(**description: Any) -> Any:
-    return build(TypeAdapter(MachineConfig).validate_python({"bandwidth": "1 GB/s", **description}))
+    return Topology.model_validate({"bandwidth": "1 GB/s", **description}).build()
 
 
 @pytest.mark.parametrize(("shape", "gap"), [((5, 4), 1), ((5, 4), 2), ((9,), 3)])

@@ -12,19 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.analyse.isoperimetry import (
-    best_cuboid_cuts,
-    cubic_torus_bound,
-    cuboid_cut,
-    edge_profile,
+from fabricstudy.structure.isoperimetry.product import (
     harper_cut,
     lindsey_cut,
     lindsey_order,
     product_weights,
-    s_r,
-    torus_bound,
     weighted_dragonfly,
 )
+from fabricstudy.structure.isoperimetry.search import edge_profile
+from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cubic_torus_bound, cuboid_cut, s_r, torus_bound
 
 Matrix = npt.NDArray[np.float64]
 shapes = st.lists(st.integers(3, 7), min_size=1, max_size=3)

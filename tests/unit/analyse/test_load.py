@@ -12,9 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.analyse import distances, has_loads, link_loads, link_support, router_link_loads
-from fabricstudy.analyse.routing import dense
-from fabricstudy.study import Adaptive, DimensionOrder, DModK, Minimal, Ugal, Valiant
+from fabricstudy.machine.distances import distances
+from fabricstudy.routing import dense
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.load import has_loads, link_loads, link_support, router_link_loads
 
 ARRANGEMENTS = ["absolute", "relative", "circulant"]
 
@@ -86,7 +92,7 @@ def way(request, monkeypatch):
     """Small machines are computed by matrices, larger ones by compiled loops; here both."""
     largest = dense.LARGEST_DENSE if request.param == "dense" else 0
     for module in ("minimal", "valiant"):
-        monkeypatch.setattr(f"fabricstudy.analyse.routing.{module}.LARGEST_DENSE", largest)
+        monkeypatch.setattr(f"fabricstudy.routing.{module}.LARGEST_DENSE", largest)
 
 
 @pytest.mark.parametrize(("routing", "paths"), ENUMERATED)

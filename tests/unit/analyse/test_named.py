@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse.named import ANALYSES, analysis_rows
-from fabricstudy.study.analyses import AnalysisConfig
+from fabricstudy.analysis.base import Analysis
 
 EXAMPLES: list[dict[str, Any]] = [
     {"kind": "partitions", "machines": {"J": "juqueen", "cube": {"kind": "hypercube", "dimensions": 3,
@@ -29,32 +27,32 @@ EXAMPLES: list[dict[str, Any]] = [
 
 
 def config(description: dict[str, Any]) -> Any:
-    return TypeAdapter(AnalysisConfig).validate_python(description)
+    return Analysis.model_validate(description)
 
 
 @pytest.mark.parametrize("description", EXAMPLES, ids=lambda description: description["kind"])
 def test_rows_have_the_declared_columns_and_distinct_keys(description: dict[str, Any]) -> None:
     asked = config(description)
-    rows = analysis_rows(asked)
+    rows = asked.rows()
     assert rows and all(set(row) == set(asked.columns()) for row in rows)
     keys = [tuple(row[key] for key in asked.keys) for row in rows]
     assert len(set(keys)) == len(keys)
 
 
 def test_every_kind_has_an_example() -> None:
-    assert {example["kind"] for example in EXAMPLES} == set(ANALYSES)
+    assert {example["kind"] for example in EXAMPLES} == set(Analysis.FAMILY.kinds)
 
 
 def test_the_time_of_an_exchange_is_that_of_the_longest_dimension() -> None:
     """Furthest pairs put L / 4 messages on each link and direction, so 2 GiB take 4.29 s where L is 16."""
     asked = config({"kind": "partitions", "machines": {"m": "mira"}, "allowed": "mira", "message": "2 GiB"})
-    for row in analysis_rows(asked):
+    for row in asked.rows():
         assert row["exchange_ns"] == pytest.approx(row["longest"] / 4 * 2**31 / 2)
         assert row["crossing_per_link"] == row["longest"] / 4
 
 
 def test_a_family_has_all_shapes_up_to_its_size() -> None:
-    rows = analysis_rows(config(EXAMPLES[3]))
+    rows = config(EXAMPLES[3]).rows()
     assert {row["shape"]: row["vertices"] for row in rows} == {"4x3": 12, "3x3": 9}
 
 
@@ -64,16 +62,14 @@ def test_a_family_has_all_shapes_up_to_its_size() -> None:
      (6, 12, (6, 0, 1, 1)), (7**3, 7, (1, 3, 1, 0))],
 )  # fmt: skip
 def test_rules_of_caps(ranks: int, dimension: int, expected: tuple[int, ...]) -> None:
-    (row,) = analysis_rows(
-        config({"kind": "caps", "runs": {"a": {"ranks": ranks, "nodes": 1, "dimension": dimension}}})
-    )
+    (row,) = config({"kind": "caps", "runs": {"a": {"ranks": ranks, "nodes": 1, "dimension": dimension}}}).rows()
     assert tuple(row[name] for name in ("factor", "power", "ranks_fit", "dimension_fits")) == expected
     assert row["memory_bytes"] is None
 
 
 def test_memory_of_caps() -> None:
     run = {"ranks": 7, "nodes": 7, "dimension": 100, "steps": 2}
-    (row,) = analysis_rows(config({"kind": "caps", "runs": {"a": run}}))
+    (row,) = config({"kind": "caps", "runs": {"a": run}}).rows()
     # Each step splits three matrices into 7 times three of a quarter of the size.
     assert row["memory_bytes"] == 3 * 8 * 100**2 * 49 / 16
 
@@ -84,7 +80,7 @@ def by_label(rows: list[dict[str, Any]], key: str) -> dict[Any, dict[str, Any]]:
 
 def test_topologies_against_closed_forms() -> None:
     """HyperX of 4 x 3 routers with 2 nodes each; the tree of radix 4 of Al-Fares et al."""
-    found = by_label(analysis_rows(example("topologies")), "family")
+    found = by_label(example("topologies").rows(), "family")
     hyperx, tree = found["HyperX"], found["tree"]
     assert (hyperx["nodes"], hyperx["routers"], hyperx["cables"], hyperx["radix"]) == (24, 12, 4 * 3 + 3 * 6, 7)
     assert hyperx["router_ports"] == 84 and hyperx["ports_per_node"] == 3.5 and hyperx["cables_per_node"] == 30 / 24
@@ -100,24 +96,24 @@ def test_topologies_against_closed_forms() -> None:
 def test_valiant_goes_twice_as_far_less_early_arrivals() -> None:
     """On a clique of n all hops are 1: 2 hops by n - 2 of n middles, 1 where the middle is an end."""
     clique = {"kind": "hyperx", "shape": [5], "bandwidth": "1 GB/s"}
-    (row,) = analysis_rows(config({"kind": "topologies", "valiant": True, "families": {"clique": [clique]}}))
+    (row,) = config({"kind": "topologies", "valiant": True, "families": {"clique": [clique]}}).rows()
     assert row["valiant_hops"] == row["detour"] == pytest.approx((2 * 3 + 2) / 5)
 
 
 def test_two_routers_have_one_hop_by_whatever_middle() -> None:
     one = {"kind": "dragonfly", "groups": 2, "routers_per_group": 1, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
-    (row,) = analysis_rows(config({"kind": "topologies", "valiant": True, "families": {"pair": [one]}}))
+    (row,) = config({"kind": "topologies", "valiant": True, "families": {"pair": [one]}}).rows()
     assert row["mean_hops"] == row["valiant_hops"] == 1
 
 
 def test_express_lines_are_machines_of_one_dimension() -> None:
-    rows = analysis_rows(example("express-lines"))
+    rows = example("express-lines").rows()
     assert {(row["length"], row["gap"]) for row in rows} == {
         (k, g) for k in range(2, 10) for g in (1, 2, 3) if g <= k - 2
     }
     for row in rows:
         line = {"kind": "express-mesh", "shape": [row["length"]], "gap": row["gap"], "bandwidth": "1 GB/s"}
-        (built,) = analysis_rows(config({"kind": "topologies", "families": {"line": [line]}}))
+        (built,) = config({"kind": "topologies", "families": {"line": [line]}}).rows()
         assert (row["diameter"], row["links"] + 1) == (built["diameter"], built["radix"])
         assert row["mean_hops"] == pytest.approx(built["mean_hops"])
         assert row["over_gap"] == row["diameter"] - row["gap"]
@@ -125,13 +121,13 @@ def test_express_lines_are_machines_of_one_dimension() -> None:
 
 def test_lines_that_are_a_clique_and_a_ring() -> None:
     """A gap of 1 joins all of 9 routers; of 7, only the two ends."""
-    found = by_label(analysis_rows(config({"kind": "express-lines", "lengths": [9, 9], "gaps": [1, 7]})), "gap")
+    found = by_label(config({"kind": "express-lines", "lengths": [9, 9], "gaps": [1, 7]}).rows(), "gap")
     assert (found[1]["diameter"], found[1]["links"], found[1]["over_gap"], found[1]["over_rule"]) == (1, 8, 0, 0)
     assert (found[7]["diameter"], found[7]["links"], found[7]["over_gap"], found[7]["over_rule"]) == (4, 2, -3, 0)
 
 
 def test_which_routings_are_free_of_deadlock() -> None:
-    rows = {(row["machine"], row["routing"]): row for row in analysis_rows(example("deadlock"))}
+    rows = {(row["machine"], row["routing"]): row for row in example("deadlock").rows()}
     assert set(rows) == {
         ("mesh", "adaptive"), ("mesh", "in order"), ("mesh", "valiant"), ("ring", "adaptive"), ("ring", "in order"),
         ("ring", "valiant"), ("tree", "adaptive"), ("tree", "by digits"), ("tree", "valiant"),

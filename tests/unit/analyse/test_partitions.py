@@ -10,21 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse import bisect
-from fabricstudy.analyse.partitions import Line, Space, choices, line_cut, space_of
+from fabricstudy.analysis.partitions import PRODUCTION
 from fabricstudy.errors import FabricstudyError
-from fabricstudy.machine import build
-from fabricstudy.study import GridConfig, MachineConfig, published
-from fabricstudy.study.analyses import PRODUCTION
+from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.partitions import Line, Space, choices, line_cut, space_of
 
 
 def grid(kind: str, **more: Any) -> GridConfig:
     description = {"kind": kind, "bandwidth": "1 GB/s", **more}
     if kind.startswith("bluegene"):
         del description["bandwidth"]
-    machine: GridConfig = TypeAdapter(MachineConfig).validate_python(description)
+    machine: GridConfig = Topology.model_validate(description)
     return machine
 
 
@@ -64,7 +63,7 @@ def test_two_n_over_l_on_blue_gene_q(sides: list[int]) -> None:
 )
 def test_the_flat_cut_is_the_bisection(machine: GridConfig) -> None:
     space, geometry = whole(machine)
-    exact = bisect(build(machine))
+    exact = bisect(machine.build())
     assert exact.exact and space.bisection_Bps(geometry) == pytest.approx(exact.upper_Bps)
 
 
@@ -73,12 +72,12 @@ def test_theorems_on_whole_machines_agree(machine: str) -> None:
     config = published(machine)
     assert isinstance(config, GridConfig)
     space, geometry = whole(config)
-    assert bisect(build(config)).upper_Bps == space.bisection_Bps(geometry)
+    assert bisect(config.build()).upper_Bps == space.bisection_Bps(geometry)
 
 
 @pytest.mark.parametrize(("length", "gap"), [(8, 1), (9, 1), (12, 2), (14, 2), (10, 3), (7, 4)])
 def test_cables_across_the_middle_of_an_express_line(length: int, gap: int) -> None:
-    machine = build(grid("express-mesh", shape=[length], gap=gap))
+    machine = grid("express-mesh", shape=[length], gap=gap).build()
     half = length // 2
     crossing = (machine.cable_tail < half) != (machine.cable_head < half)
     assert line_cut(length, gap) == machine.cable_count[crossing].sum()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.analyse import longest_route
-from fabricstudy.machine import LinkClass, Machine
+from fabricstudy.machine.distances import longest_route
+from fabricstudy.machine.graph import LinkClass, Machine
 
 
 def random_machine(ends: np.ndarray, kind: np.ndarray, weights: tuple[int, int]) -> Machine:

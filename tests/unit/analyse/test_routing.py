@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.analyse import distances, link_loads, link_support, router_link_loads
-from fabricstudy.study import Adaptive, DimensionOrder, DModK, Minimal, Ugal, Valiant
+from fabricstudy.machine.distances import distances
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.load import link_loads, link_support, router_link_loads
 
 TIES = ["split", "positive", "alternate"]
 
@@ -235,7 +241,7 @@ def test_large_walks_in_parts_find_the_same(machine_of, fields, monkeypatch):
     routing = DModK() if fields["kind"] == "fat-tree" else DimensionOrder()
     (source, destination), size = random_flows(machine, 300)
     whole = link_loads(machine, source, destination, size, routing).link_bytes
-    monkeypatch.setattr("fabricstudy.analyse.routing.base.PACKETS_AT_ONCE", 7)
-    monkeypatch.setattr("fabricstudy.analyse.routing.base.STATES_AT_ONCE", 3 * machine.routers)
+    monkeypatch.setattr("fabricstudy.routing.base.PACKETS_AT_ONCE", 7)
+    monkeypatch.setattr("fabricstudy.routing.base.STATES_AT_ONCE", 3 * machine.routers)
     assert np.array_equal(link_loads(machine, source, destination, size, routing).link_bytes, whole)
     assert np.array_equal(link_support(machine, source, destination, routing), whole > 0)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from fabricstudy.analyse import link_sharing, link_support
-from fabricstudy.study import DimensionOrder
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.structure.load import link_support
+from fabricstudy.structure.sharing import link_sharing
 
 
 @given(arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=8)))

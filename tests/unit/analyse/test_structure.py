@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse import distances, structure
-from fabricstudy.analyse.structure import hop_figures
-from fabricstudy.machine import build
-from fabricstudy.study import MachineConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.distances import distances
+from fabricstudy.structure.summary import hop_figures, structure
 
 
 def as_graph(machine) -> nx.Graph:
@@ -73,7 +71,7 @@ def test_json_holds_what_tables_need(dragonfly):
     ids=lambda keys: keys["kind"],
 )
 def test_hops_equal_those_of_networkx(keys):
-    machine = build(TypeAdapter(MachineConfig).validate_python(keys | {"bandwidth": "1 GB/s"}))
+    machine = Topology.model_validate(keys | {"bandwidth": "1 GB/s"}).build()
     diameter, mean_hops = hop_figures(machine)
     assert diameter == nx.diameter(as_graph(machine))
     assert mean_hops == pytest.approx(nx.average_shortest_path_length(as_graph(machine)))
@@ -102,5 +100,5 @@ def test_mean_hops_of_one_dimension_by_the_closed_forms(length):
     ring = length / 4 if length % 2 == 0 else (length**2 - 1) / (4 * length)
     for kind, mean in (("torus", ring), ("mesh", (length**2 - 1) / (3 * length)), ("hyperx", 1 - 1 / length)):
         keys = {"kind": kind, "shape": [length], "bandwidth": "1 GB/s"}
-        _, found = hop_figures(build(TypeAdapter(MachineConfig).validate_python(keys)))
+        _, found = hop_figures(Topology.model_validate(keys).build())
         assert found == pytest.approx(mean * length / (length - 1))

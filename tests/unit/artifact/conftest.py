@@ -13,10 +13,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from fabricstudy.artifact import Finished, finished
-from fabricstudy.report import write_report
-from fabricstudy.study import Plan, load_study, plan
-from fabricstudy.table import Tables, collect, read_tables, write_tables
+from fabricstudy.artifact.finished import Finished, finished
+from fabricstudy.report.page import write_report
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import Plan, plan
+from fabricstudy.table.collect import collect
+from fabricstudy.table.store import Tables, read_tables, write_tables
 
 STUDY: dict[str, Any] = {
     "study": "made-up",

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fabricstudy.analyse.named import analysis_rows
-from fabricstudy.artifact import ArtifactError, Finished, compare, finished, pack
+from fabricstudy.artifact.compare import compare
+from fabricstudy.artifact.finished import ArtifactError, Finished, finished
+from fabricstudy.artifact.pack import pack
 from fabricstudy.checkout import checkout
-from fabricstudy.report import write_report
-from fabricstudy.study import load_study, plan
-from fabricstudy.table import collect, read_tables, write_tables
+from fabricstudy.report.page import write_report
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
+from fabricstudy.table.collect import collect
+from fabricstudy.table.store import read_tables, write_tables
 
 STUDY = {
     "study": "small-tori",
@@ -34,7 +37,7 @@ def ran(tmp_path: Path) -> Finished:
     file = base / "small-tori.yaml"
     file.write_text(yaml.safe_dump(STUDY))
     study = load_study(file)
-    rows = {name: analysis_rows(config) for name, config in study.analyses.items()}
+    rows = {name: config.rows() for name, config in study.analyses.items()}
     shard = base / "results/small-tori/analyses/squares.jsonl"
     shard.parent.mkdir(parents=True)
     shard.write_text("".join(f"{json.dumps(row)}\n" for row in rows["squares"]))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricstudy import cli
-from fabricstudy.artifact import TOLERANCE, ArtifactError, compare
-from fabricstudy.artifact.compare import ROUNDING, relative_difference
+from fabricstudy.artifact.compare import ROUNDING, TOLERANCE, compare, relative_difference
+from fabricstudy.artifact.finished import ArtifactError
 
 from .conftest import STUDY, Ran, run_in
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.artifact import ArtifactError
+from fabricstudy.artifact.finished import ArtifactError
 
 from .conftest import STUDY, Ran
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fabricstudy.engine import Batch
-from fabricstudy.study import Limits
+from fabricstudy.engine.batch import Batch
+from fabricstudy.engine.settings import Limits
 
 
 def batch(cpu_s: float, **limits: str) -> Batch:

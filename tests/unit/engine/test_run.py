@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.engine import run
+from fabricstudy.engine.run import run
 
 GB = 10**9
 
@@ -55,7 +55,7 @@ def test_a_program_that_is_not_there_is_said_so(tmp_path: Path) -> None:
 
 def test_the_simulator_dies_with_its_batch(tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; from fabricstudy.engine import run;"
+        "from pathlib import Path; from fabricstudy.engine.run import run;"
         f"run(['sh', '-c', 'echo $$ > pid; exec sleep 60'], Path({str(tmp_path)!r}), 60, 10**9)"
     )
     batch = subprocess.Popen(python(code))

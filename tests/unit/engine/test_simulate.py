@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricstudy.analyse import distances
 from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.contract import EngineResult
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
-from fabricstudy.machine import Machine, build
+from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Record
-from fabricstudy.study import Limits, Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.workload.messages import PlacedJob
 
 from ...machines import point_on
 
@@ -37,7 +38,7 @@ class Telling(Analysis):
 
 def record_of(folder: Path, engine: Analysis, limits: Limits) -> Record:
     point = point_on(RING, pattern="ring", message="3 kB")
-    machine = build(point.machine)
+    machine = point.machine.build()
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3, distances(machine))
     return attempt(point, engine, analysed, limits, folder)
 

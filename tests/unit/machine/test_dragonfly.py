@@ -10,9 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fabricstudy.machine import Machine, build
-from fabricstudy.machine.dragonfly import ARRANGEMENTS
-from fabricstudy.study import DragonflyConfig
+from fabricstudy.machine.dragonfly import ARRANGEMENTS, DragonflyConfig
+from fabricstudy.machine.graph import Machine
 
 
 def config(groups: int, routers_per_group: int, arrangement: str = "absolute", **more: Any) -> DragonflyConfig:
@@ -49,14 +48,14 @@ def cables_between(machine: Machine, part: np.ndarray, kind: int) -> np.ndarray:
 
 @given(configs())
 def test_every_pair_of_groups_is_joined_as_often_as_stated(config):
-    machine = build(config)
+    machine = config.build()
     expected = config.links_per_group_pair * (1 - np.eye(config.groups, dtype=int))
     assert np.array_equal(cables_between(machine, machine.group, kind=1), expected)
 
 
 @given(configs())
 def test_groups_are_complete_and_local_cables_stay_inside(config):
-    machine = build(config)
+    machine = config.build()
     routers = np.arange(machine.routers)
     same_group = machine.group[:, None] == machine.group[None, :]
     expected = same_group & (routers[:, None] != routers[None, :])
@@ -65,7 +64,7 @@ def test_groups_are_complete_and_local_cables_stay_inside(config):
 
 @given(configs())
 def test_no_router_has_more_global_ports_than_planned_and_the_config_counts_right(config):
-    machine = build(config)
+    machine = config.build()
     global_ports = cables_between(machine, np.arange(machine.routers), kind=1).sum(axis=1)
     assert global_ports.max() <= config.global_ports_per_router
     assert (machine.routers, machine.nodes, machine.cables) == (config.routers, config.nodes, config.cables)
@@ -73,7 +72,7 @@ def test_no_router_has_more_global_ports_than_planned_and_the_config_counts_righ
 
 @given(configs())
 def test_a_machine_is_the_same_each_time(config):
-    one, other = build(config), build(config)
+    one, other = config.build(), config.build()
     for name in ("cable_tail", "cable_head", "cable_class", "cable_count", "node_router"):
         assert np.array_equal(getattr(one, name), getattr(other, name))
 
@@ -95,7 +94,7 @@ def test_arrangements_are_symmetric_and_complete(a, h, arrangement):
     assert np.array_equal(back, (group, port))
     assert len({*zip(group.tolist(), ends[0].tolist(), strict=True)}) == groups * (groups - 1)
     assert not np.any(group == ends[0])
-    machine = build(config(groups, a, arrangement))
+    machine = config(groups, a, arrangement).build()
     degree = cables_between(machine, np.arange(machine.routers), kind=1).sum(axis=1)
     assert np.array_equal(degree, np.full(machine.routers, h))
 
@@ -114,7 +113,7 @@ FAR_GROUPS = {
 def test_ports_lead_to_the_groups_of_the_literature(arrangement):
     far, _ = ARRANGEMENTS[arrangement](np.full(GROUPS - 1, OWN), np.arange(GROUPS - 1), GROUPS)
     assert far.tolist() == FAR_GROUPS[arrangement]
-    machine = build(config(GROUPS, 4, arrangement))
+    machine = config(GROUPS, 4, arrangement).build()
     for port, group in enumerate(far.tolist()):
         router = OWN * 4 + port // 2
         joined = (machine.link_tail == router) & (machine.group[machine.link_head] == group)
@@ -123,7 +122,7 @@ def test_ports_lead_to_the_groups_of_the_literature(arrangement):
 
 def test_parallel_cables_between_two_routers_share_a_row():
     # Groups of one router: all cables of a group pair run between the same two routers.
-    machine = build(config(3, 1, links_per_group_pair=4))
+    machine = config(3, 1, links_per_group_pair=4).build()
     assert machine.cable_tail.tolist() == [0, 0, 1] and machine.cable_head.tolist() == [1, 2, 2]
     assert machine.cable_count.tolist() == [4, 4, 4] and machine.cables == 12
     assert machine.link_capacity_Bps.tolist() == [12e9] * 6
@@ -132,14 +131,14 @@ def test_parallel_cables_between_two_routers_share_a_row():
 
 def test_copies_use_the_next_ports():
     # 3 groups of 2 routers with 2 cables a pair: 4 ports a group, copy 0 on router 0 and copy 1 on router 1.
-    machine = build(config(3, 2, "relative", links_per_group_pair=2))
+    machine = config(3, 2, "relative", links_per_group_pair=2).build()
     rows = machine.cable_class == 1
     tail, head = machine.cable_tail[rows], machine.cable_head[rows]
     assert np.array_equal(tail % 2, head % 2) and machine.cable_count[rows].tolist() == [1] * 6
 
 
 def test_classes_nodes_and_weights():
-    machine = build(config(9, 4, cores_per_node=3))
+    machine = config(9, 4, cores_per_node=3).build()
     assert [(c.name, c.bandwidth_Bps, c.latency_ns) for c in (*machine.classes, machine.host)] == [
         ("local", 1e9, 10.0),
         ("global", 3e9, 100.0),

@@ -8,12 +8,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.machine import Machine, build
-from fabricstudy.study import FatTreeConfig
+from fabricstudy.machine.fat_tree import FatTreeConfig
+from fabricstudy.machine.graph import Machine
 
 
 def tree(radix: int, **more: Any) -> Machine:
-    return build(FatTreeConfig.model_validate({"radix": radix, "bandwidth": "1 GB/s"} | more))
+    return FatTreeConfig.model_validate({"radix": radix, "bandwidth": "1 GB/s"} | more).build()
 
 
 def ports(machine: Machine) -> np.ndarray:

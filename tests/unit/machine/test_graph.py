@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.machine import LinkClass, Machine
+from fabricstudy.machine.graph import LinkClass, Machine
 
 
 def ints(*values: int) -> np.ndarray:

@@ -13,14 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from fabricstudy.machine import Dimension, Machine, build
-from fabricstudy.study import GridConfig, MachineConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.grid import GridConfig
 
-CONFIG: TypeAdapter[Any] = TypeAdapter(MachineConfig)
+CONFIG: TypeAdapter[Any] = Topology
 
 
 def config(kind: str, **keys: Any) -> GridConfig:
-    return CONFIG.validate_python({"kind": kind, "bandwidth": "1 GB/s", **keys})
+    return CONFIG.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys})
 
 
 @st.composite
@@ -52,7 +54,7 @@ def cables_between(dimension: Dimension, pair_cables: int, one: int, other: int)
 @given(grids())
 @settings(deadline=None, max_examples=60)
 def test_cables_are_those_of_the_definition(given_config: GridConfig) -> None:
-    machine = build(given_config)
+    machine = given_config.build()
     lengths = [dimension.length for dimension in machine.dimensions]
     places = [place[::-1] for place in itertools.product(*map(range, lengths[::-1]))]  # the first goes fastest
     assert machine.coordinates is not None
@@ -104,7 +106,7 @@ def product(*factors: nx.Graph) -> nx.Graph:
     ids=lambda value: getattr(value, "kind", ""),
 )
 def test_router_graphs_are_products(grid: GridConfig, oracle: nx.Graph) -> None:
-    assert nx.utils.graphs_equal(as_graph(build(grid)), oracle)
+    assert nx.utils.graphs_equal(as_graph(grid.build()), oracle)
 
 
 @pytest.mark.parametrize("length", range(4, 31))
@@ -112,7 +114,7 @@ def test_router_graphs_are_products(grid: GridConfig, oracle: nx.Graph) -> None:
 def test_ports_of_an_express_dimension(length: int, gap: int) -> None:
     """Jain et al. count 2 + floor((k - 3) / g) ports a dimension of k routers."""
     if gap <= length - 2:
-        machine = build(config("express-mesh", shape=[length], gap=gap))
+        machine = config("express-mesh", shape=[length], gap=gap).build()
         assert machine.radix - 1 == 2 + (length - 3) // gap
 
 
@@ -129,23 +131,23 @@ def test_ports_of_an_express_dimension(length: int, gap: int) -> None:
     ],
 )
 def test_cables_and_ports(grid: GridConfig, cables: int, radix: int) -> None:
-    machine = build(grid)
+    machine = grid.build()
     assert (machine.cables, machine.radix) == (cables, radix)
 
 
 def test_quantities_of_each_dimension() -> None:
     bandwidth = {"links": ["1 GB/s", "2 GB/s", "3 GB/s"], "host": "4 GB/s"}
-    machine = build(config("torus", shape=[3, 4, 5], bandwidth=bandwidth, latency={"links": "7 ns"}, cores_per_node=3))
+    machine = config("torus", shape=[3, 4, 5], bandwidth=bandwidth, latency={"links": "7 ns"}, cores_per_node=3).build()
     assert [(c.name, c.bandwidth_Bps, c.latency_ns) for c in machine.classes] == [
         ("x", 1e9, 7.0), ("y", 2e9, 7.0), ("z", 3e9, 7.0)
     ]  # fmt: skip
     assert (machine.host.bandwidth_Bps, machine.host.latency_ns, machine.cores_per_node) == (4e9, 40.0, 3)
-    assert [c.name for c in build(config("bluegene-q", midplanes=[1, 1, 1, 1])).classes] == list("abcde")
-    assert [c.name for c in build(config("hypercube", dimensions=8)).classes] == list("xyzwvuts")
+    assert [c.name for c in config("bluegene-q", midplanes=[1, 1, 1, 1]).build().classes] == list("abcde")
+    assert [c.name for c in config("hypercube", dimensions=8).build().classes] == list("xyzwvuts")
 
 
 def test_grids_come_back_from_their_file(tmp_path: Any) -> None:
-    machine = build(config("express-mesh", shape=[5, 4], gap=2, nodes_per_router=2))
+    machine = config("express-mesh", shape=[5, 4], gap=2, nodes_per_router=2).build()
     machine.save(tmp_path / "machine.npz")
     loaded = Machine.load(tmp_path / "machine.npz")
     assert loaded.dimensions == (Dimension(5, False, 2), Dimension(4, False, 2))
@@ -153,7 +155,7 @@ def test_grids_come_back_from_their_file(tmp_path: Any) -> None:
 
 
 def test_largest_published_grid() -> None:
-    machine = build(config("bluegene-q", midplanes=[4, 4, 4, 3]))
+    machine = config("bluegene-q", midplanes=[4, 4, 4, 3]).build()
     assert machine.routers == math.prod((16, 16, 16, 12, 2)) == 98_304
     degree = np.bincount(machine.link_tail, np.repeat(machine.cable_count, 2))
     assert np.all(degree == 10)

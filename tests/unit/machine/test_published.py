@@ -6,10 +6,9 @@ import itertools
 
 import pytest
 
-from fabricstudy.analyse import Structure, structure
-from fabricstudy.analyse.structure import hop_figures
-from fabricstudy.machine import build
-from fabricstudy.study import INSTANCES, published
+from fabricstudy.machine.base import published
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.structure.summary import Structure, hop_figures, structure
 
 # Nodes, routers, cables, ports of the largest router, cores a node.
 COUNTS = {
@@ -41,13 +40,13 @@ def test_all_are_listed_here() -> None:
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts(name: str) -> None:
-    machine = build(published(name))
+    machine = published(name).build()
     assert (machine.nodes, machine.routers, machine.cables, machine.radix, machine.cores_per_node) == COUNTS[name]
 
 
 @pytest.fixture(scope="module")
 def table_1() -> dict[str, Structure]:
-    return {name: structure(build(published(name))) for name in STRUCTURE}
+    return {name: structure(published(name).build()) for name in STRUCTURE}
 
 
 @pytest.mark.parametrize("name", STRUCTURE)
@@ -78,7 +77,7 @@ def test_order_of_cables() -> None:
 @pytest.mark.parametrize("name", ["mira", "sequoia", "juqueen-54", "intrepid"])
 def test_hops_of_tori(name: str) -> None:
     """Half of each even ring at most, a quarter on average, counting a router's distance to itself."""
-    machine = build(published(name))
+    machine = published(name).build()
     lengths = [dimension.length for dimension in machine.dimensions]
     diameter, mean_hops = hop_figures(machine)
     assert diameter == sum(length // 2 for length in lengths)

@@ -6,11 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.machine import Machine, build
 from fabricstudy.machine.finite_field import field
-from fabricstudy.machine.slim_fly import generator_sets
-from fabricstudy.study import SlimFlyConfig
-from fabricstudy.study.machines.slim_fly import prime_of
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.slim_fly import SlimFlyConfig, generator_sets, prime_of
 
 ORDERS = [3, 4, 5, 7, 8, 9, 11, 13, 16, 25, 27]
 FIELDS = {2: (2, 1), 4: (2, 2), 5: (5, 1), 8: (2, 3), 9: (3, 2), 27: (3, 3)}
@@ -66,7 +64,7 @@ def test_generator_sets_hold_the_negatives(q: int) -> None:
 
 @pytest.mark.parametrize("q", ORDERS)
 def test_every_router_has_the_degree_and_reaches_all_in_two_hops(q: int) -> None:
-    machine, described = build(config(q)), config(q)
+    machine, described = config(q).build(), config(q)
     graph = as_graph(machine)
     assert 4 * round(q / 4) == q - described.delta
     assert (machine.routers, machine.cables, machine.nodes) == (described.routers, described.cables, described.nodes)
@@ -78,7 +76,7 @@ def test_every_router_has_the_degree_and_reaches_all_in_two_hops(q: int) -> None
 @pytest.mark.parametrize("q", [5, 8, 11])
 def test_groups(q: int) -> None:
     """Local cables stay in a group; a router has one cable to each group of the other side."""
-    machine = build(config(q))
+    machine = config(q).build()
     assert machine.group is not None and np.array_equal(machine.group, np.arange(2 * q * q) // q)
     tail, head = machine.group[machine.cable_tail], machine.group[machine.cable_head]
     local = machine.cable_class == 0
@@ -90,6 +88,6 @@ def test_groups(q: int) -> None:
 
 def test_q_5_is_the_hoffman_singleton_graph() -> None:
     """It is the only graph of 50 routers and degree 7 without triangles and squares (Hoffman, Singleton 1960)."""
-    graph = as_graph(build(config(5)))
+    graph = as_graph(config(5).build())
     assert len(graph) == 50 and {degree for _, degree in graph.degree} == {7}
     assert nx.girth(graph) == 5

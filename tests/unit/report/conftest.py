@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.study import Plan, Study, load_study, plan
-from fabricstudy.table import Tables, collect
+from fabricstudy.study.file import load_study
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import Plan, plan
+from fabricstudy.table.collect import collect
+from fabricstudy.table.store import Tables
 
 HOSTILE = "<script>alert('x')</script> $(touch x) $\\alpha$ \"quoted\" & _end"
 

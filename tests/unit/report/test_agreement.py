@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.report.agreement import differences, ratios, verdicts
-from fabricstudy.table import collect
+from fabricstudy.table.collect import collect
 
 from ..table.test_collect import ENGINES, STUDY, on_two_engines, planned, records, structures
 

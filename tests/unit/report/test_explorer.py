@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fabricstudy.report.explorer import explorer
-from fabricstudy.table import Tables
+from fabricstudy.table.store import Tables
 
 from .conftest import HOSTILE, Case
 

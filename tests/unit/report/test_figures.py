@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from fabricstudy.report import Drawn, draw
-from fabricstudy.report.figures import _log_ticks
+from fabricstudy.report.figures import Drawn, _log_ticks, draw
 
 from .conftest import FIGURES, Case
 

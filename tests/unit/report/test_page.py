@@ -9,10 +9,11 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
-from fabricstudy.report import Drawn, render, write_report
 from fabricstudy.report.__main__ import main
-from fabricstudy.study import Figure
-from fabricstudy.table import write_tables
+from fabricstudy.report.figures import Drawn
+from fabricstudy.report.page import render, write_report
+from fabricstudy.study.figures import Figure
+from fabricstudy.table.store import write_tables
 
 from .conftest import FIGURES, HOSTILE, STUDY, Case
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.study import Study
 from fabricstudy.study.file import read_study
+from fabricstudy.study.model import Study
 
 from ...machines import DRAGONFLY
 

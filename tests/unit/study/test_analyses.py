@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from fabricstudy.errors import StudyError
-from fabricstudy.study import Study, plan
 from fabricstudy.study.file import read_study
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import plan
 
 ALONE: dict[str, Any] = {
     "study": "no-simulation",

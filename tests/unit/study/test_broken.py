@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fabricstudy.errors import StudyError
-from fabricstudy.study import load_study, plan
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
 
 RING = {"kind": "ring", "message": "1 kB"}
 EVEN = {"of": "machine.groups", "values": [8]}

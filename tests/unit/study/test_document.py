@@ -12,10 +12,13 @@ import jsonschema
 import pytest
 import yaml
 
-from fabricstudy.study import Study, load_study, plan
-from fabricstudy.study.base import Model, members_of
+from fabricstudy.kinds import members_of
+from fabricstudy.model import Model
 from fabricstudy.study.document import EXAMPLE, main, readme, schema
+from fabricstudy.study.file import load_study
+from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
+from fabricstudy.study.plan import plan
 
 CONFIGS = Path(__file__).parents[3] / "configs"
 

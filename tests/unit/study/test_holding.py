@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
 from fabricstudy.errors import StudyError
-from fabricstudy.study import Job, MachineConfig, load_study, plan
-from fabricstudy.study.holding import nodes_held
+from fabricstudy.machine.base import Topology
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
+from fabricstudy.workload.holding import nodes_held
+from fabricstudy.workload.job import Job
 
 MESH = {"kind": "mesh", "shape": [6, 4], "nodes_per_router": 2}
 TORUS = {"kind": "torus", "shape": [8, 8]}
@@ -40,7 +42,7 @@ HELD: dict[str, tuple[dict[str, Any], Any, int, int]] = {
 @pytest.mark.parametrize("kind", HELD)
 def test_nodes_held_by_hand(kind: str) -> None:
     machine, allocation, nodes, held = HELD[kind]
-    config = TypeAdapter(MachineConfig).validate_python({"bandwidth": "1 GB/s"} | machine)
+    config = Topology.model_validate({"bandwidth": "1 GB/s"} | machine)
     job = Job.model_validate({"nodes": nodes, "pattern": RING, "allocation": allocation})
     assert nodes_held(config, job) == held
 

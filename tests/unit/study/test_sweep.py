@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricstudy.errors import StudyError
-from fabricstudy.study import plan
 from fabricstudy.study.file import read_study
+from fabricstudy.study.plan import plan
 
 BASE: dict[str, Any] = {
     "study": "small",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricstudy.study.units import to_unit
+from fabricstudy.quantities import to_unit
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fabricstudy.table import Tables
 from fabricstudy.table.schemas import checked, columns_of, labels
+from fabricstudy.table.store import Tables
 
 Row = dict[str, Any]
 

@@ -9,12 +9,15 @@ import pandas as pd
 import pandera.errors
 import pytest
 
-from fabricstudy.report import render, write_report
-from fabricstudy.study import Plan, plan
+from fabricstudy.report.page import render, write_report
 from fabricstudy.study.claims import Claim
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import read_study
-from fabricstudy.table import Tables, collect, judge, observe, read_tables, write_tables
+from fabricstudy.study.plan import Plan, plan
+from fabricstudy.table.claims import judge
+from fabricstudy.table.collect import collect
+from fabricstudy.table.select import observe
+from fabricstudy.table.store import Tables, read_tables, write_tables
 
 FIGURE = {"id": "f", "kind": "line", "title": "t", "analysis": "p", "x": "blocks", "y": "gain", "hue": "choice"}
 STUDY: dict[str, Any] = {

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from fabricstudy.study.claims import AnyMeasure, Claim
-from fabricstudy.table import Tables, judge
-from fabricstudy.table.claims import Measured, NotRun, measure
+from fabricstudy.table.claims import Measured, NotRun, judge, measure
+from fabricstudy.table.store import Tables
 
 from .conftest import make_tables
 

@@ -14,12 +14,13 @@ import pytest
 import yaml
 from pandera.errors import SchemaErrors
 
-from fabricstudy.engine import engine_named, fingerprint
-from fabricstudy.study import Plan, load_study, plan
-from fabricstudy.table import TableError, axes_of, collect, read_tables, write_tables
+from fabricstudy.engine.validity import fingerprint
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.__main__ import main
-from fabricstudy.table.schemas import TABLES
-from fabricstudy.table.store import read_shards
+from fabricstudy.table.collect import collect
+from fabricstudy.table.schemas import TABLES, axes_of
+from fabricstudy.table.store import TableError, read_shards, read_tables, write_tables
 
 STUDY: dict[str, Any] = {
     "study": "two",
@@ -345,8 +346,7 @@ def shard(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def test_the_command_repeats_byte_by_byte_however_the_points_were_batched(tmp_path: Path) -> None:
     of = planned(tmp_path)
-    mark = fingerprint(engine_named("caminos"))
-    rows = [row | {"fingerprint": mark} for row in records(of).values()]
+    rows = [row | {"fingerprint": str(fingerprint(of.points[name].point))} for name, row in records(of).items()]
     machines = shard(tmp_path / "machines.jsonl", structures(of))
     shards = [shard(tmp_path / "b.jsonl", rows[:5]), shard(tmp_path / "a.jsonl", rows[5:])]
     whole = shard(tmp_path / "whole.jsonl", rows[::-1])
@@ -370,9 +370,12 @@ def test_records_of_other_code_are_refused_and_of_another_program_are_not(
     tmp_path: Path, part: int, is_refused: bool
 ) -> None:
     of = planned(tmp_path)
-    marks = fingerprint(engine_named("caminos")).split("-", 2)
-    marks[part] = "other"
-    file = shard(tmp_path / "a.jsonl", [row | {"fingerprint": "-".join(marks)} for row in records(of).values()])
+    rows = []
+    for name, row in records(of).items():
+        marks = str(fingerprint(of.points[name].point)).split("-", 2)
+        marks[part] = "other"
+        rows.append(row | {"fingerprint": "-".join(marks)})
+    file = shard(tmp_path / "a.jsonl", rows)
     arguments = ["--study", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "out"), "--shards", str(file)]
     with pytest.raises(TableError, match=r"a\.jsonl: p\w+ was .* --forcerun") if is_refused else nullcontext():
         main(arguments)

@@ -9,9 +9,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.machine import LinkClass, Machine, build
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob, place
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.placing import place
 
 SMALL = {
     "kind": "dragonfly",
@@ -37,7 +38,7 @@ def make_point(*jobs: dict[str, Any], seed: int = 1, **machine: Any) -> Point:
 
 def place_point(point: Point) -> list[PlacedJob]:
     """Place on the point's own machine; the first half of the routers stands for the best cut."""
-    machine = build(point.machine)
+    machine = point.machine.build()
     return place(point, machine, np.arange(machine.routers) < machine.routers // 2)
 
 

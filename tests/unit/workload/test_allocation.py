@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.machine import build
-from fabricstudy.study import Spread
-from fabricstudy.workload import WorkloadError
-from fabricstudy.workload.allocation import ALLOCATIONS, NOBODY, Request
+from fabricstudy.workload.allocation.request import NOBODY, Request
+from fabricstudy.workload.allocation.spread import Spread
+from fabricstudy.workload.messages import WorkloadError
 
 
 def request(machine, free, wanted):
@@ -75,10 +74,10 @@ def walk_round_robin(groups, routers, nodes, free):
 @settings(deadline=None)
 def test_spread_goes_round_the_groups(point, groups, routers, nodes, data):
     shape = {"groups": groups, "routers_per_group": routers, "nodes_per_router": nodes}
-    machine = build(point({"share": 1.0}, **shape).machine)
+    machine = point({"share": 1.0}, **shape).machine.build()
     free = np.array(data.draw(st.lists(st.booleans(), min_size=machine.nodes, max_size=machine.nodes)))
     wanted = data.draw(st.integers(0, int(free.sum())))
-    got = ALLOCATIONS["spread"](Spread(), request(machine, free, wanted)).nodes
+    got = Spread().allocate(request(machine, free, wanted)).nodes
     walk = walk_round_robin(groups, routers, nodes, set(np.flatnonzero(free).tolist()))
     assert got.tolist() == list(islice(walk, wanted))
 
@@ -93,7 +92,7 @@ def test_spread_without_groups_goes_round_the_routers(torus):
     machine = torus((3, 2), nodes_per_router=2)
     free = np.ones(12, dtype=bool)
     free[4] = False
-    got = ALLOCATIONS["spread"](Spread(), request(machine, free, 7)).nodes
+    got = Spread().allocate(request(machine, free, 7)).nodes
     assert got.tolist() == [0, 2, 6, 8, 10, 1, 3]
 
 

@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse import distances
-from fabricstudy.machine import build
-from fabricstudy.study import FurthestPairing, MachineConfig
-from fabricstudy.workload import WorkloadError
-from fabricstudy.workload.pattern import Site
-from fabricstudy.workload.pattern.furthest_pairing import antipodes, furthest_pairs, sends
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.distances import distances
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.furthest_pairing import FurthestPairing, antipodes, furthest_pairs
+from fabricstudy.workload.pattern.site import Site
 
 CONFIG = FurthestPairing.model_validate({"message": "1 kB"})
 
@@ -34,7 +32,7 @@ def hops_of(graph):
 def test_on_a_torus_every_pair_is_at_the_diameter(torus, shape, nodes_per_router):
     machine = torus(shape, nodes_per_router)
     site = Site(machine, np.arange(machine.nodes, dtype=np.int32), np.zeros(machine.routers, dtype=bool))
-    pairs = sends(CONFIG, site)
+    pairs = CONFIG.sends_at(site)
     hops = hops_of(nx.convert_node_labels_to_integers(nx.grid_graph(shape[::-1], periodic=True), ordering="sorted"))
     router = machine.node_router
     assert np.all(hops[router[pairs.source], router[pairs.destination]] == sum(n // 2 for n in shape))
@@ -51,7 +49,7 @@ def test_on_a_dragonfly_every_pair_is_at_the_diameter(point, placed, allocation,
     }
     start = point(job)
     (placed_job,) = placed(start)
-    machine = build(start.machine)
+    machine = start.machine.build()
     router = machine.node_router[placed_job.node_of_rank]
     messages = placed_job.messages
     assert np.all(distances(machine)[router[messages.source], router[messages.destination]] == 3)
@@ -66,7 +64,7 @@ def test_ranks_of_a_node_share_its_partner(torus):
     """Four routers in a ring, a node each, ranks seated at random: rank order decides who of a node meets whom."""
     machine = torus((4,), cores_per_node=2)
     site = Site(machine, np.array([0, 2, 3, 1, 0, 1, 2, 3], dtype=np.int32), np.zeros(4, dtype=bool))
-    pairs = sends(CONFIG, site)
+    pairs = CONFIG.sends_at(site)
     partner = dict(zip(pairs.source.tolist(), pairs.destination.tolist(), strict=True))
     assert partner == {0: 1, 1: 0, 4: 6, 6: 4, 3: 2, 2: 3, 5: 7, 7: 5}
 
@@ -110,7 +108,7 @@ RINGS = [((8, 4, 4), 1), ((4, 6), 1), ((16, 4, 2), 1), ((2, 2), 1), ((4, 4), 3),
 
 def grid(shape, nodes_per_router=1, **more):
     config = {"kind": "torus", "shape": list(shape), "nodes_per_router": nodes_per_router, "bandwidth": "1 GB/s"}
-    return build(TypeAdapter(MachineConfig).validate_python(config | more))
+    return Topology.model_validate(config | more).build()
 
 
 @pytest.mark.parametrize(("shape", "nodes_per_router"), RINGS)
@@ -153,7 +151,7 @@ def test_odd_rings_and_lines_have_no_antipodes():
 def test_ranks_of_a_node_pair_with_those_of_the_opposite_one():
     machine = grid((4, 2), cores_per_node=2)
     node_of_rank = np.array([0, 5, 2, 7, 4, 1, 6, 3] * 2, dtype=np.int32)
-    pairs = sends(CONFIG, Site(machine, node_of_rank, np.zeros(8, dtype=bool)))
+    pairs = CONFIG.sends_at(Site(machine, node_of_rank, np.zeros(8, dtype=bool)))
     partner = dict(zip(pairs.source.tolist(), pairs.destination.tolist(), strict=True))
     # Node (x, y) is x + 4 y, so 0 and 6 are opposite: ranks 0 and 8, 6 and 14.
     assert partner[0] == 6 and partner[8] == 14 and partner[14] == 8

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse import link_sharing, link_support
-from fabricstudy.machine import build
-from fabricstudy.study import AllocationConfig, MachineConfig, Point, RoutingConfig
-from fabricstudy.workload import WorkloadError, place
-from fabricstudy.workload.allocation import ALLOCATIONS, NOBODY, Request
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.base import Topology
+from fabricstudy.routing.base import Routing
+from fabricstudy.structure.load import link_support
+from fabricstudy.structure.sharing import link_sharing
+from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.request import NOBODY, Request
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.placing import place
 
-MACHINE, ROUTING, ALLOCATION = map(TypeAdapter, (MachineConfig, RoutingConfig, AllocationConfig))
+MACHINE, ROUTING, ALLOCATION = Topology, Routing, Allocation
 GRIDS = {
     "mesh": {"kind": "mesh", "shape": [5, 3, 4], "nodes_per_router": 2},
     "torus": {"kind": "torus", "shape": [6, 5, 4]},
@@ -40,13 +43,13 @@ GROUPS = {
 
 @cache
 def machine_of(name):
-    return build(MACHINE.validate_python({"bandwidth": "1 GB/s"} | (GRIDS | TREES | GROUPS)[name]))
+    return MACHINE.model_validate({"bandwidth": "1 GB/s"} | (GRIDS | TREES | GROUPS)[name]).build()
 
 
 def allocate(machine, holder, job, wanted, policy):
     """Give a job its nodes and note what it holds."""
-    config, rng = ALLOCATION.validate_python(policy), np.random.default_rng(0)
-    grant = ALLOCATIONS[config.kind](config, Request(machine, holder, wanted, rng, rng))
+    config, rng = ALLOCATION.model_validate(policy), np.random.default_rng(0)
+    grant = config.allocate(Request(machine, holder, wanted, rng, rng))
     assert len(grant.nodes) == wanted == len(set(grant.nodes.tolist()))
     assert set(grant.nodes.tolist()) <= set(grant.all_held.tolist())
     assert np.all(holder[grant.all_held] == NOBODY)
@@ -71,7 +74,7 @@ def shared(machine, jobs, routing):
     used = []
     for nodes in jobs:
         source, destination = (side.reshape(-1) for side in np.meshgrid(nodes, nodes))
-        used.append(link_support(machine, source, destination, ROUTING.validate_python(routing)))
+        used.append(link_support(machine, source, destination, ROUTING.model_validate(routing)))
     return link_sharing(np.array(used, dtype=bool).reshape(len(jobs), machine.links))
 
 
@@ -173,7 +176,7 @@ def least_free_box(machine, free, routers, policy, block):
 
 def test_best_and_worst_cuboid_of_a_mesh():
     """16 routers of 4 x 16: 4 x 4 has 4 cables across its middle, 2 x 8 has 2, a line of 16 has one."""
-    machine = build(MACHINE.validate_python({"kind": "mesh", "shape": [4, 16], "bandwidth": "1 GB/s"}))
+    machine = MACHINE.model_validate({"kind": "mesh", "shape": [4, 16], "bandwidth": "1 GB/s"}).build()
     holder = np.full(64, NOBODY, dtype=np.int32)
     for job, (choice, sides) in enumerate([("best", (4, 4)), ("worst", (1, 12)), ("best", (2, 8)), ("best", None)]):
         wanted = 12 if choice == "worst" else 16
@@ -336,12 +339,12 @@ def test_whole_groups_do_share_where_the_source_says_so():
 def test_swapped_clusters_exchange_about_a_tenth():
     """500 swaps of 10,000 nodes displace 2 * 500 less those drawn twice: 1 - exp(-0.1) of them (claim 3.16)."""
     config = {"kind": "mesh", "shape": [100, 100], "bandwidth": "1 GB/s"}
-    machine = build(MACHINE.validate_python(config))
+    machine = MACHINE.model_validate(config).build()
     rngs = [np.random.default_rng(5) for _ in range(2)]
     holder, jobs = np.full(10_000, NOBODY, dtype=np.int32), []
-    policy = ALLOCATION.validate_python({"kind": "swapped-cluster"})
+    policy = ALLOCATION.model_validate({"kind": "swapped-cluster"})
     for rng in rngs:
-        jobs.append(ALLOCATIONS["swapped-cluster"](policy, Request(machine, holder, 5000, rng, rng)).nodes)
+        jobs.append(policy.allocate(Request(machine, holder, 5000, rng, rng)).nodes)
         holder[jobs[-1]] = 0
     order = np.concatenate(jobs)
     assert np.array_equal(np.sort(order), np.arange(10_000))
@@ -359,7 +362,7 @@ def test_place_keeps_held_nodes_from_later_jobs():
     idle = {"pattern": "idle"}
     blocks = {"nodes": 4, "allocation": {"kind": "building-blocks", "block": [4, 4, 1]}, **idle}
     point = make([blocks, {"nodes": 3, **idle}], machine)
-    first, second = place(point, build(point.machine), np.zeros(64, dtype=bool))
+    first, second = place(point, point.machine.build(), np.zeros(64, dtype=bool))
     assert first.node_of_rank.tolist() == [0, 1, 2, 3]
     assert second.node_of_rank.tolist() == [16, 17, 18]
 
@@ -370,7 +373,7 @@ def test_all_jobs_see_the_same_swaps():
     seen = []
     for seed in (1, 2):
         point = make([half, half], {"kind": "mesh", "shape": [8, 8]}, seed)
-        jobs = place(point, build(point.machine), np.zeros(64, dtype=bool))
+        jobs = place(point, point.machine.build(), np.zeros(64, dtype=bool))
         seen.append(np.concatenate([job.node_of_rank for job in jobs]).tolist())
         assert sorted(seen[-1]) == list(range(64))
     assert seen[0] != seen[1]
@@ -396,7 +399,7 @@ def test_all_jobs_see_the_same_swaps():
 )
 def test_where_none_exists_the_job_is_refused(machine, jobs, text):
     point = make([{"nodes": n, "pattern": "idle", "allocation": kind} for kind, n in jobs], machine)
-    built = build(point.machine)
+    built = point.machine.build()
     with pytest.raises(WorkloadError, match=text):
         place(point, built, np.zeros(built.routers, dtype=bool))
 
@@ -404,7 +407,7 @@ def test_where_none_exists_the_job_is_refused(machine, jobs, text):
 def test_half_planes_and_whole_planes_of_the_source_fill_the_machine():
     """EM* of Jain et al.: 12 x 10 x 10 routers of 9 nodes; 500 to 4,000 nodes on 1, 2, 4, 6 or 8 half planes."""
     config = {"kind": "express-mesh", "shape": [12, 10, 10], "gap": 1, "nodes_per_router": 9, "bandwidth": "1 GB/s"}
-    machine = build(MACHINE.validate_python(config))
+    machine = MACHINE.model_validate(config).build()
     policy = {"kind": "building-blocks", "block": [6, 10, 1], "prefer": "planes"}
     holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
     for job, wanted in enumerate([500, 2000, 1000, 500, 3000, 500, 1000, 500, 1000]):

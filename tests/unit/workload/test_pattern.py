@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.machine import build
-from fabricstudy.workload import WorkloadError
-from fabricstudy.workload.pattern import PATTERNS, PLACED_PATTERNS
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.base import Pattern
 
-KINDS = sorted(PATTERNS | PLACED_PATTERNS)
+KINDS = Pattern.FAMILY.kinds
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
 PER_RANK = {
     "all-to-all": lambda ranks, pattern: 1 if pattern.get("algorithm") == "pairwise" else ranks - 1,
@@ -194,7 +193,7 @@ def test_bisection_is_complete_bipartite(point, placed, allocation, seed, nodes)
     }
     start = point(job, seed=seed)
     idle = placed(point(job | {"pattern": {"kind": "idle"}}, seed=seed))[0]
-    first = build(start.machine).node_router[idle.node_of_rank] < 18
+    first = start.machine.build().node_router[idle.node_of_rank] < 18
     here, there = np.flatnonzero(first).tolist(), np.flatnonzero(~first).tolist()
     if not here or not there:
         with pytest.raises(WorkloadError, match=r"job 0: .* lie on one side"):

@@ -11,13 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.machine import build
-from fabricstudy.study import Stencil, alone
-from fabricstudy.workload import Messages, PlacedJob, hop_bytes, write_parquet
-from fabricstudy.workload import placed as placed_module
-from fabricstudy.workload.allocation import ALLOCATIONS
-from fabricstudy.workload.mapping import MAPPINGS
-from fabricstudy.workload.pattern import PATTERNS, PLACED_PATTERNS
+from fabricstudy.engine.point import alone
+from fabricstudy.workload import messages as placed_module
+from fabricstudy.workload.messages import Messages, PlacedJob, hop_bytes, write_parquet
 
 JOBS = st.lists(
     st.fixed_dictionaries(
@@ -107,18 +103,6 @@ def test_send_order_stays_what_it_was(point, placed):
     assert got.messages.destination[:7].tolist() == [6, 2, 7, 5, 3, 4, 1]
 
 
-def test_registries_hold_every_kind_of_the_study():
-    from fabricstudy.study import workloads
-
-    kinds = {
-        model: model.model_fields["kind"].default
-        for model in vars(workloads).values()
-        if hasattr(model, "model_fields") and "kind" in model.model_fields
-    }
-    assert set(kinds.values()) == set(PATTERNS) | set(PLACED_PATTERNS) | set(ALLOCATIONS) | set(MAPPINGS)
-    assert kinds[Stencil] in PATTERNS
-
-
 def test_hop_bytes_by_hand(torus):
     """On a ring of six routers: 3 hops of 10 B, 1 hop of 100 B, none of 1000 B on the same router."""
     machine = torus((6,), nodes_per_router=2)
@@ -135,7 +119,7 @@ def test_hop_bytes_by_hand(torus):
 
 def test_hop_bytes_of_nothing_is_nothing(point, placed):
     start = point({"nodes": 2})
-    assert hop_bytes(placed(start)[0], build(start.machine), np.zeros((36, 36), dtype=np.int16)) == 0.0
+    assert hop_bytes(placed(start)[0], start.machine.build(), np.zeros((36, 36), dtype=np.int16)) == 0.0
 
 
 @pytest.mark.parametrize("rows_per_write", [7, 1 << 20])

@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
-from fabricstudy.analyse import distances
-from fabricstudy.machine import build
-from fabricstudy.study import PatternConfig, Point
-from fabricstudy.workload import WorkloadError, place
-from fabricstudy.workload.pattern import PATTERNS
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.distances import distances
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.placing import place
 
-PATTERN = TypeAdapter(PatternConfig)
+PATTERN = Pattern
 
 
 def sent(ranks, **pattern):
     """(phase, source, destination, bytes) of a pattern, counted."""
-    config = PATTERN.validate_python({"message": "1000 B"} | pattern)
-    found = PATTERNS[config.kind](config, ranks, np.random.default_rng(1))
+    config = PATTERN.model_validate({"message": "1000 B"} | pattern)
+    found = config.sends(ranks, np.random.default_rng(1))
     size = np.full(len(found.phase), config.message_bytes) if found.size_bytes is None else found.size_bytes
     return Counter(
         zip(*(column.tolist() for column in (found.phase, found.source, found.destination, size)), strict=True)
@@ -187,7 +186,7 @@ def torus_point(shape, job, **machine):
 def test_ping_pong_goes_the_longest_way_and_back(shape, wrap, hops):
     job = {"share": 1.0, "pattern": {"kind": "ping-pong", "message": "1 kB", "iterations": 3}, "mapping": "random"}
     point = torus_point(shape, job, wrap=wrap)
-    machine = build(point.machine)
+    machine = point.machine.build()
     (placed,) = place(point, machine, np.zeros(machine.routers, dtype=bool))
     messages, router = placed.messages, machine.node_router[placed.node_of_rank]
     assert messages.phase.tolist() == list(range(6))
@@ -209,6 +208,6 @@ def test_ping_pong_goes_the_longest_way_and_back(shape, wrap, hops):
 def test_numbers_of_ranks_that_do_not_fit_are_refused(job, text):
     job["pattern"]["message"] = "1 kB"
     point = torus_point((4, 4), job)
-    machine = build(point.machine)
+    machine = point.machine.build()
     with pytest.raises(WorkloadError, match=f"job 0: .*{text}"):
         place(point, machine, np.zeros(machine.routers, dtype=bool))

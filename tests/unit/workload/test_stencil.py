@@ -12,17 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.study import Stencil
-from fabricstudy.study.workloads.shapes import balanced_shape
-from fabricstudy.workload import WorkloadError
-from fabricstudy.workload.pattern.stencil import sends
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.stencil import Stencil
+from fabricstudy.workload.shapes import balanced_shape
 
 
 def stencil(shape, periodic):
     config = Stencil.model_validate(
         {"message": "1 kB", "dimensions": len(shape), "shape": list(shape), "periodic": periodic}
     )
-    got = sends(config, prod(shape), np.random.default_rng(0))
+    got = config.sends(prod(shape), np.random.default_rng(0))
     assert np.all(got.phase == 0)
     return Counter(zip(got.source.tolist(), got.destination.tolist(), strict=True))
 

@@ -36,6 +36,7 @@ from .adapter import Caminos, program_path
 from .channels import arbitration, channels
 from .clock import Clock, clock, grid, phit_bytes, phits_of
 from .files import CONFIGURATION, MACHINE, MESSAGES, RESULT, configuration
+from .settings import CaminosSettings
 
 __all__ = [
     "CONFIGURATION",
@@ -43,6 +44,7 @@ __all__ = [
     "MESSAGES",
     "RESULT",
     "Caminos",
+    "CaminosSettings",
     "Clock",
     "Unsupported",
     "arbitration",

@@ -9,14 +9,12 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 
-from fabricstudy.fingerprint import source_digest
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
-from ..differences import WORDS
 from ..loads import loads_of
+from ..point import Point
 from .clock import clock, phit_bytes
 from .differences import DIFFERENCES
 from .files import CONFIGURATION, RESULT, write_files
@@ -43,6 +41,7 @@ class Caminos:
     name = "caminos"
     simulates = True
     bundled = True
+    reading = read_result.__module__
     differences = DIFFERENCES
 
     def probe(self) -> Probe:
@@ -55,11 +54,14 @@ class Caminos:
             return Probe(self.name, False, reason=f"{program} --version failed; {_REMEDY}")
         return Probe(self.name, True, version=version)
 
-    def fingerprint(self) -> str:
-        """Digest of this package and of the front end's sources, as the front end was built from them."""
+    def program(self) -> str | None:
+        """Give the front end's version, which names the sources that it was built from."""
         program = program_path()
-        version = None if program is None else _version(program)
-        return f"{source_digest('engine/caminos', without=WORDS)}-{version}"
+        return None if program is None else _version(program)
+
+    def sources(self) -> str:
+        """Nothing else."""
+        return ""
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point, to a factor of 1.3 on dragonflies and of 3 on grids and trees.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fabricstudy.analyse import longest_route
-from fabricstudy.machine import Machine
-from fabricstudy.study import DimensionOrder, Point
+from fabricstudy.machine.distances import longest_route
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.dimension_order import DimensionOrder
 
+from ..point import Point
 from .clock import DETOURS
 
 FREE_CHANNELS = 4

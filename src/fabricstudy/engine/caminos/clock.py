@@ -8,11 +8,12 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Caminos, Point
+from fabricstudy.engine.caminos.settings import CaminosSettings
+from fabricstudy.machine.graph import Machine
 
 from ..contract import Unsupported
 from ..loads import loads_of
+from ..point import Point
 
 GRID_ERROR = 0.01
 LARGEST_DIVISOR = 256
@@ -97,7 +98,7 @@ def clock(point: Point, machine: Machine) -> Clock:
 
 
 def _given_phit_bytes(point: Point) -> int | None:
-    given = point.engine.phit_bytes if isinstance(point.engine, Caminos) else None
+    given = point.engine.phit_bytes if isinstance(point.engine, CaminosSettings) else None
     return None if given is None else int(given)
 
 
@@ -141,7 +142,7 @@ def phit_bytes(point: Point) -> int:
 
     Examples
     --------
-    >>> from fabricstudy.study import Point
+    >>> from fabricstudy.engine.point import Point
     >>> def choose(pattern: str, message: str) -> int:
     ...     return phit_bytes(Point.model_validate({"seed": 1, "engine": "caminos", "routing": {"kind": "minimal"},
     ...         "machine": {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
+from ..point import Point
 from .channels import arbitration, channels, policies, routes
 from .clock import Clock, clock, phits_of
 

@@ -21,5 +21,12 @@ Carothers, Bauer, Pearce: ROSS, a high-performance, low-memory, modular Time War
 
 from .adapter import PROGRAM, Codes
 from .files import HOPS, OUTPUTS
+from .settings import CodesSettings
 
-__all__ = ["HOPS", "OUTPUTS", "PROGRAM", "Codes"]
+__all__ = [
+    "HOPS",
+    "OUTPUTS",
+    "PROGRAM",
+    "Codes",
+    "CodesSettings",
+]

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.fingerprint import source_digest
-from fabricstudy.machine import Machine
-from fabricstudy.study import Idle, Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.pattern.idle import Idle
 
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
-from ..differences import WORDS
 from ..loads import loads_of
+from ..point import Point
 from .cost import predict_cpu_s, predict_memory_bytes
 from .differences import DIFFERENCES
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
@@ -55,6 +54,7 @@ class Codes:
     name = "codes"
     simulates = True
     bundled = False
+    reading = read_result.__module__
     differences = DIFFERENCES
 
     def probe(self) -> Probe:
@@ -67,10 +67,14 @@ class Codes:
             return Probe(self.name, False, reason=f"{program} --help did not tell its version; {_REMEDY}")
         return Probe(self.name, True, version=f"CODES {_digest(program)} on ROSS {ross}")
 
-    def fingerprint(self) -> str:
-        """Digest of this package and of the program."""
+    def program(self) -> str | None:
+        """Digest of the program."""
         program = shutil.which(PROGRAM)
-        return f"{source_digest('engine/codes', without=WORDS)}-{None if program is None else _digest(program)}"
+        return None if program is None else _digest(program)
+
+    def sources(self) -> str:
+        """Nothing else."""
+        return ""
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point; see `cost`."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from math import ceil
 from typing import NamedTuple
 
-from fabricstudy.study import Codes, Point
-from fabricstudy.study.machines import FatTreeConfig, GridConfig, SlimFlyConfig
+from fabricstudy.engine.codes.settings import CodesSettings
+from fabricstudy.machine.fat_tree import FatTreeConfig
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.machine.slim_fly import SlimFlyConfig
 
 from ..loads import loads_of
+from ..point import Point
 from .packet import LEAST_EVENTS_EACH, TORI, events_each
 
 START_CPU_S, START_BYTES = 0.05, 35e6
@@ -48,7 +51,7 @@ def predict_cpu_s(point: Point) -> float:
     hops = sum(load.messages * ceil(load.message_bytes / _packet(point)) for load in loads) * (1 + _mean_hops(point))
     once = START_CPU_S + nodes * (node.cpu_s + node.cpu_s_with_each * nodes)
     traffic = node.cpu_s_of_a_hop * hops + CPU_S_OF_A_MESSAGE * messages
-    if len(loads) < 2 or not (isinstance(point.engine, Codes) and point.engine.job_links):
+    if len(loads) < 2 or not (isinstance(point.engine, CodesSettings) and point.engine.job_links):
         return once + traffic
     if point.machine.kind == "dragonfly":
         return once + LISTED * traffic

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fabricstudy.study import GridConfig, Point
+from fabricstudy.machine.grid import GridConfig
 
 from ..differences import Difference, under_ugal, with_ties
+from ..point import Point
 
 
 def _valiant_on_dragonfly(point: Point) -> bool:

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Codes, Point
-from fabricstudy.workload import Messages, PlacedJob
+from fabricstudy.engine.codes.settings import CodesSettings
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import Messages, PlacedJob
 
+from ..point import Point
 from .models import network_of
 from .network import Hops, IntArray, Network
 from .packet import events_each
@@ -178,7 +179,7 @@ def lists_hops(point: Point, network: Network, jobs: list[PlacedJob], traced: li
 
 def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
     """Whether it is asked which links each job uses: several send something, and no two share a node."""
-    asked = isinstance(point.engine, Codes) and point.engine.job_links
+    asked = isinstance(point.engine, CodesSettings) and point.engine.job_links
     nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
     return asked and len(traced) > 1 and len(np.unique(nodes)) == len(nodes)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
-from fabricstudy.study import Point
-
 from ..contract import Unsupported
 from ..loads import Load, loads_of
+from ..point import Point
 
 LARGEST_GROWTH = 0.01
 LARGEST_START = 0.02

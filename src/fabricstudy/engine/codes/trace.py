@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.workload import Messages
+from fabricstudy.workload.messages import Messages
 
 IntArray = npt.NDArray[np.int64]
 

@@ -18,5 +18,9 @@ Rodrigues et al.: The structural simulation toolkit. SIGMETRICS Performance Eval
 """
 
 from .adapter import Sst
+from .settings import SstSettings
 
-__all__ = ["Sst"]
+__all__ = [
+    "Sst",
+    "SstSettings",
+]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fabricstudy.fingerprint import source_digest
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
-from ..differences import WORDS
 from ..loads import loads_of
+from ..point import Point
 from .cost import predict_cpu_s, predict_memory_bytes
 from .differences import DIFFERENCES
 from .motifs import check_native
@@ -28,6 +26,7 @@ class Sst:
     name = "sst"
     simulates = True
     bundled = False
+    reading = read_result.__module__
     differences = DIFFERENCES
 
     def probe(self) -> Probe:
@@ -37,9 +36,13 @@ class Sst:
         except Missing as missing:
             return Probe(self.name, False, reason=str(missing))
 
-    def fingerprint(self) -> str:
-        """Digest of this package and the model script, and of the program."""
-        return f"{source_digest('engine/sst', without=WORDS)}{model_digest()}-{program_digest()}"
+    def program(self) -> str | None:
+        """Digest of the program."""
+        return program_digest()
+
+    def sources(self) -> str:
+        """Digest of the model script."""
+        return model_digest()
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point; see `cost`."""

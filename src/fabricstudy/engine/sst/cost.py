@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fabricstudy.study import Idle, Point
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from ..point import Point
 from .system import SPARE_BUFFERS, flit_bytes, settings
 
 START_CPU_S, START_BYTES = 0.3, 100e6
@@ -74,7 +75,7 @@ def _loads(point: Point) -> list[Load]:
     packet, nodes, cores = int(point.network.packet_bytes), point.machine.nodes, point.machine.cores_per_node
     found = []
     for job in point.jobs:
-        if isinstance(job.pattern, Idle):
+        if not isinstance(job.pattern, MessagePattern):
             continue
         ranks = job.rank_count(nodes, cores)
         parts = job.pattern.traffic(ranks)

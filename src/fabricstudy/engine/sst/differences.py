@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from fabricstudy.study import Point, Sst
+from fabricstudy.engine.sst.settings import SstSettings
 
 from ..differences import Difference, under_ugal, with_ties
+from ..point import Point
 
 
 def _without_costs_of_mpi(point: Point) -> bool:
-    return isinstance(point.engine, Sst) and point.engine.mpi == "none"
+    return isinstance(point.engine, SstSettings) and point.engine.mpi == "none"
 
 
 def _with_costs_of_mpi(point: Point) -> bool:
-    return isinstance(point.engine, Sst) and point.engine.mpi == "default"
+    return isinstance(point.engine, SstSettings) and point.engine.mpi == "default"
 
 
 def _with_own_motifs(point: Point) -> bool:
-    return isinstance(point.engine, Sst) and point.engine.motifs == "native"
+    return isinstance(point.engine, SstSettings) and point.engine.motifs == "native"
 
 
 def _detours_on_dragonfly(point: Point) -> bool:

@@ -16,16 +16,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.analyse import link_loads
-from fabricstudy.analyse.routing import Stepwise, routes
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Stepwise, routes
+from fabricstudy.structure.load import link_loads
+from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import EngineFailure
+from ..point import Point
 from .system import PS_OF_A_NS, communicating
 from .traces import seats_of
-from .wiring import cable_ends, rows_of_cables, wire
+from .wiring import wire
+from .wiring.base import cable_ends, rows_of_cables
 
 BITS, PACKETS, STALLS = "send_bit_count", "send_packet_count", "output_port_stalls"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from fabricstudy.study import AllToAll, Idle, Job, Point, Stencil
+from fabricstudy.workload.job import Job
+from fabricstudy.workload.pattern.all_to_all import AllToAll
+from fabricstudy.workload.pattern.idle import Idle
+from fabricstudy.workload.pattern.stencil import Stencil
 
 from ..contract import Unsupported
+from ..point import Point
 from .traces import Seats
 
 

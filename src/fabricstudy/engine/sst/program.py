@@ -10,7 +10,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from fabricstudy.fingerprint import source_digest
+from fabricstudy.source import file_digest
 
 MODEL = Path(__file__).parents[4] / "engines" / "sst" / "model.py"
 """The script that SST runs, in a clone of the repository."""
@@ -100,11 +100,11 @@ def _library(program: Path, name: str) -> Path | None:
     return next((library for library in found if library.is_file()), None)
 
 
-def program_digest() -> str:
+def program_digest() -> str | None:
     """Digest of the program and of the sizes of the elements' libraries, which are too large to be read each time."""
     program = program_path()
     if program is None:
-        return "none"
+        return None
     digest = hashlib.sha256(program.read_bytes())
     for name in ELEMENTS:
         library = _library(program, name)
@@ -123,4 +123,4 @@ def _said(*command: str | Path) -> str | None:
 @cache
 def model_digest() -> str:
     """Digest of the model script; comments and docstrings do not count."""
-    return source_digest(str(MODEL)) if MODEL.is_file() else "none"
+    return file_digest(MODEL) if MODEL.is_file() else "none"

@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
-from fabricstudy.workload import PlacedJob
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import EngineFailure, EngineResult
+from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name
 from .traces import seats_of

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.machine import LinkClass, Machine
-from fabricstudy.study import Point, Sst
-from fabricstudy.workload import PlacedJob, WorkloadError
+from fabricstudy.engine.sst.settings import SstSettings
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
+from ..point import Point
 from .motifs import map_file, native_motif
 from .traces import Seats, seats_of, write_traces
-from .wiring import Wiring, cable_ends, rows_of_cables, wire
+from .wiring import wire
+from .wiring.base import Wiring, cable_ends, rows_of_cables
 
 RUN, STATISTICS = "run.json", "links.csv"
 
@@ -65,9 +67,9 @@ def log_name(number: int) -> str:
     return f"job{number}"
 
 
-def settings(point: Point) -> Sst:
+def settings(point: Point) -> SstSettings:
     """Give the engine's part of the point."""
-    assert isinstance(point.engine, Sst)
+    assert isinstance(point.engine, SstSettings)
     return point.engine
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.workload import PlacedJob
+from fabricstudy.workload.messages import PlacedJob
 
 LARGEST_MESSAGE = 2**32 - 1
 
@@ -61,7 +61,7 @@ def seats_of(job: PlacedJob) -> Seats:
 
     Examples
     --------
-    >>> from fabricstudy.workload import Messages
+    >>> from fabricstudy.workload.messages import Messages
     >>> nothing = Messages(*(np.zeros(0, dtype=np.int32) for _ in range(3)), np.zeros(0, dtype=np.int64))
     >>> seats_of(PlacedJob("app", np.array([7, 3, 7, 3], dtype=np.int32), nothing)).seat_of_rank.tolist()
     [2, 0, 3, 1]

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from fabricstudy.study import ConvexBlock
-from fabricstudy.study.workloads.boxes import convex_boxes
-from fabricstudy.workload.placed import WorkloadError
+from typing import Literal
 
-from .grid import first_free_cuboid, routers_needed
+from fabricstudy.kinds import register
+
+from ..messages import WorkloadError
+from .boxes import convex_boxes
+from .grid import Box, first_free_cuboid, routers_needed
 from .request import Grant, Request
 
 
-def allocate(config: ConvexBlock, request: Request) -> Grant:
-    """Take the smallest convex cuboid that holds the job and is free, the preferred ones first.
+@register
+class ConvexBlock(Box):
+    """The smallest free cuboid of routers in a grid that holds the job.
 
-    Raises
-    ------
-    WorkloadError
-        If none is free.
+    Dimension-order and adaptive routes do not leave it, so such jobs share no links (Jain et al., IPDPS 2017): on a
+    ring its side is the whole ring or at most half. The job holds all of it.
     """
-    routers = routers_needed(request)
-    grant = first_free_cuboid(request, convex_boxes(routers, request.machine.dimensions, prefer=config.prefer))
-    if grant is None:
-        raise WorkloadError(f"no convex block of at least {routers} routers is free; place large jobs first")
-    return grant
+
+    kind: Literal["convex-block"] = "convex-block"
+
+    def allocate(self, request: Request) -> Grant:
+        """Take the smallest convex cuboid that holds the job and is free, the preferred ones first.
+
+        Raises
+        ------
+        WorkloadError
+            If none is free.
+        """
+        routers = routers_needed(request)
+        grant = first_free_cuboid(request, convex_boxes(routers, request.machine.dimensions, prefer=self.prefer))
+        if grant is None:
+            raise WorkloadError(f"no convex block of at least {routers} routers is free; place large jobs first")
+        return grant

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from fabricstudy.machine import Dimension, Machine
-from fabricstudy.workload.placed import Indices, Mask
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.graph import Machine
+from fabricstudy.model import Whole
 
+from ..messages import Indices, Mask
+from .base import Allocation
+from .boxes import Prefer
 from .request import Grant, Request
+
+Side = Annotated[Whole, Field(ge=1)]
+
+
+class Box(Allocation):
+    """What the policies have that give a job a free cuboid of routers in a grid."""
+
+    needs: ClassVar[str | None] = "dimensions"
+
+    prefer: Prefer = Field(
+        "best-bisection",
+        description="which of equally large cuboids come first: by their bisection, or those longest in the first "
+        "dimensions (planes), which leave whole planes to other jobs",
+    )
+
 
 Sides = tuple[int, ...]
 

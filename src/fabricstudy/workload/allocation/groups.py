@@ -4,30 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.study import OneGroup, WholeGroups
-from fabricstudy.workload.placed import Indices, WorkloadError
-
+from ..messages import Indices, WorkloadError
 from .request import NOBODY, Grant, Request
-
-
-def one_group(config: OneGroup, request: Request) -> Grant:
-    """Take the first group without jobs that is large enough.
-
-    Raises
-    ------
-    WorkloadError
-        If there is none.
-    """
-    sizes, taken = _groups(request)
-    fitting = np.flatnonzero((taken == 0) & (sizes >= request.wanted))
-    if not len(fitting):
-        raise WorkloadError(f"no free group has {request.wanted} nodes; make the job smaller, or take whole-groups")
-    return held_groups(request, fitting[:1])
-
-
-def whole_groups(config: WholeGroups, request: Request) -> Grant:
-    """Take the first groups without jobs that together are large enough."""
-    return whole(request)
 
 
 def whole(request: Request) -> Grant:

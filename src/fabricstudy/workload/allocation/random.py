@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import RandomAllocation
+from fabricstudy.kinds import register
 
+from .base import Allocation
 from .request import Grant, Request
 
 
-def allocate(config: RandomAllocation, request: Request) -> Grant:
-    """Draw free nodes without replacement; ranks fill them in the order drawn."""
-    return Grant(request.rng.permutation(np.flatnonzero(request.free))[: request.wanted])
+@register
+class RandomAllocation(Allocation):
+    """Free nodes drawn at random."""
+
+    kind: Literal["random"] = "random"
+
+    def allocate(self, request: Request) -> Grant:
+        """Draw free nodes without replacement; ranks fill them in the order drawn."""
+        return Grant(request.rng.permutation(np.flatnonzero(request.free))[: request.wanted])

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabricstudy.machine import Machine
-from fabricstudy.workload.placed import Indices, IntArray, Mask
+from fabricstudy.machine.graph import Machine
+
+from ..messages import Indices, IntArray, Mask
 
 NOBODY = -1
 

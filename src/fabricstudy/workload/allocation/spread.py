@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.study import Spread
-from fabricstudy.workload.placed import Indices
+from fabricstudy.kinds import register
 
+from ..messages import Indices
+from .base import Allocation
 from .request import Grant, Request
 
 
-def allocate(config: Spread, request: Request) -> Grant:
-    """Take the free nodes of the first router of each group, then those of the second of each, and so on.
+@register
+class Spread(Allocation):
+    """Free nodes taken from one group after the other, round robin, first routers first."""
 
-    A router's nodes stay together, as in the simple spread allocator of SST's scheduler. On a machine without
-    groups the routers stand for the groups and the nodes for the routers: first one node of each router.
-    """
-    router, group = request.machine.node_router, request.machine.group
-    if group is None:
-        order = np.lexsort((router, _index_within(router)))
-    else:
-        order = np.lexsort((group[router], _index_within(group)[router]))
-    return Grant(order[request.free[order]][: request.wanted])
+    kind: Literal["spread"] = "spread"
+
+    def allocate(self, request: Request) -> Grant:
+        """Take the free nodes of the first router of each group, then those of the second of each, and so on.
+
+        A router's nodes stay together, as in the simple spread allocator of SST's scheduler. On a machine without
+        groups the routers stand for the groups and the nodes for the routers: first one node of each router.
+        """
+        router, group = request.machine.node_router, request.machine.group
+        if group is None:
+            order = np.lexsort((router, _index_within(router)))
+        else:
+            order = np.lexsort((group[router], _index_within(group)[router]))
+        return Grant(order[request.free[order]][: request.wanted])
 
 
 def _index_within(group: Indices) -> npt.NDArray[np.int64]:

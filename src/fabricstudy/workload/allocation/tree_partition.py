@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
-from fabricstudy.study import TreePartition
-from fabricstudy.workload.placed import Indices, Mask, WorkloadError
+from fabricstudy.kinds import register
 
-from . import groups
+from ..allocation import groups
+from ..messages import Indices, Mask, WorkloadError
+from .base import Allocation
 from .request import NOBODY, Grant, Request
 
 
-def allocate(config: TreePartition, request: Request) -> Grant:
-    """Take nodes by the rule of the study: see the model, and the function of each rule.
+@register
+class TreePartition(Allocation):
+    """Nodes of a fat tree by the rules under which jobs share no links (Jain et al., IPDPS 2017).
 
-    Raises
-    ------
-    WorkloadError
-        If no free nodes keep the rule.
+    one-leaf (i): nodes of one leaf. whole-leaves (ii): whole leaves of one pod, which the job holds. shared-pods
+    (iii): nodes of any pods in which every other job keeps (i) or (ii) where it lies; jobs allocated later do so if
+    they follow this policy. whole-pods (iv): whole pods, which the job holds. auto: the first of i, ii, iii that the
+    job fits.
     """
-    rules = ("one-leaf", "whole-leaves", "shared-pods") if config.rule == "auto" else (config.rule,)
-    for rule in rules:
-        grant = _RULES[rule](request)
-        if grant is not None:
-            return grant
-    raise WorkloadError(
-        f"no free {request.wanted} nodes keep the rule {config.rule} of tree-partition; place large jobs first"
+
+    needs: ClassVar[str | None] = "levels"
+
+    kind: Literal["tree-partition"] = "tree-partition"
+    rule: Literal["auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods"] = Field(
+        "auto", description="the rule to keep"
     )
+
+    def allocate(self, request: Request) -> Grant:
+        """Take nodes by the rule of the study: see the model, and the function of each rule.
+
+        Raises
+        ------
+        WorkloadError
+            If no free nodes keep the rule.
+        """
+        rules = ("one-leaf", "whole-leaves", "shared-pods") if self.rule == "auto" else (self.rule,)
+        for rule in rules:
+            grant = _RULES[rule](request)
+            if grant is not None:
+                return grant
+        raise WorkloadError(
+            f"no free {request.wanted} nodes keep the rule {self.rule} of tree-partition; place large jobs first"
+        )
 
 
 def _one_leaf(request: Request) -> Grant | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.workload.placed import Indices, Mask
+from ..messages import Indices, Mask
 
 # METIS counts in 32 bits; heavier graphs are scaled down.
 HEAVIEST_GRAPH = 2**30

@@ -2,27 +2,80 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
 import numpy as np
+from pydantic import Field, ValidationInfo, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.study import MappingFile
-from fabricstudy.workload.placed import Indices, Messages, WorkloadError
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, NoPhysics, Whole
 
+from ..messages import Indices, Messages, WorkloadError
+from .base import Mapping
 from .seats import Seats
 
 
-def seat(config: MappingFile, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
-    """Seat rank r on the core that line r names.
+@register
+class MappingFile(Mapping):
+    """A text file with one number a line: line r holds the core (0-based, within the allocation) of rank r.
+
+    The numbers become part of the point, so that it does not matter how the file is called.
+    """
+
+    kind: Literal["file"] = "file"
+    file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
+    cores: SkipJsonSchema[tuple[Whole, ...]] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any, info: ValidationInfo) -> Any:
+        folder = (info.context or {}).get("folder")
+        if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
+            return value
+        if "cores" in value:
+            raise ConfigError("unknown key", "list the cores in the file", ("cores",))
+        return {**value, "cores": read_cores(Path(folder), value["file"])}
+
+    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Seat rank r on the core that line r names.
+
+        Raises
+        ------
+        WorkloadError
+            If the file does not name each core of the job once.
+        """
+        cores = np.array(self.cores, dtype=np.int64)
+        if len(cores) != seats.ranks:
+            raise WorkloadError(
+                f"the mapping file has {len(cores)} lines and the job {seats.ranks} ranks; write one a rank"
+            )
+        if not np.array_equal(np.sort(cores), np.arange(seats.ranks)):
+            raise WorkloadError(f"the mapping file must name each core from 0 to {seats.ranks - 1} exactly once")
+        return cores
+
+
+def read_cores(folder: Path, name: str) -> tuple[int, ...]:
+    """Read a mapping file: the core of each rank, each core from 0 on exactly once.
 
     Raises
     ------
-    WorkloadError
-        If the file does not name each core of the job once.
+    ConfigError
+        If the file cannot be read, or does not hold that.
     """
-    cores = np.array(config.cores, dtype=np.int64)
-    if len(cores) != seats.ranks:
-        raise WorkloadError(
-            f"the mapping file has {len(cores)} lines and the job {seats.ranks} ranks; write one a rank"
-        )
-    if not np.array_equal(np.sort(cores), np.arange(seats.ranks)):
-        raise WorkloadError(f"the mapping file must name each core from 0 to {seats.ranks - 1} exactly once")
+    remedy = "write one core number a line: line r holds the core of rank r"
+    try:
+        lines = (folder / name).read_text(encoding="utf-8").split()
+        cores = tuple(int(line) for line in lines)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(
+            f"the mapping file cannot be read ({reason})", f"put it in {folder} or give its path", ("file",), name
+        ) from None
+    except ValueError:
+        raise ConfigError("the mapping file holds something else than whole numbers", remedy, ("file",), name) from None
+    if sorted(cores) != list(range(len(cores))) or not cores:
+        problem = f"the mapping file does not hold each core from 0 to {max(len(cores) - 1, 0)} exactly once"
+        raise ConfigError(problem, remedy, ("file",), name)
     return cores

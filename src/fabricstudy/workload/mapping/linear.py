@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import LinearMapping
-from fabricstudy.workload.placed import Indices, Messages
+from fabricstudy.kinds import register
 
+from ..messages import Indices, Messages
+from .base import Mapping
 from .seats import Seats
 
 
-def seat(config: LinearMapping, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
-    """Fill node after node in rank order."""
-    return np.arange(seats.ranks)
+@register
+class LinearMapping(Mapping):
+    """Rank r on core r of the allocation, filling node after node."""
+
+    kind: Literal["linear"] = "linear"
+
+    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Fill node after node in rank order."""
+        return np.arange(seats.ranks)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import RandomMapping
-from fabricstudy.workload.placed import Indices, Messages
+from fabricstudy.kinds import register
 
+from ..messages import Indices, Messages
+from .base import Mapping
 from .seats import Seats
 
 
-def seat(config: RandomMapping, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
-    """Draw one of all seatings with equal chance."""
-    return rng.permutation(seats.ranks)
+@register
+class RandomMapping(Mapping):
+    """Ranks shuffled over the cores of the allocation."""
+
+    kind: Literal["random"] = "random"
+
+    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Draw one of all seatings with equal chance."""
+        return rng.permutation(seats.ranks)

@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import RecursiveBisection
-from fabricstudy.workload.placed import Indices, Messages, WorkloadError
+from fabricstudy.kinds import register
 
+from ..messages import Indices, Messages, WorkloadError
+from .base import Mapping
 from .bisect import Graph, bisect
 from .seats import Seats
 
 
-def seat(config: RecursiveBisection, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
-    """Halve the ranks and the nodes again and again, and seat each half of the ranks in a half of the nodes.
+@register
+class RecursiveBisection(Mapping):
+    """Ranks and nodes bisected together so that heavy traffic stays close (Hoefler and Snir, ICS 2011)."""
 
-    The graph of ranks has the bytes exchanged as weights. The graph of nodes has the allocated nodes, all
-    routers and the cables between them, counted without their bandwidth, so that the same seating serves all
-    bandwidths. Each cut is made by METIS and then brought to the exact sizes (Hoefler and Snir, Generic
-    Topology Mapping Strategies, ICS 2011).
+    kind: Literal["recursive-bisection"] = "recursive-bisection"
 
-    Raises
-    ------
-    WorkloadError
-        If the pattern itself depends on where the ranks sit.
-    """
-    if messages is None:
-        raise WorkloadError(
-            "the mapping recursive-bisection needs a pattern that does not depend on where the ranks sit; "
-            "take another mapping for the patterns bisection and furthest-pairing"
-        )
-    metis_seed = int(rng.integers(2**31))
-    core_of_rank = np.empty(seats.ranks, dtype=np.int64)
-    parts = [(rank_graph(messages, seats.ranks), node_graph(seats))]
-    while parts:
-        ranks, nodes = parts.pop()
-        if nodes.total == 1:
-            node = nodes.label[nodes.weight == 1][0]
-            core_of_rank[ranks.label] = node * seats.ranks_per_node + np.arange(seats.ranks_per_node)
-            continue
-        node_side = bisect(nodes, nodes.total // 2, metis_seed)
-        rank_side = bisect(ranks, nodes.total // 2 * seats.ranks_per_node, metis_seed)
-        parts.append((ranks.part(rank_side), nodes.part(node_side)))
-        parts.append((ranks.part(~rank_side), nodes.part(~node_side)))
-    return core_of_rank
+    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Halve the ranks and the nodes again and again, and seat each half of the ranks in a half of the nodes.
+
+        The graph of ranks has the bytes exchanged as weights. The graph of nodes has the allocated nodes, all
+        routers and the cables between them, counted without their bandwidth, so that the same seating serves all
+        bandwidths. Each cut is made by METIS and then brought to the exact sizes (Hoefler and Snir, Generic
+        Topology Mapping Strategies, ICS 2011).
+
+        Raises
+        ------
+        WorkloadError
+            If the pattern itself depends on where the ranks sit.
+        """
+        if messages is None:
+            raise WorkloadError(
+                "the mapping recursive-bisection needs a pattern that does not depend on where the ranks sit; "
+                "take another mapping for the patterns bisection and furthest-pairing"
+            )
+        metis_seed = int(rng.integers(2**31))
+        core_of_rank = np.empty(seats.ranks, dtype=np.int64)
+        parts = [(rank_graph(messages, seats.ranks), node_graph(seats))]
+        while parts:
+            ranks, nodes = parts.pop()
+            if nodes.total == 1:
+                node = nodes.label[nodes.weight == 1][0]
+                core_of_rank[ranks.label] = node * seats.ranks_per_node + np.arange(seats.ranks_per_node)
+                continue
+            node_side = bisect(nodes, nodes.total // 2, metis_seed)
+            rank_side = bisect(ranks, nodes.total // 2 * seats.ranks_per_node, metis_seed)
+            parts.append((ranks.part(rank_side), nodes.part(node_side)))
+            parts.append((ranks.part(~rank_side), nodes.part(~node_side)))
+        return core_of_rank
 
 
 def rank_graph(messages: Messages, ranks: int) -> Graph:

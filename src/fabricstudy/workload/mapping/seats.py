@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabricstudy.machine import Machine
-from fabricstudy.workload.placed import IntArray
+from fabricstudy.machine.graph import Machine
+
+from ..messages import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import Field
 
-from fabricstudy.study import AllGather
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from .base import Traffic
 from .sends import Sends, in_phases, one_phase, repeat
 
 
-def sends(config: AllGather, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send by the algorithm of the study: see the model."""
-    return _ring(config, ranks) if config.algorithm == "ring" else _doubling(config, ranks)
+@register
+class AllGather(MessagePattern):
+    """Each rank's block of `message` bytes reaches every other rank (Thakur, Rabenseifner and Gropp 2005).
+
+    ``ring``: in each of ranks - 1 phases a rank passes one block on to the next rank. ``recursive-doubling``: in
+    phase k a rank exchanges the 2^k blocks it has with rank xor 2^k; the number of ranks is a power of two.
+    """
+
+    kind: Literal["all-gather"] = "all-gather"
+    algorithm: Literal["ring", "recursive-doubling"] = Field(
+        "ring", description="ring (a block a phase to the next rank) or recursive-doubling (twice as much each phase)"
+    )
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size."""
+        block = int(self.message_bytes)
+        if self.algorithm == "ring":
+            return (Traffic(float(ranks) * (ranks - 1) * self.iterations, block, ranks - 1),)
+        phases = (ranks - 1).bit_length()
+        return tuple(Traffic(float(ranks) * self.iterations, block << phase) for phase in range(phases))
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse recursive doubling unless there is a power of two of ranks."""
+        if self.algorithm == "recursive-doubling" and ranks & (ranks - 1):
+            problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
+            raise ConfigError(problem, "change the job's size, or take ring", ("algorithm",), self.algorithm)
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send by the algorithm of the study: see the model."""
+        return _ring(self, ranks) if self.algorithm == "ring" else _doubling(self, ranks)
 
 
 def _ring(config: AllGather, ranks: int) -> Sends:

@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import Field
 
-from fabricstudy.study import AllToAll
+from fabricstudy.kinds import register
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from .base import Traffic
 from .sends import Sends, one_phase, repeat
 
 
-def sends(config: AllToAll, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send once from each rank to each other rank.
+@register
+class AllToAll(MessagePattern):
+    """Each rank sends one message to every other rank.
 
-    ``linear`` has one phase. ``pairwise`` has ranks - 1 phases: in phase k a rank sends to rank xor (k + 1)
-    where the number of ranks is a power of two, else to rank + k + 1 (Thakur, Rabenseifner and Gropp, IJHPCA
-    2005).
+    ``linear`` posts all in one phase; ``pairwise`` has one phase per partner (rank + k, or rank xor k where the
+    number of ranks is a power of two).
     """
-    source = np.repeat(np.arange(ranks, dtype=np.int32), ranks - 1)
-    step = np.tile(np.arange(1, ranks, dtype=np.int32), ranks)
-    if config.algorithm == "linear":
-        return one_phase(source, (source + step) % np.int32(ranks), config.iterations)
-    exchange = ranks & (ranks - 1) == 0
-    destination = source ^ step if exchange else (source + step) % np.int32(ranks)
-    return repeat(Sends(step - np.int32(1), source, destination), config.iterations)
+
+    kind: Literal["all-to-all"] = "all-to-all"
+    algorithm: Literal["linear", "pairwise"] = Field(
+        "linear", description="linear (all at once) or pairwise (one partner a phase)"
+    )
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size."""
+        phases = ranks - 1 if self.algorithm == "pairwise" else 1
+        return (Traffic(float(ranks) * (ranks - 1) * self.iterations, int(self.message_bytes), phases),)
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to each other rank.
+
+        ``linear`` has one phase. ``pairwise`` has ranks - 1 phases: in phase k a rank sends to rank xor (k + 1)
+        where the number of ranks is a power of two, else to rank + k + 1 (Thakur, Rabenseifner and Gropp, IJHPCA
+        2005).
+        """
+        source = np.repeat(np.arange(ranks, dtype=np.int32), ranks - 1)
+        step = np.tile(np.arange(1, ranks, dtype=np.int32), ranks)
+        if self.algorithm == "linear":
+            return one_phase(source, (source + step) % np.int32(ranks), self.iterations)
+        exchange = ranks & (ranks - 1) == 0
+        destination = source ^ step if exchange else (source + step) % np.int32(ranks)
+        return repeat(Sends(step - np.int32(1), source, destination), self.iterations)

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import BEff
-from fabricstudy.workload.placed import IntArray
+from fabricstudy.kinds import register
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from ..messages import IntArray
+from .base import Traffic
 from .sends import Sends, in_phases, one_phase
 
 
-def sends(config: BEff, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send once from each rank to both neighbours in its ring, one phase a ring size, in order and then shuffled."""
-    rank, sizes = np.arange(ranks, dtype=np.int32), config.ring_sizes(ranks)
-    parts = [_rings(rank, size) for size in sizes] + [_rings(rng.permutation(rank), size) for size in sizes]
-    return in_phases(parts, config.iterations)
+@register
+class BEff(MessagePattern):
+    """Rings as in the effective bandwidth benchmark b_eff (Rabenseifner and Koniges 2001), one message size.
+
+    Six phases in which ranks exchange with both neighbours in rings of 2, 4, 8, a quarter of, half of and all ranks
+    (the fourth at least 16, the fifth at least 32), in rank order; then six in which the ranks are shuffled for each.
+    """
+
+    kind: Literal["b-eff"] = "b-eff"
+
+    def ring_sizes(self, ranks: int) -> tuple[int, ...]:
+        """Ranks of a ring in each phase of either half."""
+        wanted = (2, 4, 8, max(16, ranks // 4), max(32, ranks // 2), ranks)
+        return tuple(min(size, ranks) for size in wanted)
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size."""
+        phases = 2 * len(self.ring_sizes(ranks))
+        return (Traffic(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to both neighbours in its ring, one phase a ring size, in order and then shuffled."""
+        rank, sizes = np.arange(ranks, dtype=np.int32), self.ring_sizes(ranks)
+        parts = [_rings(rank, size) for size in sizes] + [_rings(rng.permutation(rank), size) for size in sizes]
+        return in_phases(parts, self.iterations)
 
 
 def _rings(order: IntArray, size: int) -> Sends:

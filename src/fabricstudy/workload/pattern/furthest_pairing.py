@@ -2,37 +2,52 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import FurthestPairing
-from fabricstudy.workload.placed import Indices, IntArray, WorkloadError
+from fabricstudy.kinds import register
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from ..messages import Indices, IntArray, WorkloadError
 from .sends import Sends, one_phase
 from .site import Site
 
 
-def sends(config: FurthestPairing, site: Site) -> Sends:
-    """Send once from each rank to its partner, in one phase; the partner sends back.
+@register
+class FurthestPairing(MessagePattern):
+    """Each rank exchanges with one partner on a node as far away as possible; on rings of even length, half-way."""
 
-    The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair
-    depends on the set of nodes alone: see `antipodes` and `furthest_pairs`.
+    follows_placement: ClassVar[bool] = True
 
-    Raises
-    ------
-    WorkloadError
-        If the number of nodes is odd.
-    """
-    nodes = np.unique(site.node_of_rank)
-    if len(nodes) % 2:
-        raise WorkloadError(f"furthest pairing needs an even number of nodes and the job has {len(nodes)}")
-    partner = antipodes(site.machine, nodes)
-    if partner is None:
-        partner = furthest_pairs(site.machine.node_router[nodes], site.distances)
-    # Row i: the ranks on node i, ascending.
-    ranks = np.argsort(site.node_of_rank, kind="stable").astype(np.int32).reshape(len(nodes), -1)
-    return one_phase(ranks.reshape(-1), ranks[partner].reshape(-1), config.iterations)
+    kind: Literal["furthest-pairing"] = "furthest-pairing"
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations."""
+        return float(ranks) * self.iterations
+
+    def sends_at(self, site: Site) -> Sends:
+        """Send once from each rank to its partner, in one phase; the partner sends back.
+
+        The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair
+        depends on the set of nodes alone: see `antipodes` and `furthest_pairs`.
+
+        Raises
+        ------
+        WorkloadError
+            If the number of nodes is odd.
+        """
+        nodes = np.unique(site.node_of_rank)
+        if len(nodes) % 2:
+            raise WorkloadError(f"furthest pairing needs an even number of nodes and the job has {len(nodes)}")
+        partner = antipodes(site.machine, nodes)
+        if partner is None:
+            partner = furthest_pairs(site.machine.node_router[nodes], site.distances)
+        # Row i: the ranks on node i, ascending.
+        ranks = np.argsort(site.node_of_rank, kind="stable").astype(np.int32).reshape(len(nodes), -1)
+        return one_phase(ranks.reshape(-1), ranks[partner].reshape(-1), self.iterations)
 
 
 def antipodes(machine: Machine, nodes: Indices) -> npt.NDArray[np.int64] | None:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import numpy as np
 
-from fabricstudy.study import Idle
+from fabricstudy.kinds import register
 
+from .base import Pattern, Traffic
 from .sends import Sends
 
 
-def sends(config: Idle, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send nothing."""
-    none = np.zeros(0, dtype=np.int32)
-    return Sends(none, none, none)
+@register
+class Idle(Pattern):
+    """The job holds its nodes and sends nothing."""
+
+    kind: Literal["idle"] = "idle"
+
+    silent: ClassVar[bool] = True
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """No messages."""
+        return ()
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send nothing."""
+        none = np.zeros(0, dtype=np.int32)
+        return Sends(none, none, none)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.workload.placed import IntArray
-
+from ..messages import IntArray
 from .sends import Sends, one_phase
 
 

@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from fabricstudy.study.workloads.patterns import RandomPartners
-from fabricstudy.workload.placed import IntArray
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from ..messages import IntArray
 from .sends import Sends, one_phase
+
+Degree = Annotated[Whole, Field(ge=1, le=100_000)]
+
+
+class RandomPartners(MessagePattern):
+    """What the patterns have whose ranks draw partners once, for all iterations."""
+
+    degree: tuple[Degree, Degree] = Field(
+        (6, 20), description="least and most partners of a rank, drawn for each with equal chance"
+    )
+
+    @model_validator(mode="after")
+    def _degree_ascends(self) -> RandomPartners:
+        if self.degree[0] > self.degree[1]:
+            raise ConfigError("the least is above the most", "write [least, most]", ("degree",), list(self.degree))
+        return self
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations, on average."""
+        return ranks * sum(self.degree) / 2 * self.iterations
+
 
 Draw = Callable[[IntArray, np.random.Generator], IntArray]
 

@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import Field
 
-from fabricstudy.study import PencilFft
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.quantities import Size
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from ..shapes import balanced_shape
+from .base import Traffic
 from .lines import all_to_all_along
 from .sends import Sends, in_phases
 
 
-def sends(config: PencilFft, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send from each rank to the others of its row, then of its column; a row holds consecutive ranks."""
-    grid = np.arange(ranks, dtype=np.int32).reshape(config.grid(ranks))
-    axes = [axis for axis in (1, 0) if grid.shape[axis] > 1]
-    parts = [all_to_all_along(grid, axis, config.part_bytes(grid.shape[axis])) for axis in axes]
-    return in_phases(parts, config.iterations)
+@register
+class PencilFft(MessagePattern):
+    """The two transposes of a 3D FFT on pencils, as in P3DFFT (Pekurovsky 2012): all-to-all in rows, then in columns.
+
+    Ranks stand in a grid of rows and columns, those of a row next to each other. In each transpose a rank divides
+    its `message` bytes equally among the ranks of its row or column, and keeps its own part.
+    """
+
+    kind: Literal["pencil-fft"] = "pencil-fft"
+    message_bytes: Size = Field(alias="message", description="data of a rank, divided in each transpose")
+    rows: Whole | None = Field(None, ge=1, description="rows of ranks; left out: as square as their number allows")
+
+    def grid(self, ranks: int) -> tuple[int, int]:
+        """Rows and columns."""
+        if self.rows is not None:
+            return self.rows, ranks // self.rows
+        columns, rows = balanced_shape(ranks, 2)
+        return rows, columns
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size."""
+        return tuple(
+            Traffic(float(ranks) * (length - 1) * self.iterations, self.part_bytes(length))
+            for length in self.grid(ranks)
+            if length > 1
+        )
+
+    def part_bytes(self, length: int) -> int:
+        """Bytes to each rank of a row or column of `length` ranks."""
+        return max(1, int(self.message_bytes) // length)
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse rows that do not divide the ranks."""
+        if self.rows is not None and ranks % self.rows:
+            raise ConfigError(f"{ranks} ranks cannot stand in such rows", "take a divisor", ("rows",), self.rows)
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send from each rank to the others of its row, then of its column; a row holds consecutive ranks."""
+        grid = np.arange(ranks, dtype=np.int32).reshape(self.grid(ranks))
+        axes = [axis for axis in (1, 0) if grid.shape[axis] > 1]
+        parts = [all_to_all_along(grid, axis, self.part_bytes(grid.shape[axis])) for axis in axes]
+        return in_phases(parts, self.iterations)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import Permutation
+from fabricstudy.kinds import register
+from fabricstudy.workload.pattern.base import MessagePattern
 
 from .sends import Sends, one_phase
 
 
-def sends(config: Permutation, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send once from each rank to its image under a permutation drawn from all those without fixed points."""
-    rank = np.arange(ranks, dtype=np.int32)
-    image = rng.permutation(rank)
-    # One permutation in e has no fixed point, so this ends after three draws on average.
-    while np.any(image == rank):
+@register
+class Permutation(MessagePattern):
+    """Each rank sends to one other rank and receives from one (random derangement, one for all iterations)."""
+
+    kind: Literal["permutation"] = "permutation"
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations."""
+        return float(ranks) * self.iterations
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to its image under a permutation drawn from all those without fixed points."""
+        rank = np.arange(ranks, dtype=np.int32)
         image = rng.permutation(rank)
-    return one_phase(rank, image, config.iterations)
+        # One permutation in e has no fixed point, so this ends after three draws on average.
+        while np.any(image == rank):
+            image = rng.permutation(rank)
+        return one_phase(rank, image, self.iterations)

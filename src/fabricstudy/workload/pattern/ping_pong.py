@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 import numpy as np
 
-from fabricstudy.study import PingPong
-from fabricstudy.workload.placed import WorkloadError
+from fabricstudy.kinds import register
+from fabricstudy.workload.pattern.base import MessagePattern
 
+from ..messages import WorkloadError
+from .base import Traffic
 from .sends import Sends, repeat
 from .site import Site
 
 
-def sends(config: PingPong, site: Site) -> Sends:
-    """Send from one rank to another as far away as any two of the job are; it answers in the next phase.
+@register
+class PingPong(MessagePattern):
+    """A rank on one of the job's two furthest nodes sends to one on the other, which then answers; no one else sends.
 
-    Of several such pairs the one with the lowest routers, and on each the lowest rank.
-
-    Raises
-    ------
-    WorkloadError
-        If all ranks sit on one router.
+    Half of an iteration is the latency of a message.
     """
-    router = np.unique(site.router_of_rank)
-    if len(router) < 2:
-        raise WorkloadError("ping-pong needs ranks on two routers; give the job more nodes")
-    hops = site.distances[np.ix_(router, router)]
-    ends = router[np.array(np.unravel_index(np.argmax(hops), hops.shape))]
-    rank = np.array([np.flatnonzero(site.router_of_rank == end)[0] for end in ends], dtype=np.int32)
-    return repeat(Sends(np.array([0, 1], dtype=np.int32), rank, rank[::-1]), config.iterations)
+
+    follows_placement: ClassVar[bool] = True
+
+    kind: Literal["ping-pong"] = "ping-pong"
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size."""
+        return (Traffic(2.0 * self.iterations, int(self.message_bytes), 2),)
+
+    def sends_at(self, site: Site) -> Sends:
+        """Send from one rank to another as far away as any two of the job are; it answers in the next phase.
+
+        Of several such pairs the one with the lowest routers, and on each the lowest rank.
+
+        Raises
+        ------
+        WorkloadError
+            If all ranks sit on one router.
+        """
+        router = np.unique(site.router_of_rank)
+        if len(router) < 2:
+            raise WorkloadError("ping-pong needs ranks on two routers; give the job more nodes")
+        hops = site.distances[np.ix_(router, router)]
+        ends = router[np.array(np.unravel_index(np.argmax(hops), hops.shape))]
+        rank = np.array([np.flatnonzero(site.router_of_rank == end)[0] for end in ends], dtype=np.int32)
+        return repeat(Sends(np.array([0, 1], dtype=np.int32), rank, rank[::-1]), self.iterations)

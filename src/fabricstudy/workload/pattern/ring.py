@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import Ring
+from fabricstudy.kinds import register
+from fabricstudy.workload.pattern.base import MessagePattern
 
 from .sends import Sends, one_phase
 
 
-def sends(config: Ring, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send once from each rank to the next and once to the previous, all in one phase.
+@register
+class Ring(MessagePattern):
+    """Each rank sends to the next and to the previous rank."""
 
-    Two ranks send each other two messages.
-    """
-    rank = np.arange(ranks, dtype=np.int32)
-    neighbours = np.concatenate([np.roll(rank, -1), np.roll(rank, 1)])
-    return one_phase(np.tile(rank, 2), neighbours, config.iterations)
+    kind: Literal["ring"] = "ring"
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations."""
+        return 2.0 * ranks * self.iterations
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to the next and once to the previous, all in one phase.
+
+        Two ranks send each other two messages.
+        """
+        rank = np.arange(ranks, dtype=np.int32)
+        neighbours = np.concatenate([np.roll(rank, -1), np.roll(rank, 1)])
+        return one_phase(np.tile(rank, 2), neighbours, self.iterations)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.study import Idle, Pattern, SendOrder
-from fabricstudy.workload.placed import Indices, Messages
+from fabricstudy.workload.pattern.base import MessagePattern, Pattern
+
+from ..messages import Indices, Messages
+from .base import SendOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ def one_phase(source: Indices, destination: Indices, iterations: int = 1, size_b
     return repeat(Sends(np.zeros(len(source), dtype=np.int32), source, destination, size), iterations)
 
 
-def in_send_order(sends: Sends, pattern: Pattern | Idle, ranks: int, rng: np.random.Generator) -> Messages:
+def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Generator) -> Messages:
     """Sort sends by phase and source, and within those by the order that the pattern states.
 
     ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles
@@ -69,7 +71,7 @@ def in_send_order(sends: Sends, pattern: Pattern | Idle, ranks: int, rng: np.ran
     ----------
     sends : Sends
         What is sent, in any order.
-    pattern : Pattern or Idle
+    pattern : Pattern
         Says message size and order.
     ranks : int
         Ranks of the job.
@@ -78,18 +80,18 @@ def in_send_order(sends: Sends, pattern: Pattern | Idle, ranks: int, rng: np.ran
 
     Examples
     --------
-    >>> from fabricstudy.study import AllToAll
+    >>> from fabricstudy.workload.pattern.all_to_all import AllToAll
     >>> sends = one_phase(np.array([1, 1, 1, 1]), np.array([0, 2, 3, 4]), 1)
     >>> pattern = AllToAll.model_validate({"message": "1 kB", "order": "shift"})
     >>> in_send_order(sends, pattern, 5, np.random.default_rng(0)).destination.tolist()
     [2, 3, 4, 0]
     """
-    if isinstance(pattern, Idle):
+    if not isinstance(pattern, MessagePattern):
         return _messages(sends, np.arange(0), 0)
-    turn = sends.phase.astype(np.int64) * ranks + sends.source
-    key = turn * np.int64(2**32) + _place_in_turn(sends, pattern.order, ranks, rng)
-    # A stable sort gives the same order on every processor even where two random numbers are equal.
-    return _messages(sends, np.argsort(key, kind="stable"), pattern.message_bytes)
+    # A stable sort gives the same order on every processor even where two random numbers are equal. One key for all
+    # would overflow where there are many phases.
+    place = _place_in_turn(sends, pattern.order, ranks, rng)
+    return _messages(sends, np.lexsort((place, sends.source, sends.phase)), pattern.message_bytes)
 
 
 def _place_in_turn(sends: Sends, order: SendOrder, ranks: int, rng: np.random.Generator) -> Indices:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from fabricstudy.analyse import distances
-from fabricstudy.machine import Machine
-from fabricstudy.workload.placed import Indices, IntArray, Mask
+from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
+
+from ..messages import Indices, IntArray, Mask
 
 
 @dataclass(frozen=True, eq=False)

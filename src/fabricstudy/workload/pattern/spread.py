@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import Field
 
-from fabricstudy.study import SpreadPattern
-from fabricstudy.workload.placed import IntArray
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
 
-from .partners import sends_to_partners
+from ..messages import IntArray
+from .partners import RandomPartners, sends_to_partners
 from .sends import Sends
 
 
-def sends(config: SpreadPattern, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send once from each rank to partners 1 to `neighbourhood` ranks later, counted round, with equal chance."""
-    reach = min(config.neighbourhood or ranks - 1, ranks - 1)
+@register
+class SpreadPattern(RandomPartners):
+    """Each rank sends to partners drawn from the next `neighbourhood` ranks (Jain et al., IPDPS 2017).
 
-    def draw(source: IntArray, rng: np.random.Generator) -> IntArray:
-        return ((source + rng.integers(1, reach + 1, size=len(source))) % ranks).astype(np.int32)
+    A partner may be drawn twice, and then gets two messages. The source does not state `degree` and `neighbourhood`.
+    """
 
-    return sends_to_partners(config, ranks, rng, draw)
+    kind: Literal["spread"] = "spread"
+    neighbourhood: Whole | None = Field(
+        None, ge=1, description="partners are at most so many ranks later, counted round; left out: all ranks"
+    )
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to partners 1 to `neighbourhood` ranks later, counted round, with equal chance."""
+        reach = min(self.neighbourhood or ranks - 1, ranks - 1)
+
+        def draw(source: IntArray, rng: np.random.Generator) -> IntArray:
+            return ((source + rng.integers(1, reach + 1, size=len(source))) % ranks).astype(np.int32)
+
+        return sends_to_partners(self, ranks, rng, draw)

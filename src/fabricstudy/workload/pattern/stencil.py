@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from pydantic import Field
 
-from fabricstudy.study import Stencil
-from fabricstudy.workload.placed import IntArray
+from fabricstudy.kinds import register
+from fabricstudy.model import Flag
 
+from ..messages import IntArray
+from .rank_grid import RankGrid
 from .sends import Sends, one_phase
 
 
-def sends(config: Stencil, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send once from each rank to both its neighbours in each dimension, all in one phase.
+@register
+class Stencil(RankGrid):
+    """Each rank sends one message to both neighbours in each dimension of a Cartesian rank grid."""
 
-    Ranks stand in the grid in row-major order (the last dimension varies fastest, as in ``MPI_Cart_create``).
-    Without `periodic` the ranks at the border have fewer neighbours. In a periodic dimension of length 2 both
-    neighbours are the same rank, which gets two messages; a dimension of length 1 has no neighbours.
-    """
-    grid = np.arange(ranks, dtype=np.int32).reshape(config.grid(ranks))
-    pairs = [_upward(grid, axis, config.periodic) for axis in range(grid.ndim)]
-    lower = np.concatenate([pair[0] for pair in pairs])
-    upper = np.concatenate([pair[1] for pair in pairs])
-    return one_phase(np.concatenate([lower, upper]), np.concatenate([upper, lower]), config.iterations)
+    kind: Literal["stencil"] = "stencil"
+    periodic: Flag = Field(False, description="whether the grid wraps around")
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations (upper estimate: every rank has all its neighbours)."""
+        return 2.0 * self.dimensions * ranks * self.iterations
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to both its neighbours in each dimension, all in one phase.
+
+        Ranks stand in the grid in row-major order (the last dimension varies fastest, as in ``MPI_Cart_create``).
+        Without `periodic` the ranks at the border have fewer neighbours. In a periodic dimension of length 2 both
+        neighbours are the same rank, which gets two messages; a dimension of length 1 has no neighbours.
+        """
+        grid = np.arange(ranks, dtype=np.int32).reshape(self.grid(ranks))
+        pairs = [_upward(grid, axis, self.periodic) for axis in range(grid.ndim)]
+        lower = np.concatenate([pair[0] for pair in pairs])
+        upper = np.concatenate([pair[1] for pair in pairs])
+        return one_phase(np.concatenate([lower, upper]), np.concatenate([upper, lower]), self.iterations)
 
 
 def _upward(grid: IntArray, axis: int, periodic: bool) -> tuple[IntArray, IntArray]:

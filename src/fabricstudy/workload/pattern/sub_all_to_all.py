@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from fabricstudy.study import SubAllToAll
+from fabricstudy.kinds import register
 
+from .base import Traffic
 from .lines import all_to_all_along
+from .rank_grid import RankGrid
 from .sends import Sends, in_phases
 
 
-def sends(config: SubAllToAll, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send once from each rank to each rank on its line in each dimension, the last dimension first.
+@register
+class SubAllToAll(RankGrid):
+    """All-to-alls along the lines of a rank grid: in the first phase along the last dimension, and so on.
 
-    Ranks stand in the grid in row-major order; one phase a dimension longer than 1.
+    As in multi-dimensional FFTs; ``MPI_Alltoall`` in sub-communicators (Jain et al., IPDPS 2017).
     """
-    grid = np.arange(ranks, dtype=np.int32).reshape(config.grid(ranks))
-    axes = [axis for axis in reversed(range(grid.ndim)) if grid.shape[axis] > 1]
-    return in_phases([all_to_all_along(grid, axis) for axis in axes], config.iterations)
+
+    kind: Literal["sub-all-to-all"] = "sub-all-to-all"
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size."""
+        lines = [length for length in self.grid(ranks) if length > 1]
+        messages = float(ranks) * sum(length - 1 for length in lines) * self.iterations
+        return (Traffic(messages, int(self.message_bytes), max(1, len(lines))),)
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to each rank on its line in each dimension, the last dimension first.
+
+        Ranks stand in the grid in row-major order; one phase a dimension longer than 1.
+        """
+        grid = np.arange(ranks, dtype=np.int32).reshape(self.grid(ranks))
+        axes = [axis for axis in reversed(range(grid.ndim)) if grid.shape[axis] > 1]
+        return in_phases([all_to_all_along(grid, axis) for axis in axes], self.iterations)

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Literal
 
-from fabricstudy.study import UniformRandom
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+from fabricstudy.workload.pattern.base import MessagePattern
 
 from .sends import Sends
 
 
-def sends(config: UniformRandom, ranks: int, rng: np.random.Generator) -> Sends:
-    """Send from each rank in each iteration `messages_per_rank` times, to any other with equal chance."""
-    a_phase = ranks * config.messages_per_rank
-    phase = np.repeat(np.arange(config.iterations, dtype=np.int32), a_phase)
-    source = np.tile(np.repeat(np.arange(ranks, dtype=np.int32), config.messages_per_rank), config.iterations)
-    step = rng.integers(1, ranks, size=len(source), dtype=np.int32)
-    return Sends(phase, source, (source + step) % np.int32(ranks))
+@register
+class UniformRandom(MessagePattern):
+    """Each rank sends `messages_per_rank` messages, each to a rank drawn uniformly from the others."""
+
+    kind: Literal["uniform-random"] = "uniform-random"
+    messages_per_rank: Whole = Field(1, ge=1, le=1_000_000, description="messages each rank sends in an iteration")
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations."""
+        return float(ranks) * self.messages_per_rank * self.iterations
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send from each rank in each iteration `messages_per_rank` times, to any other with equal chance."""
+        a_phase = ranks * self.messages_per_rank
+        phase = np.repeat(np.arange(self.iterations, dtype=np.int32), a_phase)
+        source = np.tile(np.repeat(np.arange(ranks, dtype=np.int32), self.messages_per_rank), self.iterations)
+        step = rng.integers(1, ranks, size=len(source), dtype=np.int32)
+        return Sends(phase, source, (source + step) % np.int32(ranks))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
+from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
+from ...point import Point
+from ..models import dragonfly, express_mesh, fat_tree, slim_fly, torus
 from ..network import Network
-from . import dragonfly, express_mesh, fat_tree, slim_fly, torus
 
 # One line a topology of ours.
 MODELS: dict[str, Callable[[Point, Machine], Network]] = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import Point
+from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
+from ...point import Point
 from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name

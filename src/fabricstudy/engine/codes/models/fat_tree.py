@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import FatTreeConfig, Point
+from fabricstudy.machine.fat_tree import FatTreeConfig
+from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
+from ...point import Point
 from ..network import HOST, IntArray, Network, Traffic, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from fabricstudy.study import Point
-
 from ...contract import Unsupported
+from ...point import Point
 
 
 def routing_name(point: Point, names: dict[str, str], model: str) -> str:

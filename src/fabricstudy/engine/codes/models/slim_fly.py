@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.machine import Machine, slim_fly
+from fabricstudy.machine import slim_fly
 from fabricstudy.machine.finite_field import field
-from fabricstudy.study import Point, SlimFlyConfig
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.slim_fly import SlimFlyConfig
 
 from ...contract import Unsupported
+from ...point import Point
 from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name

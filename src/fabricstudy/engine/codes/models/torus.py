@@ -8,10 +8,11 @@ time of a whole one, so messages are cut into equal pieces; the first one of a p
 
 from __future__ import annotations
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import DimensionOrder, Point
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
+from ...point import Point
 from ..network import Network, gib_per_s, one_of
 from ..packet import TORUS_HOP_NS, buffer_bytes, packet_bytes
 from .routing import routing_name

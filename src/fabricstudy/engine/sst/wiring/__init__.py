@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import DragonflyConfig, FatTreeConfig, MachineConfig, Point, RoutingConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dragonfly import DragonflyConfig
+from fabricstudy.machine.fat_tree import FatTreeConfig
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 
 from ...contract import Unsupported
-from . import dragonfly, fat_tree, graph, grid
+from ...point import Point
+from ..wiring import dragonfly, fat_tree, graph, grid
 from .base import Wiring, cable_ends, rows_of_cables
 
 __all__ = ["Unsupported", "Wiring", "cable_ends", "rows_of_cables", "wire"]
@@ -30,7 +34,7 @@ def wire(point: Point, machine: Machine) -> Wiring:
 
 
 @lru_cache(maxsize=2)
-def _wired(machine: Machine, config: MachineConfig, routing: RoutingConfig) -> Wiring:
+def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
     if isinstance(config, DragonflyConfig):
         return dragonfly.wire(config, routing, machine)
     if isinstance(config, FatTreeConfig):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
+from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
 

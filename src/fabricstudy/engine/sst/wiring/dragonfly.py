@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.machine import Machine
-from fabricstudy.machine.dragonfly import ARRANGEMENTS
-from fabricstudy.study import DragonflyConfig, MachineConfig, RoutingConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dragonfly import ARRANGEMENTS, DragonflyConfig
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 
 from ...contract import Unsupported
 from .base import Ints, Wiring, cable_ends
@@ -22,7 +23,7 @@ ALGORITHMS = {"minimal": "minimal", "valiant": "valiant", "ugal": "ugal", "adapt
 MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"}
 
 
-def wire(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a dragonfly of any arrangement."""
     assert isinstance(config, DragonflyConfig)
     if routing.kind not in ALGORITHMS:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import FatTreeConfig, MachineConfig, RoutingConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.fat_tree import FatTreeConfig
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 
 from ...contract import Unsupported
 from .base import Wiring, cable_ends
@@ -14,7 +16,7 @@ ALGORITHMS = {"d-mod-k": "deterministic", "adaptive": "adaptive"}
 """Merlin's names of our routings."""
 
 
-def wire(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a fat tree whose core routers reach each pod by one cable."""
     assert isinstance(config, FatTreeConfig) and machine.level is not None
     if routing.kind not in ALGORITHMS:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.analyse.routing import routes as routes_of
-from fabricstudy.analyse.routing.base import Stepwise
-from fabricstudy.machine import Machine
-from fabricstudy.study import MachineConfig, Minimal, RoutingConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing, Stepwise
+from fabricstudy.routing.base import routes as routes_of
+from fabricstudy.routing.minimal import Minimal
 
 from ...contract import Unsupported
 from .base import Ints, Wiring, cable_ends, place_on_router
@@ -28,7 +29,7 @@ Table = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
 """Weight and hops of the routes, by source and destination router."""
 
 
-def wire(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire any machine with nodes on all routers."""
     if routing.kind not in AT_SOURCE:
         raise Unsupported(
@@ -109,7 +110,7 @@ def _map(pairs: dict[int, int]) -> str:
     return "{" + ", ".join(f"{key}:{value}" for key, value in pairs.items()) + "}"
 
 
-def stepwise_table(machine: Machine, routing: RoutingConfig) -> Table:
+def stepwise_table(machine: Machine, routing: Routing) -> Table:
     """All routes between two routers, with the share of the packets that take each.
 
     Raises

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine import Machine
-from fabricstudy.study import DimensionOrder, MachineConfig, RoutingConfig
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.dimension_order import DimensionOrder
 
 from .base import Ints, Wiring, cable_ends, nodes_on_each_router
 
@@ -39,18 +41,18 @@ def is_hyperx(machine: Machine) -> bool:
     return bool(machine.dimensions) and all(dimension.gap == 1 for dimension in machine.dimensions)
 
 
-def breaks_ties_alike(routing: RoutingConfig, machine: Machine) -> bool:
+def breaks_ties_alike(routing: Routing, machine: Machine) -> bool:
     """Whether half-way round a ring the study wants what Merlin's torus does: always up."""
     ties = any(dimension.length % 2 == 0 and dimension.length > 2 for dimension in machine.dimensions)
     return isinstance(routing, DimensionOrder) and (not ties or routing.tie == "positive")
 
 
-def wire_torus(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+def wire_torus(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a torus."""
     return _wire_rings_or_lines("merlin.torus", machine, virtual_networks=1)
 
 
-def wire_mesh(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+def wire_mesh(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a mesh; its element changes to a channel that only a second virtual network provides."""
     return _wire_rings_or_lines("merlin.mesh", machine, virtual_networks=2)
 
@@ -74,7 +76,7 @@ def _wire_rings_or_lines(component: str, machine: Machine, virtual_networks: int
     )
 
 
-def wire_hyperx(config: MachineConfig, routing: RoutingConfig, machine: Machine) -> Wiring:
+def wire_hyperx(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a HyperX."""
     nodes = nodes_on_each_router(machine)
     along, low, high = _along(machine)

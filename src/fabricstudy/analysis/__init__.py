@@ -1,0 +1,9 @@
+"""Named analyses: tables that need no simulation, one module a kind.
+
+In: the `Analysis` of a study, checked.
+Out: its rows, with the columns that the kind declares; what is not known of a row is None.
+"""
+
+from .base import Analysis
+
+__all__ = ["Analysis"]

@@ -1,0 +1,46 @@
+"""What every analysis has."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from fabricstudy.kinds import Family, Kind
+
+Row = dict[str, Any]
+
+
+class Analysis(Kind):
+    """A table of rows, computed without simulation."""
+
+    FAMILY: ClassVar[Family] = Family("analysis", "fabricstudy.analysis")
+
+    keys: ClassVar[tuple[str, ...]]
+    """Columns that tell rows apart."""
+
+    labels: ClassVar[tuple[str, ...]] = ()
+    """Further columns of text."""
+
+    numbers: ClassVar[tuple[str, ...]]
+    """Columns to draw or to judge; a key that is a number stands here, too."""
+
+    @classmethod
+    def columns(cls) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(dict.fromkeys((*cls.keys, *cls.labels, *cls.numbers)))
+
+    def rows(self) -> list[Row]:
+        """Compute the table; what is not known of a row is None."""
+        raise NotImplementedError
+
+
+def keys_of(kind: str) -> tuple[str, ...]:
+    """Give the columns that tell the rows of a kind of analysis apart.
+
+    Examples
+    --------
+    >>> keys_of("partitions")
+    ('machine', 'blocks', 'choice')
+    """
+    member = Analysis.FAMILY.members[kind]
+    assert issubclass(member, Analysis)
+    return member.keys

@@ -1,0 +1,69 @@
+"""Runs of the parallel Strassen algorithm CAPS."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Model, Whole
+
+from .base import Analysis
+
+
+def _facts(run: CapsRun) -> dict[str, Any]:
+    factor, power = _split(run.ranks)
+    return {
+        "factor": factor,
+        "power": power,
+        "ranks_fit": int(factor <= 6),
+        "dimension_fits": int(run.dimension % (factor * 7 ** (-(-power // 2))) == 0),
+        "ranks_per_node": run.ranks / run.nodes,
+        "memory_bytes": None if run.steps is None else 3 * (7 / 4) ** run.steps * 8 * run.dimension**2,
+    }
+
+
+def _split(ranks: int) -> tuple[int, int]:
+    """Write a number as f 7^k with the largest k.
+
+    Examples
+    --------
+    >>> _split(31213), _split(4802)
+    ((13, 4), (2, 4))
+    """
+    power = 0
+    while ranks % 7 == 0:
+        ranks, power = ranks // 7, power + 1
+    return ranks, power
+
+
+class CapsRun(Model):
+    """One run."""
+
+    ranks: Whole = Field(ge=1, le=10**9, description="MPI ranks")
+    nodes: Whole = Field(ge=1, le=10**9, description="nodes that they run on")
+    dimension: Whole = Field(ge=1, le=10**9, description="rows of the square matrices (n)")
+    steps: Whole | None = Field(None, ge=0, le=20, description="breadth-first steps, for `memory_bytes`")
+
+
+@register
+class Caps(Analysis):
+    """Whether runs of CAPS keep its rules: f 7^k ranks, 1 <= f <= 6, and a dimension divisible by f 7^ceil(k / 2).
+
+    (Ballard et al., SPAA 2012; the dimension is also divisible by 2 for each recursive step.) The columns: `run`
+    tells rows apart; `factor` (f) and `power` (k, as large as can be); `ranks_fit` and `dimension_fits` (1 or 0);
+    `ranks_per_node`; `memory_bytes` (three matrices of 8-byte numbers, 7/4 as large after each breadth-first step).
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("run",)
+    numbers: ClassVar[tuple[str, ...]] = (
+        "factor", "power", "ranks_fit", "dimension_fits", "ranks_per_node", "memory_bytes",
+    )  # fmt: skip
+
+    kind: Literal["caps"] = "caps"
+    runs: dict[str, CapsRun] = Field(min_length=1, max_length=1000, description="{label: run}")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row for each run."""
+        return [{"run": label, **_facts(run)} for label, run in self.runs.items()]

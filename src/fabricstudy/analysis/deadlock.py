@@ -1,0 +1,71 @@
+"""Deadlock freedom of routings: rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.model import ConfigError
+from fabricstudy.routing.base import Routing, Stepwise, routes
+from fabricstudy.structure.deadlock import channel_dependencies, is_deadlock_free
+
+from .base import Analysis
+
+
+def _facts(machine: Machine, routing: Routing) -> dict[str, Any]:
+    if not isinstance(routes(machine, routing), Stepwise):
+        return {"dependencies": None, "free": int(is_deadlock_free(machine, routing)), "free_with_one_channel": None}
+    return {
+        "dependencies": len(channel_dependencies(machine, routing)),
+        "free": int(is_deadlock_free(machine, routing)),
+        "free_with_one_channel": int(is_deadlock_free(machine, routing, one_channel=True)),
+    }
+
+
+LARGEST_ROUTERS = 600
+"""Routers of the largest machine whose channels are looked at."""
+
+
+@register
+class Deadlock(Analysis):
+    """Whether packets can wait for each other in a circle (Dally and Seitz 1987), for each machine and routing.
+
+    The columns: `machine` and `routing` tell rows apart; `dependencies` between channels; `free` (1 if they have no
+    cycle, else 0); `free_with_one_channel` (the same if each link had one virtual channel instead of those that the
+    routing uses). Valiant and UGAL take channel k for hop k, so that no cycle can close; of them only `free` is
+    known. A routing that a machine cannot have gives no row.
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("machine", "routing")
+    numbers: ClassVar[tuple[str, ...]] = ("dependencies", "free", "free_with_one_channel")
+
+    kind: Literal["deadlock"] = "deadlock"
+    machines: dict[str, Topology] = Field(min_length=1, max_length=100, description="{label: machine}")
+    routings: dict[str, Routing] = Field(min_length=1, max_length=100, description="{label: routing}")
+
+    @model_validator(mode="after")
+    def _small_enough(self) -> Deadlock:
+        for label, machine in self.machines.items():
+            if machine.routers > LARGEST_ROUTERS:
+                raise ConfigError(
+                    f"{machine.routers:,} routers are too many to follow all channels",
+                    f"take a machine of at most {LARGEST_ROUTERS} routers",
+                    ("machines", label),
+                )
+        return self
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row for each machine and each routing that it can have."""
+        found = []
+        for label, machine_config in self.machines.items():
+            machine = machine_config.build()
+            found += [
+                {"machine": label, "routing": name, **_facts(machine, routing)}
+                for name, routing in self.routings.items()
+                if routing.needs is None or routing.needs in machine_config.traits
+            ]
+        return found

@@ -1,0 +1,67 @@
+"""Largest machines that routers of a given radix allow: rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+
+from .base import Analysis
+from .families import DesignFamily, largest_system
+
+Radix = Annotated[Whole, Field(ge=4, le=128)]
+
+
+@register
+class Design(Analysis):
+    """The machine with most nodes that each family of topologies allows with routers of each radix.
+
+    Balanced machines have at most as many nodes a router as its links can serve when all nodes send to all others:
+    p <= (links of a router) / (mean hops) (Jain et al., Equation 3, rounded as `concentration` says; the balanced
+    dragonfly and fat tree follow their own rules). The columns: `family` and `ports` (radix that may be used) tell
+    rows apart; `shape`; `nodes`; `routers`; `nodes_per_router`; `radix` (ports in use); `node_share`
+    (part of them that leads to nodes); `mean_hops` between routers
+    where it is computed; `balance` (nodes a router that the links can serve).
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("family", "ports")
+    labels: ClassVar[tuple[str, ...]] = ("shape",)
+    numbers: ClassVar[tuple[str, ...]] = (
+        "ports", "nodes", "routers", "nodes_per_router", "radix", "node_share", "mean_hops", "balance",
+    )  # fmt: skip
+
+    kind: Literal["design"] = "design"
+    families: dict[str, DesignFamily] = Field(min_length=1, max_length=100, description="{label: family}")
+    ports: tuple[Radix, Radix] = Field(description="least and largest number of ports of a router")
+    concentration: Literal["balanced", "free"] = Field(
+        "balanced", description="nodes a router: so many as the links can serve, or whatever gives most nodes"
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Design:
+        if self.ports[0] > self.ports[1]:
+            raise ConfigError("an empty range", "swap the two", ("ports",), list(self.ports))
+        return self
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row for each family and number of ports with which there is a machine."""
+        found = []
+        for label, family in self.families.items():
+            for ports in range(self.ports[0], self.ports[1] + 1):
+                system = largest_system(family, ports, self.concentration == "balanced")
+                if system is not None:
+                    names = (
+                        "shape",
+                        "nodes",
+                        "routers",
+                        "nodes_per_router",
+                        "radix",
+                        "node_share",
+                        "mean_hops",
+                        "balance",
+                    )
+                    found.append({"family": label, "ports": ports, **{name: getattr(system, name) for name in names}})
+        return found

@@ -1,0 +1,70 @@
+"""Hops along one dimension of express meshes: rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from fabricstudy.analysis.families import line_ports
+from fabricstudy.kinds import register
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.distances import line_distances
+from fabricstudy.model import ConfigError, Whole
+
+from .base import Analysis
+
+
+def _facts(length: int, gap: int) -> dict[str, Any]:
+    hops = line_distances(Dimension(length, gap=gap))
+    diameter, links = int(hops.max()), line_ports(length, gap)
+    return {
+        "length": length,
+        "gap": gap,
+        "diameter": diameter,
+        "over_gap": diameter - gap,
+        "mean_hops": float(hops.sum() / (length * (length - 1))),
+        "links": links,
+        "over_rule": links - (2 + (length - 3) // gap),
+    }
+
+
+Length = Annotated[Whole, Field(ge=2, le=200)]
+
+
+Gap = Annotated[Whole, Field(ge=1, le=100)]
+
+
+@register
+class ExpressLines(Analysis):
+    """Hops and links along one dimension of express meshes; hops add up over the dimensions (Jain et al., 2017).
+
+    The columns: `length` and `gap` (g) tell rows apart; `diameter`; `over_gap` (`diameter` less the g hops that the
+    source says suffice); `mean_hops` between distinct routers; `links` (most links of a router) and `over_rule`
+    (`links` less 2 + (length - 3) / g, rounded down). Gaps that add no link to a line are left
+    out.
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("length", "gap")
+    numbers: ClassVar[tuple[str, ...]] = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
+
+    kind: Literal["express-lines"] = "express-lines"
+    lengths: tuple[Length, Length] = Field(description="least and largest number of routers along the dimension")
+    gaps: tuple[Gap, Gap] = Field(description="least and largest gap")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ExpressLines:
+        for name in ("lengths", "gaps"):
+            low, high = getattr(self, name)
+            if low > high:
+                raise ConfigError("an empty range", "swap the two", (name,), [low, high])
+        return self
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row for each gap and length; gaps that add no link to a line are left out."""
+        return [
+            _facts(length, gap)
+            for gap in range(self.gaps[0], self.gaps[1] + 1)
+            for length in range(self.lengths[0], self.lengths[1] + 1)
+            if gap <= length - 2
+        ]

@@ -1,0 +1,219 @@
+"""How large a machine of each topology can be with routers of a given radix."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import Family, Kind, register
+from fabricstudy.model import Whole
+from fabricstudy.structure.partitions import Geometry
+
+
+@dataclass(frozen=True)
+class System:
+    """A machine of a family.
+
+    Parameters
+    ----------
+    shape : str
+        Its parameters.
+    routers, nodes_per_router : int
+        All routers, and the nodes of one that carries nodes.
+    nodes : int
+        All nodes.
+    links : int
+        Ports of a router that lead to other routers.
+    mean_hops : float, optional
+        Mean hops between distinct routers, where it is known.
+    """
+
+    shape: str
+    routers: int
+    nodes_per_router: int
+    nodes: int
+    links: int
+    mean_hops: float | None = None
+
+    @property
+    def radix(self) -> int:
+        """Ports in use of the largest router."""
+        return self.links + self.nodes_per_router
+
+    @property
+    def node_share(self) -> float:
+        """Part of these ports that leads to nodes."""
+        return self.nodes_per_router / self.radix
+
+    @property
+    def balance(self) -> float | None:
+        """Nodes a router that its links can serve when all nodes send to all others (Jain et al., Equation 3)."""
+        return self.links / self.mean_hops if self.mean_hops else None
+
+
+class DesignFamily(Kind):
+    """A family of topologies, of which the largest machine is sought."""
+
+    FAMILY: ClassVar[Family] = Family("family of topologies", "fabricstudy.analysis.families")
+
+    def systems(self, ports: int, balanced: bool) -> Iterator[System]:
+        """Give machines with routers of at most `ports` ports, among them the largest."""
+        raise NotImplementedError
+
+
+@register
+class FatTreeFamily(DesignFamily):
+    """Three-level fat trees with full bisection: r^3 / 4 nodes on 5 r^2 / 4 routers (Al-Fares et al., 2008)."""
+
+    kind: Literal["fat-tree"] = "fat-tree"
+
+    def systems(self, ports: int, balanced: bool) -> Iterator[System]:
+        """Give machines with routers of at most `ports` ports, among them the largest."""
+        half = ports // 2
+        if half:
+            # Leaves have half of their ports for nodes, core routers have none.
+            yield System(f"radix {2 * half}", 5 * half**2, half, 2 * half**3, half)
+
+
+@register
+class DragonflyFamily(DesignFamily):
+    """Dragonflies with one link between two groups; balanced ones have a = 2 p = 2 h (Kim et al., ISCA 2008)."""
+
+    kind: Literal["dragonfly"] = "dragonfly"
+
+    def systems(self, ports: int, balanced: bool) -> Iterator[System]:
+        """Give machines with routers of at most `ports` ports, among them the largest."""
+        for global_ports in range(1, ports):
+            if balanced:
+                sizes: Iterable[tuple[int, int]] = [(2 * global_ports, global_ports)]
+            else:
+                sizes = ((ports + 1 - global_ports - nodes, nodes) for nodes in range(1, ports - global_ports + 1))
+            for in_group, nodes in sizes:
+                if in_group < 1 or nodes + in_group - 1 + global_ports > ports:
+                    continue
+                groups = in_group * global_ports + 1
+                shape = f"{groups} groups of {in_group} routers"
+                routers = groups * in_group
+                yield System(shape, routers, nodes, routers * nodes, in_group - 1 + global_ports)
+
+
+@register
+class SlimFlyFamily(DesignFamily):
+    """Slim Flies: 2 q^2 routers of (3 q - delta) / 2 links, q = 4 w + delta a prime power (Besta and Hoefler 2014)."""
+
+    kind: Literal["slim-fly"] = "slim-fly"
+
+    def systems(self, ports: int, balanced: bool) -> Iterator[System]:
+        """Give machines with routers of at most `ports` ports, among them the largest."""
+        for q in filter(_is_prime_power, range(3, ports)):
+            links = (3 * q - {0: 0, 1: 1, 3: -1}[q % 4]) // 2 if q % 4 != 2 else ports
+            routers = 2 * q * q
+            # Diameter 2: whatever is no neighbour is two hops away.
+            mean_hops = 2 - links / (routers - 1)
+            nodes = ports - links
+            if balanced:
+                nodes = min(nodes, round(links / mean_hops))
+            if nodes > 0:
+                yield System(f"q = {q}", routers, nodes, routers * nodes, links, mean_hops)
+
+
+@register
+class ExpressMeshFamily(DesignFamily):
+    """Express meshes; with gap 1 they are HyperX (Jain et al., IPDPS 2017)."""
+
+    kind: Literal["express-mesh"] = "express-mesh"
+    dimensions: Whole = Field(3, ge=1, le=4, description="dimensions (n)")
+    gap: Whole = Field(1, ge=1, le=8, description="gap (g)")
+
+    def systems(self, ports: int, balanced: bool) -> Iterator[System]:
+        """Give machines with routers of at most `ports` ports, among them the largest."""
+        lengths = [length for length in range(2, self.gap * ports + 3) if line_ports(length, self.gap) < ports]
+        # Lengths of the same degree: the longest has most routers.
+        longest = {line_ports(length, self.gap): length for length in lengths}
+        most = 0
+        for shape in itertools.combinations_with_replacement(sorted(longest.values(), reverse=True), self.dimensions):
+            links = sum(line_ports(length, self.gap) for length in shape)
+            nodes, routers = ports - links, math.prod(shape)
+            if nodes * routers <= most:
+                continue
+            mean_hops = express_mesh_mean_hops(shape, self.gap)
+            if balanced:
+                nodes = min(nodes, round(links / mean_hops))
+            most = max(most, nodes * routers)
+            yield System("x".join(map(str, shape)), routers, nodes, routers * nodes, links, mean_hops)
+
+
+def largest_system(family: DesignFamily, ports: int, balanced: bool) -> System | None:
+    """Give the machine of a family that has most nodes with routers of at most `ports` ports, or None.
+
+    Examples
+    --------
+    >>> largest_system(FatTreeFamily(), 48, True).nodes, largest_system(DragonflyFamily(), 48, True).nodes
+    (27648, 83232)
+    """
+    return max(family.systems(ports, balanced), key=lambda system: system.nodes, default=None)
+
+
+def _is_prime_power(number: int) -> bool:
+    """Tell powers of primes.
+
+    Examples
+    --------
+    >>> [number for number in range(2, 20) if _is_prime_power(number)]
+    [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19]
+    """
+    prime = next(divisor for divisor in range(2, number + 1) if number % divisor == 0)
+    while number % prime == 0:
+        number //= prime
+    return number == 1
+
+
+@cache
+def line_ports(length: int, gap: int) -> int:
+    """Most links of a router along one dimension of an express mesh.
+
+    About 2 + (length - 3) / gap (Jain et al.); counted here.
+
+    Examples
+    --------
+    >>> line_ports(12, 1), line_ports(14, 2), line_ports(2, 2)
+    (11, 7, 1)
+    """
+    spans = [1, *range(1 + gap, length, gap)]
+    degrees: list[int] = [sum((at >= span) + (at + span < length) for span in spans) for at in range(length)]
+    return max(degrees)
+
+
+def express_mesh_mean_hops(shape: Geometry, gap: int) -> float:
+    """Mean hops between distinct routers of an express mesh; distances along the dimensions add up.
+
+    Examples
+    --------
+    >>> [round(express_mesh_mean_hops(*mesh), 2) for mesh in (((12, 10, 10), 1), ((14, 12, 12), 2))]
+    [2.72, 4.03]
+    """
+    routers = math.prod(shape)
+    hops = sum(_line_hops(length, gap) / length**2 for length in shape)
+    return hops * routers / (routers - 1)
+
+
+@cache
+def _line_hops(length: int, gap: int) -> int:
+    """Sum of the distances between all ordered pairs of routers of one dimension."""
+    spans = [1, *range(1 + gap, length, gap)]
+    total = 0
+    for start in range(length):
+        seen, border, hops = {start}, {start}, 0
+        while border:
+            total += hops * len(border)
+            ends = {at + step for at in border for span in spans for step in (span, -span)}
+            border = {at for at in ends if 0 <= at < length} - seen
+            seen |= border
+            hops += 1
+    return total

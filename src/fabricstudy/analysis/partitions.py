@@ -1,0 +1,178 @@
+"""Partitions of machines: rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from fabricstudy.errors import suggestion
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.bluegene_p import BlueGenePConfig
+from fabricstudy.machine.bluegene_q import BlueGeneQConfig
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.model import ConfigError, Whole, Written
+from fabricstudy.quantities import Size
+from fabricstudy.structure.partitions import Geometry, SizeChoice, Space, choices, space_of
+
+from .base import Analysis
+
+
+def _facts(space: Space, size: SizeChoice, geometry: Geometry, message_bytes: int | None) -> dict[str, Any]:
+    links, capacity_Bps = space.bisection_links(geometry), space.bisection_Bps(geometry)
+    whole = links == 0  # a single router has no bisection
+    exchange_ns = None
+    if message_bytes is not None and not whole:
+        exchange_ns = 1e9 * message_bytes * size.nodes / 2 / capacity_Bps
+    return {
+        "blocks": size.blocks,
+        "geometry": "x".join(map(str, geometry)),
+        "nodes": size.nodes,
+        "longest": space.longest(geometry),
+        "bisection_links": links,
+        "bisection_Bps": capacity_Bps,
+        "links_per_node": links / size.nodes,
+        "crossing_per_link": None if whole else size.nodes / 2 / links,
+        "exchange_ns": exchange_ns,
+        "gain": None if whole else space.bisection_Bps(size.best) / capacity_Bps,
+        "geometries": size.geometries,
+        "misordered": size.misordered,
+    }
+
+
+PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
+    # Oltchik and Schwartz, Network Partitioning and Avoidable Contention, Table 6, current geometries.
+    "mira": (
+        (1, 1, 1, 1),
+        (2, 1, 1, 1),
+        (4, 1, 1, 1),
+        (4, 2, 1, 1),
+        (4, 4, 1, 1),
+        (4, 3, 2, 1),
+        (4, 4, 2, 1),
+        (4, 4, 3, 1),
+        (4, 4, 2, 2),
+        (4, 4, 3, 2),
+    ),
+}
+"""Published lists of the partitions that a machine's scheduler gives out, in midplanes."""
+
+
+def _by_name(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value not in PRODUCTION:
+        raise ConfigError("no published list of this name", suggestion(value, PRODUCTION), value=value)
+    return PRODUCTION[value]
+
+
+Side = Annotated[Whole, Field(ge=1, le=100_000)]
+
+
+Sides = Annotated[tuple[Side, ...], Field(min_length=1, max_length=26)]
+
+
+Allowed = Annotated[
+    tuple[Sides, ...],
+    Field(min_length=1, max_length=100_000),
+    BeforeValidator(_by_name),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": sorted(PRODUCTION)},
+                {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 1}}},
+            ]
+        }
+    ),
+    Written("name of a published list (" + ", ".join(f"`{name}`" for name in PRODUCTION) + ") or list of geometries"),
+]
+
+
+@register
+class Partitions(Analysis):
+    """Best, worst and production geometry of each size of partition, and their bisections.
+
+    A partition is a cuboid of building blocks: midplanes of a Blue Gene, where every partition has the rings of the
+    whole machine, else routers, where a ring stays one only in a dimension that the partition spans. The columns:
+    `machine`, `blocks` and `choice` (best, worst, production) tell rows apart; `geometry`; `nodes`; `longest`
+    (routers along the longest dimension); `bisection_links` (cables across the best flat cut into halves: 2 N / L on
+    a Blue Gene/Q) and `bisection_Bps`; `links_per_node`; `crossing_per_link` (messages that each link of the
+    bisection carries one way if each node sends one across); `exchange_ns` (the time that this takes at least);
+    `gain` (largest bisection of the size over that of the row); `geometries` of the size; `misordered` (pairs of
+    them of which the one with the shorter longest dimension has no larger bisection).
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("machine", "blocks", "choice")
+    labels: ClassVar[tuple[str, ...]] = ("geometry",)
+    numbers: ClassVar[tuple[str, ...]] = (
+        "blocks", "nodes", "longest", "bisection_links", "bisection_Bps", "links_per_node", "crossing_per_link",
+        "exchange_ns", "gain", "geometries", "misordered",
+    )  # fmt: skip
+
+    kind: Literal["partitions"] = "partitions"
+    machines: dict[str, Topology] = Field(
+        min_length=1, max_length=1000, description="machines to divide: {label: machine}; they have to be grids"
+    )
+    allowed: Allowed | None = Field(
+        None, description="geometries that the scheduler gives out; left out: every one that fits"
+    )
+    message_bytes: Size | None = Field(None, alias="message", description="what each node sends, for `exchange_ns`")
+
+    @model_validator(mode="after")
+    def _are_grids(self) -> Partitions:
+        for label, machine in self.machines.items():
+            if not isinstance(machine, GridConfig):
+                raise ConfigError(
+                    f"a machine of kind {machine.kind} has no cuboids",
+                    "take a torus, mesh, hypercube, hyperx, express-mesh, bluegene-p or bluegene-q",
+                    ("machines", label),
+                    machine.kind,
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _fit_somewhere(self) -> Partitions:
+        for label, machine in self.machines.items():
+            blocks = _blocks(machine)
+            for number, geometry in enumerate(self.allowed or ()):
+                if not _fits(geometry, blocks):
+                    raise ConfigError(
+                        f"it does not fit into the {'x'.join(map(str, blocks))} blocks of {label}",
+                        "take sides that do",
+                        ("allowed", str(number)),
+                        list(geometry),
+                    )
+        return self
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row for each machine, size and choice of geometry."""
+        found = []
+        for label, machine in self.machines.items():
+            assert isinstance(machine, GridConfig)  # checked by the model
+            space = space_of(machine)
+            for size in choices(space, self.allowed):
+                found += [
+                    {"machine": label, "choice": choice, **_facts(space, size, geometry, self.message_bytes)}
+                    for choice, geometry in (
+                        ("production", size.production),
+                        ("best", size.best),
+                        ("worst", size.worst),
+                    )
+                    if geometry is not None
+                ]
+        return found
+
+
+def _blocks(machine: Topology) -> tuple[int, ...]:
+    """Building blocks along each dimension."""
+    if isinstance(machine, BlueGeneQConfig | BlueGenePConfig):
+        return machine.midplanes
+    assert isinstance(machine, GridConfig)
+    return machine.grid.lengths
+
+
+def _fits(geometry: tuple[int, ...], blocks: tuple[int, ...]) -> bool:
+    """Whether a cuboid fits in some orientation; sides that are left out are 1."""
+    longest = zip(sorted(geometry, reverse=True), sorted(blocks, reverse=True), strict=False)
+    return len(geometry) <= len(blocks) and all(own <= most for own, most in longest)

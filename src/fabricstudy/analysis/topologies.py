@@ -1,0 +1,92 @@
+"""What machines are made of: rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.model import ConfigError, Flag
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.load import router_link_loads
+from fabricstudy.structure.summary import structure
+
+from .base import Analysis
+
+
+def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
+    found = structure(machine)
+    ports, valiant = found.routers * found.radix, _valiant_hops(machine) if with_valiant else None
+    facts = {name: getattr(found, name) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")}
+    return facts | {
+        "router_ports": ports,
+        "ports_per_node": ports / found.nodes,
+        "cables_per_node": found.cables / found.nodes,
+        "valiant_hops": valiant,
+        "detour": None if valiant is None else valiant / found.mean_hops,
+        "bisection_lower_Bps": found.bisection.lower_Bps,
+        "bisection_upper_Bps": found.bisection.upper_Bps,
+        "bisection_per_node_Bps": found.bisection.upper_Bps / found.nodes,
+    }
+
+
+def _valiant_hops(machine: Machine) -> float | None:
+    """Links that a packet uses on average when all routers with nodes send to all others; None if there is one."""
+    nodes = machine.nodes_of_router > 0
+    traffic = np.outer(nodes, nodes).astype(np.float64)
+    np.fill_diagonal(traffic, 0.0)
+    if not traffic.any():
+        return None
+    return float(router_link_loads(machine, traffic, Valiant()).sum() / traffic.sum())
+
+
+Sizes = Annotated[tuple[Topology, ...], Field(min_length=1, max_length=100)]
+
+
+@register
+class Topologies(Analysis):
+    """Routers, cables, ports, hops and bisection of machines, such as those of several families in several sizes.
+
+    The columns: `family` and `nodes` tell rows apart; `routers`; `cables` between them; `radix` (ports in use of the
+    largest router); `router_ports` (ports of all routers if each had so many), `ports_per_node` and
+    `cables_per_node`; `diameter` and `mean_hops` between distinct routers with nodes; on request `valiant_hops`
+    (mean hops of packets between such routers that go by one drawn at random) and `detour` (that over `mean_hops`);
+    `bisection_lower_Bps` and `bisection_upper_Bps`, equal where the bisection is exact, and
+    `bisection_per_node_Bps` (upper end over nodes).
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("family", "nodes")
+    numbers: ClassVar[tuple[str, ...]] = (
+        "nodes", "routers", "cables", "radix", "router_ports", "ports_per_node", "cables_per_node", "diameter",
+        "mean_hops", "valiant_hops", "detour", "bisection_lower_Bps", "bisection_upper_Bps", "bisection_per_node_Bps",
+    )  # fmt: skip
+
+    kind: Literal["topologies"] = "topologies"
+    families: dict[str, Sizes] = Field(
+        min_length=1, max_length=100, description="{label: [machine, ...]}; those of a family differ in their nodes"
+    )
+    valiant: Flag = Field(
+        False, description="also follow Valiant's routes; takes minutes where very many shortest paths tie"
+    )
+
+    @model_validator(mode="after")
+    def _sizes_differ(self) -> Topologies:
+        for label, sizes in self.families.items():
+            nodes = [machine.nodes for machine in sizes]
+            for place, count in enumerate(nodes):
+                if count in nodes[:place]:
+                    problem = f"two machines of the family have {count} nodes"
+                    raise ConfigError(problem, "put one of them into another family", ("families", label, str(place)))
+        return self
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row for each machine."""
+        return [
+            {"family": label, **_facts(machine.build(), self.valiant)}
+            for label, sizes in self.families.items()
+            for machine in sizes
+        ]

@@ -1,0 +1,89 @@
+"""No simulation: what the analysis alone says of a point, for machines and workloads too large to simulate.
+
+A record has bounds, hop-bytes and link sharing by routes whatever the engine; this one adds, under oblivious routings,
+the bytes on each link. Runtimes stay empty. It works in our own process, so the study's limits do not apply.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.graph import Machine
+from fabricstudy.source import code_digest
+from fabricstudy.structure.load import has_loads, link_loads
+from fabricstudy.workload.messages import PlacedJob
+
+from ..contract import Engine, EngineResult, Probe
+from ..differences import Difference
+from ..point import Point
+from ..settings import EngineSettings
+
+_START_CPU_S = 0.05
+
+
+_CPU_S_OF_A_MESSAGE = 5e-6
+
+
+class Analysis:
+    """The engine that simulates nothing; see the module's docstring."""
+
+    name = "analysis"
+    simulates = False
+    bundled = True
+    reading = __name__
+    differences: tuple[Difference, ...] = ()
+
+    def probe(self) -> Probe:
+        """It is part of this package."""
+        return Probe(self.name, True, version=f"fabricstudy {version('fabricstudy')}")
+
+    def program(self) -> str:
+        """Our own code is its program."""
+        return code_digest(__name__)
+
+    def sources(self) -> str:
+        """Nothing else."""
+        return ""
+
+    def predict_cpu_s(self, point: Point) -> float:
+        """Predict the CPU seconds of a point from its messages."""
+        nodes, cores = point.machine.nodes, point.machine.cores_per_node
+        messages = sum(job.pattern.traffic_messages(job.rank_count(nodes, cores)) for job in point.jobs)
+        return _START_CPU_S + _CPU_S_OF_A_MESSAGE * messages
+
+    def predict_memory_bytes(self, point: Point) -> None:
+        """Nothing runs."""
+
+    def unsupported(self, point: Point, machine: Machine) -> str | None:
+        """Nothing: every routing has bounds, and links that it may use."""
+        return None
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+        """Nothing is run."""
+
+    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Give the bytes on the links, where they are known beforehand, and no runtimes."""
+        nothing = (None,) * len(jobs)
+        if not has_loads(machine, point.routing):
+            return EngineResult(nothing)
+        source = np.concatenate([job.node_of_rank[job.messages.source] for job in jobs])
+        destination = np.concatenate([job.node_of_rank[job.messages.destination] for job in jobs])
+        size_bytes = np.concatenate([job.messages.size_bytes for job in jobs])
+        return EngineResult(nothing, link_loads(machine, source, destination, size_bytes, point.routing).link_bytes)
+
+
+@register
+class AnalysisOnly(EngineSettings):
+    """No simulation: bounds, hop-bytes, link sharing and (under oblivious routing) link loads; no runtimes."""
+
+    kind: Literal["analysis"] = "analysis"
+
+    @classmethod
+    def adapter(cls) -> Engine:
+        """Give the engine that simulates nothing."""
+        return Analysis()

@@ -1,0 +1,34 @@
+"""What a study may say about CODES."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Flag
+
+from ..settings import EngineSettings
+
+if TYPE_CHECKING:
+    from ..contract import Engine
+
+
+@register
+class CodesSettings(EngineSettings):
+    """CODES on ROSS: packets, for the topologies that it has; see docs/engines/codes.md."""
+
+    kind: Literal["codes"] = "codes"
+    job_links: Flag = Field(
+        True,
+        description="tell the links that each of several jobs uses, where CODES can: on a dragonfly from a list of all "
+        "hops, elsewhere, if routes are fixed, from simulating each job alone as well (takes about as long again)",
+    )
+
+    @classmethod
+    def adapter(cls) -> Engine:
+        """Give what runs CODES."""
+        from .adapter import Codes
+
+        return Codes()

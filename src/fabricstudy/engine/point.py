@@ -1,0 +1,79 @@
+"""A point: one fully specified simulation, and the ids derived from its physics."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import Model, Whole
+from fabricstudy.quantities import OUR_UNITS
+from fabricstudy.routing.base import Routing
+from fabricstudy.workload.job import Job
+from fabricstudy.workload.mapping.linear import LinearMapping
+from fabricstudy.workload.pattern.idle import Idle
+
+from .settings import Network
+
+
+@dataclass(frozen=True)
+class PlannedPoint:
+    """A distinct point and its ids."""
+
+    point_id: str
+    machine_id: str
+    point: Point
+
+
+class Point(Model):
+    """Machine, placed jobs, routing, engine and seed of one simulation."""
+
+    machine: Topology = Field(description="routers, links and nodes")
+    routing: Routing = Field(description="how packets find their way")
+    jobs: tuple[Job, ...] = Field(min_length=1, max_length=1000, description="jobs; nodes are given out in this order")
+    network: Network = Field(default_factory=Network, description="routers and network interfaces")
+    engine: EngineSettings = Field(description="the simulator")
+    seed: Whole = Field(ge=0, lt=2**31)
+
+
+def canonical_json(value: Any) -> str:
+    """JSON text that is the same for equal values: sorted keys, no blanks."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(prefix: str, text: str) -> str:
+    """Give `prefix` and 12 hexadecimal digits of the SHA-256 of `text`."""
+    return prefix + hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def point_id(point: Point) -> str:
+    """Give "p" and 12 hexadecimal digits of the SHA-256 over the point's physics."""
+    return digest("p", canonical_json(point.physics()))
+
+
+def machine_id(machine: Topology) -> str:
+    """Give "m" and 12 hexadecimal digits of the SHA-256 over the machine's description."""
+    return digest("m", canonical_json(machine.physics()))
+
+
+def alone(point: Point, job: int) -> Point:
+    """Give the point in which only `job` communicates, on the nodes it has in `point`.
+
+    The other jobs hold their nodes and are idle; jobs after `job` are left out, since allocation goes in order.
+    """
+    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
+
+
+def silent(job: Job) -> Job:
+    """Give a job that holds the nodes of `job` and sends nothing."""
+    return job.model_copy(update={"name": "app", "pattern": Idle(), "mapping": LinearMapping()})
+
+
+def point_from_json(data: Any) -> Point:
+    """Read a point that ``model_dump(mode="json")`` wrote."""
+    return Point.model_validate(data, context=OUR_UNITS)

@@ -1,0 +1,46 @@
+"""What every simulation has beside machine, jobs and routing: the network parameters, limits, and an engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from fabricstudy.kinds import Family, Kind
+from fabricstudy.model import Model
+from fabricstudy.quantities import Duration, Latency, Size
+
+if TYPE_CHECKING:
+    from .contract import Engine
+
+
+class Network(Model):
+    """Parameters of routers and network interfaces, the same for every engine."""
+
+    packet_bytes: Size = Field(
+        "2 kB", alias="packet", validate_default=True, description="largest packet; longer messages are cut"
+    )
+    buffer_bytes: Size = Field(
+        "64 kB", alias="buffer", validate_default=True, description="buffer of each router input"
+    )
+    router_latency_ns: Latency = Field(
+        "100 ns", alias="router_latency", validate_default=True, description="time a packet takes through a router"
+    )
+
+
+class Limits(Model):
+    """What one simulation may use; a point that needs more is a row that says so."""
+
+    time_s: Duration = Field("10 min", alias="time", validate_default=True, description="wall time of a simulation")
+    memory_bytes: Size = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
+
+
+class EngineSettings(Kind):
+    """What a study may say about one engine; a package each in `fabricstudy.engine`."""
+
+    FAMILY: ClassVar[Family] = Family("engine", "fabricstudy.engine", in_packages=True)
+
+    @classmethod
+    def adapter(cls) -> Engine:
+        """Give what runs the simulator."""
+        raise NotImplementedError

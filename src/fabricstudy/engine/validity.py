@@ -1,0 +1,141 @@
+"""Whether a stored record may still be believed. All who ask go by `validity`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from fabricstudy.source import OURS, code_digest, digest_of, imported
+from fabricstudy.store import FINAL, Record
+
+from .point import Point
+from .registry import engine_named
+
+_CORE = f"{OURS}.engine.simulate"
+_LENGTH = 12
+_FOLDERS = re.compile(r"(?<![^\s'\"])/[^\s'\"]*/")
+"""Where programs and scripts lie, in an argument."""
+
+
+class Validity(Enum):
+    """What is to be done about a point that has a record."""
+
+    VALID = "valid"
+    """Nothing: this code and this program would find the same."""
+
+    UNCHECKED = "unchecked"
+    """Code has changed that prepares the point: prepare it, and see whether the simulator would get the same input."""
+
+    INVALID = "invalid"
+    """Simulate it again."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a result depends on, beside the point itself.
+
+    Parameters
+    ----------
+    code : str
+        Digest of the modules that prepare, run and read the point: the core, and those of the kinds that it names.
+    reading : str
+        Digest of the modules that read what the engine wrote.
+    program : str
+        What tells the engine's program from others; empty if it is not here.
+    """
+
+    code: str
+    reading: str
+    program: str
+
+    def __str__(self) -> str:
+        return f"{self.code}-{self.reading}-{self.program}"
+
+
+def fingerprint(point: Point) -> Fingerprint:
+    """Give what a result of `point` would depend on here and now."""
+    engine = engine_named(point.engine.kind)
+    kinds = {type(kind).__module__ for kind in _kinds(point)}
+    return Fingerprint(_code(frozenset(kinds), engine.sources()), _reading(engine.reading), engine.program() or "")
+
+
+def _kinds(point: Point) -> list[object]:
+    of_jobs = [part for job in point.jobs for part in (job.pattern, job.allocation, job.mapping)]
+    return [point.machine, point.routing, point.engine, *of_jobs]
+
+
+@cache
+def _code(kinds: frozenset[str], sources: str) -> str:
+    own = code_digest(_CORE, *sorted(kinds))
+    return hashlib.sha256(f"{own} {sources}".encode()).hexdigest()[:_LENGTH] if sources else own
+
+
+@cache
+def _reading(module: str) -> str:
+    """Digest of the modules of an engine's own package that its reader uses, and of the arrays that it fills."""
+    package = module.rsplit(".", 1)[0]
+    own = {name for name in imported(module) if name.startswith(f"{package}.") or name == package}
+    return digest_of(frozenset({*own, module, f"{OURS}.machine.graph", f"{OURS}.engine.contract"}))
+
+
+def validity(record: Record | None, point: Point) -> Validity:
+    """Say whether a record of `point` may be believed.
+
+    A record of another program is never believed; where the program is not here, nobody can tell, and only the code
+    counts. A record without a final status never is, nor one whose output would be read by other code.
+    """
+    if record is None or record.get("status") not in FINAL:
+        return Validity.INVALID
+    made, now = _parsed(record.get("fingerprint")), fingerprint(point)
+    if made is None or now.program not in ("", made.program):
+        return Validity.INVALID
+    if made.code == now.code:
+        return Validity.VALID
+    same_reading = made.reading == now.reading and record.get("input") is not None
+    return Validity.UNCHECKED if same_reading else Validity.INVALID
+
+
+def is_current(record: Record, point: Point) -> bool:
+    """Say whether a record, whatever its status, was made by this code, and by the program that is here, if one is."""
+    made, now = _parsed(record.get("fingerprint")), fingerprint(point)
+    return made is not None and made.code == now.code and now.program in ("", made.program)
+
+
+def made_by_other_code(record: Record, point: Point) -> bool:
+    """Say whether our own code has changed since a record was made, so that it may be wrong.
+
+    Programs are left out: those of compute nodes may be others than that of the node where tables are made.
+    """
+    made, now = _parsed(record.get("fingerprint")), fingerprint(point)
+    return made is None or (made.code, made.reading) != (now.code, now.reading)
+
+
+def _parsed(text: object) -> Fingerprint | None:
+    parts = str(text).split("-", 2)
+    return Fingerprint(*parts) if len(parts) == 3 else None
+
+
+def input_digest(folder: Path, command: list[str] | None) -> str:
+    """Digest of all that a simulator is given: the files in its folder, and its arguments but for the program's path.
+
+    Parameters
+    ----------
+    folder : Path
+        As `Engine.prepare` left it.
+    command : list of str or None
+        What is to be run in it.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            digest.update(f"{name} -> {path.readlink()};".encode())
+        elif path.is_file():
+            digest.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()};".encode())
+    for argument in command or []:
+        digest.update(f"{_FOLDERS.sub('', argument)};".encode())
+    return digest.hexdigest()[:_LENGTH]

@@ -1,0 +1,195 @@
+"""Kinds: what a study names by ``kind:``, each one module that registers itself where it stands.
+
+A *family* is all that may stand at one place of a study: topologies, routings, patterns, allocations, mappings,
+analyses, engines. Its base class is the type of the field. Which members there are is looked up when a study is read,
+so that a file of the user's own may add some; there is no other list of them.
+
+Examples
+--------
+>>> from fabricstudy.routing.base import Routing
+>>> Routing.model_validate("valiant").kind
+'valiant'
+>>> "minimal" in Routing.FAMILY.kinds
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from importlib.abc import InspectLoader
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic_core import CoreSchema, core_schema
+
+from .errors import suggestion
+from .model import ConfigError, Model
+from .quantities import is_ours
+
+
+class Family:
+    """The kinds that may stand at one place of a study.
+
+    Parameters
+    ----------
+    noun : str
+        What one of them is called in messages.
+    package : str
+        The package whose modules hold them; they are imported when they are first asked for.
+    in_packages : bool, optional
+        Whether each member is a package of its own, and the modules beside these are no members.
+    """
+
+    def __init__(self, noun: str, package: str, in_packages: bool = False) -> None:
+        self.noun, self._package, self._in_packages = noun, package, in_packages
+        self._members: dict[str, type[Kind]] = {}
+        self._complete = False
+
+    def add(self, member: type[Kind]) -> None:
+        """Add a kind.
+
+        Raises
+        ------
+        ConfigError
+            If another class has its name.
+        """
+        kind = kind_of(member)
+        known = self._members.setdefault(kind, member)
+        if (known.__module__, known.__qualname__) != (member.__module__, member.__qualname__):
+            problem = f"two kinds of {self.noun} have this name, one in {known.__module__}"
+            raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind)
+        self._members[kind] = member
+
+    def remove(self, kind: str) -> None:
+        """Take a kind away, as tests do with what they added."""
+        del self._members[kind]
+
+    @property
+    def members(self) -> dict[str, type[Kind]]:
+        """The members by kind, in the order of their names."""
+        if not self._complete:
+            self._complete = True
+            package = importlib.import_module(self._package)
+            for module in pkgutil.iter_modules(getattr(package, "__path__", []), f"{self._package}."):
+                if module.ispkg if self._in_packages else _registers(module.name):
+                    importlib.import_module(module.name)
+        return dict(sorted(self._members.items()))
+
+    @property
+    def kinds(self) -> list[str]:
+        """The names of the members."""
+        return list(self.members)
+
+
+def _registers(module: str) -> bool:
+    """Whether a module holds a kind; others, such as compiled kernels, may take long to import."""
+    spec = importlib.util.find_spec(module)
+    loader = None if spec is None else spec.loader
+    return isinstance(loader, InspectLoader) and "@register" in (loader.get_source(module) or "")
+
+
+class Kind(Model):
+    """Base of all that a study names by ``kind:``; the direct subclass that sets `FAMILY` stands for all of it."""
+
+    FAMILY: ClassVar[Family]
+
+    words: ClassVar[str] = "kind or mapping:"
+    """How a value is written, for the reference."""
+
+    kind: str
+
+    @classmethod
+    def is_family(cls) -> bool:
+        """Whether this class stands for its family, rather than being a member of it."""
+        return "FAMILY" in cls.__dict__
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Look up the member by its `kind` where the class stands for its family."""
+        if not cls.is_family():
+            return handler(source)
+        return core_schema.with_info_plain_validator_function(cls._member_of)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe a kind's name alone, and the mapping of each member."""
+        if not cls.is_family():
+            return handler(schema)
+        members = [handler(member.__pydantic_core_schema__) for member in cls.FAMILY.members.values()]
+        return {"anyOf": [{"enum": cls.FAMILY.kinds}, *members]}
+
+    @classmethod
+    def _member_of(cls, value: Any, info: ValidationInfo) -> Kind:
+        if isinstance(value, cls):
+            return value
+        cls.check_written(value)
+        written = cls.from_shorthand(value)
+        member = cls._kind_of(value, written)
+        # What we wrote ourselves has our own names; a user writes the aliases.
+        ours = info.context is None or is_ours(info.context)
+        return member.model_validate(written, context=info.context, by_alias=True, by_name=ours)
+
+    @classmethod
+    def check_written(cls, value: Any) -> None:
+        """Refuse what is no way to write a member, before shorthands are read."""
+
+    @classmethod
+    def _kind_of(cls, value: Any, written: Any) -> type[Kind]:
+        members = cls.FAMILY.members
+        if not isinstance(written, dict):
+            problem = "no value" if value is None else "not a mapping of keys to values"
+            raise ConfigError(problem, "write it like {kind: ...}; " + suggestion("", members), value=value)
+        if "kind" not in written:
+            raise ConfigError("this key is missing", f"say which kind; {suggestion('', members)}", ("kind",))
+        kind = written["kind"]
+        if not isinstance(kind, str) or kind not in members:
+            path = ("kind",) if isinstance(value, dict) else ()
+            raise ConfigError(f"unknown kind of {cls.FAMILY.noun}", suggestion(kind, members), path, kind)
+        return members[kind]
+
+
+K = TypeVar("K", bound=type[Kind])
+
+
+def register(member: K) -> K:
+    """Make a class a kind of its family; to be put above it.
+
+    Raises
+    ------
+    ConfigError
+        If another kind of the family has its name.
+    """
+    member.FAMILY.add(member)
+    return member
+
+
+def members_of(annotation: Any) -> list[type[Model]]:
+    """Give the models that may stand where `annotation` does, through unions, lists and further annotations.
+
+    Examples
+    --------
+    >>> from fabricstudy.routing.base import Routing
+    >>> [member.__name__ for member in members_of(Routing | None)][:2]
+    ['Adaptive', 'DModK']
+    """
+    if isinstance(annotation, type) and issubclass(annotation, Kind) and annotation.is_family():
+        return list(annotation.FAMILY.members.values())
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return [annotation]
+    origin = get_origin(annotation)
+    inner = get_args(annotation)[:1] if origin is Annotated else get_args(annotation)
+    return [member for part in inner for member in members_of(part)]
+
+
+def kind_of(member: type[BaseModel]) -> str:
+    """Give the word that selects a member of a family.
+
+    Examples
+    --------
+    >>> from fabricstudy.routing.valiant import Valiant
+    >>> kind_of(Valiant)
+    'valiant'
+    """
+    return str(get_args(member.model_fields["kind"].annotation)[0])

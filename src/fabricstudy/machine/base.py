@@ -1,0 +1,165 @@
+"""What all machines of a study have, and the quantities that they give by link class."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
+
+from fabricstudy.errors import suggestion
+from fabricstudy.kinds import Family, Kind
+from fabricstudy.model import ConfigError, Model, Whole
+from fabricstudy.quantities import Bandwidth, Latency
+
+from .graph import Machine
+from .instances import INSTANCES
+
+# What the arrays of a machine may need on a workstation.
+LARGEST_NODES = 10_000_000
+LARGEST_CABLES = 100_000_000
+
+NodesPerRouter = Annotated[Whole, Field(ge=1, le=10_000, description="nodes on a router (p)")]
+
+
+class Topology(Kind):
+    """What every machine has.
+
+    A member gives `kind`, `routers`, `nodes` and `cables` in closed form, says in `_check` what cannot be built, and
+    builds the rest.
+    """
+
+    FAMILY: ClassVar[Family] = Family("machine", "fabricstudy.machine")
+    words: ClassVar[str] = "name of a published machine, or mapping of kind"
+
+    # What routings and allocation policies may need: "groups", "dimensions" or "levels".
+    traits: ClassVar[frozenset[str]] = frozenset()
+
+    cores_per_node: Whole = Field(1, ge=1, le=10_000, description="cores of a node; a rank needs one")
+
+    @classmethod
+    def from_shorthand(cls, value: Any) -> Any:
+        """Put the description of a published machine in the place of its name; keys beside the name replace its own."""
+        if isinstance(value, str) and value in INSTANCES:
+            return dict(INSTANCES[value].description)
+        if isinstance(value, dict) and isinstance(value.get("instance"), str) and value["instance"] in INSTANCES:
+            own = {key: item for key, item in value.items() if key != "instance"}
+            return INSTANCES[value["instance"]].description | own
+        return super().from_shorthand(value)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe a published machine's name, and one with changes, beside the members."""
+        described = super().__get_pydantic_json_schema__(schema, handler)
+        if cls.is_family():
+            name = {"enum": sorted(INSTANCES)}
+            altered = {"type": "object", "properties": {"instance": name}, "required": ["instance"]}
+            described = {"anyOf": [name, altered, described]}
+        return described
+
+    @classmethod
+    def check_written(cls, value: Any) -> None:
+        """Refuse the name of a machine that is not published."""
+        known = [*INSTANCES, *cls.FAMILY.kinds]
+        if isinstance(value, str) and value not in known:
+            raise ConfigError("no machine of this name", suggestion(value, known))
+        if isinstance(value, dict) and "instance" in value and value["instance"] not in list(INSTANCES):
+            name = value["instance"]
+            raise ConfigError("no machine of this name", suggestion(name, INSTANCES), ("instance",), name)
+
+    def build(self) -> Machine:
+        """Build the machine: the same arrays each time for the same description."""
+        raise NotImplementedError
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        raise NotImplementedError
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        raise NotImplementedError
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers."""
+        raise NotImplementedError
+
+    @property
+    def group_nodes(self) -> int:
+        """Number of nodes of a group, on a machine with groups."""
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        """Refuse what cannot be built.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the machine.
+        """
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> Topology:
+        self._check()
+        if self.nodes > LARGEST_NODES or self.cables > LARGEST_CABLES:
+            raise ValueError(
+                f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large; stay below "
+                f"{LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"
+            )
+        return self
+
+
+class EachClass(Model):
+    """A quantity for each link class; one quantity alone stands for all of them."""
+
+    @classmethod
+    def from_shorthand(cls, value: Any) -> Any:
+        """Let one quantity stand for all link classes."""
+        if isinstance(value, str | int | float):
+            return {field.alias: value for field in cls.model_fields.values()}
+        return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        return cls.from_shorthand(value)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe both ways of writing."""
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
+
+
+class ClassBandwidths(EachClass):
+    """Bandwidth per direction of one cable of each link class, where there are groups of routers."""
+
+    local_Bps: Bandwidth = Field(alias="local", description="between routers of a group")
+    global_Bps: Bandwidth = Field(alias="global", description="between groups")
+    host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
+
+
+class ClassLatencies(EachClass):
+    """Time a bit takes along one cable of each link class, where there are groups of routers."""
+
+    local_ns: Latency = Field("40 ns", alias="local", validate_default=True, description="between routers of a group")
+    global_ns: Latency = Field("40 ns", alias="global", validate_default=True, description="between groups")
+    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+
+
+def published(name: str) -> Topology:
+    """Give the published machine of this name.
+
+    Raises
+    ------
+    KeyError
+        If there is none in `INSTANCES`.
+
+    Examples
+    --------
+    >>> published("mira").nodes
+    49152
+    """
+    machine: Topology = Topology.model_validate(INSTANCES[name].description)
+    return machine

@@ -1,0 +1,42 @@
+"""Blue Gene/Q and Blue Gene/P: whole machines and partitions of them, in midplanes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+from .grid import Grid, GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, check_length, spread
+
+
+@register
+class BlueGenePConfig(GridConfig):
+    """Blue Gene/P: midplanes of 8x8x8 nodes; a partition is a torus or a mesh in each dimension (IBM, 2008)."""
+
+    kind: Literal["bluegene-p"] = "bluegene-p"
+    midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=3, max_length=3)] = Field(
+        description="midplanes along each dimension"
+    )
+    wrap: Wrap = Field((True,), description="whether a dimension closes to a ring")
+    nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
+    cores_per_node: Whole = Field(4, ge=1, le=10_000, description="cores of a node; a rank needs one")
+    bandwidth: GridBandwidths = Field(
+        default_factory=lambda: GridBandwidths.model_validate({"links": "425 MB/s", "host": "2.55 GB/s"}),
+        description="bandwidth of a cable in one direction; 425 MB/s, and 2.55 GB/s between a node and its router",
+    )
+    latency: GridLatencies = Field(
+        default_factory=lambda: GridLatencies.model_validate("50 ns"),
+        description="latency of a cable; one value or one a class",
+    )
+
+    @property
+    def grid(self) -> Grid:
+        """The cables between its routers."""
+        return Grid(tuple(8 * count for count in self.midplanes), spread(self.wrap, 3))
+
+    def _check(self) -> None:
+        check_length(self.wrap, 3, ("wrap",))
+        super()._check()

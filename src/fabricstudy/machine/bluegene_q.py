@@ -1,0 +1,37 @@
+"""Blue Gene/Q and Blue Gene/P: whole machines and partitions of them, in midplanes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+from .grid import Grid, GridBandwidths, GridConfig, Midplanes
+
+
+@register
+class BlueGeneQConfig(GridConfig):
+    """Blue Gene/Q: a torus of midplanes of 4x4x4x4x2 nodes; a partition of it is a torus, too (Chen et al., SC 2011).
+
+    The two nodes along the fifth dimension are joined by two cables.
+    """
+
+    kind: Literal["bluegene-q"] = "bluegene-q"
+    midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=4, max_length=4)] = Field(
+        description="midplanes along the first four dimensions"
+    )
+    nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
+    cores_per_node: Whole = Field(16, ge=1, le=10_000, description="cores of a node; a rank needs one")
+    bandwidth: GridBandwidths = Field(
+        default_factory=lambda: GridBandwidths.model_validate({"links": "2 GB/s", "host": "20 GB/s"}),
+        description="bandwidth of a cable in one direction; 2 GB/s, and 20 GB/s between a node and its router",
+    )
+
+    @property
+    def grid(self) -> Grid:
+        """The cables between its routers."""
+        shape = (*(4 * count for count in self.midplanes), 2)
+        return Grid(shape, (True,) * 5, pair_cables=2, names=tuple("abcde"))

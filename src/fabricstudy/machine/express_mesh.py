@@ -1,0 +1,43 @@
+"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
+
+Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
+each dimension are a link class of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+
+from .grid import Grid, GridConfig, Shape
+
+
+@register
+class ExpressMeshConfig(GridConfig):
+    """Express mesh: a mesh with further cables along each dimension (Jain et al., IPDPS 2017)."""
+
+    kind: Literal["express-mesh"] = "express-mesh"
+    shape: Shape = Field(description="routers along each dimension")
+    gap: Whole = Field(
+        ge=1, le=100_000, description="routers that differ by 1 or by 1 + m * gap in one dimension are joined (g)"
+    )
+
+    @property
+    def grid(self) -> Grid:
+        """The cables between its routers."""
+        return Grid(self.shape, (False,) * len(self.shape), gap=self.gap)
+
+    def _check(self) -> None:
+        shortest = min(self.shape)
+        if self.gap > max(1, shortest - 2):
+            raise ConfigError(
+                f"a dimension of {shortest} routers has no express cable of length {self.gap + 1}",
+                f"take at most {max(1, shortest - 2)}, or a longer dimension",
+                ("gap",),
+                self.gap,
+            )
+        super()._check()

@@ -1,0 +1,29 @@
+"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
+
+Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
+each dimension are a link class of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+from .grid import Grid, GridConfig
+
+
+@register
+class HypercubeConfig(GridConfig):
+    """Hypercube: routers whose binary numbers differ in one digit are joined (Seitz, 1985)."""
+
+    kind: Literal["hypercube"] = "hypercube"
+    dimensions: Whole = Field(ge=1, le=23, description="dimensions; there are two routers along each")
+
+    @property
+    def grid(self) -> Grid:
+        """The cables between its routers."""
+        return Grid((2,) * self.dimensions, (False,) * self.dimensions)

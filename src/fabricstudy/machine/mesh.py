@@ -1,0 +1,28 @@
+"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
+
+Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
+each dimension are a link class of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+
+from .grid import Grid, GridConfig, Shape
+
+
+@register
+class MeshConfig(GridConfig):
+    """Mesh: a line along each dimension."""
+
+    kind: Literal["mesh"] = "mesh"
+    shape: Shape = Field(description="routers along each dimension")
+
+    @property
+    def grid(self) -> Grid:
+        """The cables between its routers."""
+        return Grid(self.shape, (False,) * len(self.shape))

@@ -1,0 +1,157 @@
+"""Base of all models in a study, and the few types that they share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import (
+    AllowInfNan,
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    TypeAdapter,
+)
+from pydantic_core import CoreSchema, core_schema
+
+# YAML tells numbers, text and true/false apart, so none of them is taken for another.
+Whole = Annotated[int, Strict()]
+
+
+Number = Annotated[float, Strict(), AllowInfNan(False)]
+
+
+Flag = Annotated[bool, Strict()]
+
+
+class Model(BaseModel):
+    """Immutable model that refuses unknown keys; YAML keys are the aliases, attributes carry units."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, strict=False)
+
+    @classmethod
+    def from_shorthand(cls, value: Any) -> Any:
+        """Give the mapping for which a shorter way of writing stands, or `value` itself if it is none.
+
+        Where `kind` tells models apart, a kind's name alone stands for it with its default settings.
+        """
+        return {"kind": value} if isinstance(value, str) and "kind" in cls.model_fields else value
+
+    def physics(self) -> dict[str, Any]:
+        """Give what can change an outcome: `kind`, and whatever differs from its default, but no names.
+
+        Leaving defaults out lets a model get a new key without changing the id of any point that does not use it.
+
+        Examples
+        --------
+        >>> from fabricstudy.workload.pattern.stencil import Stencil
+        >>> Stencil.model_validate({"message": "1 kB", "iterations": 1, "periodic": True}).physics()
+        {'kind': 'stencil', 'message_bytes': 1000, 'periodic': True}
+        """
+        written = {name: _plain(getattr(self, name), given) for name, given in self.model_dump(mode="json").items()}
+        defaults = _defaults(type(self))
+        return {
+            name: value
+            for name, value in written.items()
+            if name not in _names(type(self)) and (name == "kind" or name not in defaults or value != defaults[name])
+        }
+
+
+def _plain(value: Any, dumped: Any) -> Any:
+    """Give the physics of models within a value, and what else there is as it was dumped."""
+    if isinstance(value, Model):
+        return value.physics()
+    if isinstance(value, tuple) and any(isinstance(item, Model) for item in value):
+        return [_plain(item, given) for item, given in zip(value, dumped, strict=True)]
+    return dumped
+
+
+@cache
+def _names(model: type[Model]) -> frozenset[str]:
+    return frozenset(name for name, field in model.model_fields.items() if NoPhysics in field.metadata)
+
+
+@cache
+def _defaults(model: type[Model]) -> dict[str, Any]:
+    """Give the defaults of a model's fields as `Model.physics` writes values."""
+    found = {}
+    for name, field in model.model_fields.items():
+        if not field.is_required():
+            annotation: Any = field.annotation
+            kind: TypeAdapter[Any] = TypeAdapter(
+                Annotated[annotation, *field.metadata] if field.metadata else annotation
+            )
+            default = field.get_default(call_default_factory=True)
+            default = kind.validate_python(default) if field.validate_default else default
+            found[name] = _plain(default, kind.dump_python(default, mode="json"))
+    return found
+
+
+NoPhysics = "a name, which changes no outcome"
+"""Marks a field that is no part of a point's physics."""
+
+
+class ConfigError(ValueError):
+    """What is wrong with a value: problem, remedy, and where below the value; the file joins later.
+
+    Parameters
+    ----------
+    problem, remedy : str
+        As in `fabricstudy.errors.StudyError`.
+    path : tuple of str
+        Keys from the validated value to the offending one.
+    value : object, optional
+        The offending value.
+    """
+
+    def __init__(self, problem: str, remedy: str, path: tuple[str, ...] = (), value: object = None) -> None:
+        self.problem, self.remedy, self.path, self.value = problem, remedy, path, value
+        super().__init__(f"{problem}; {remedy}")
+
+
+@dataclass(frozen=True)
+class Name:
+    """Restricts a text to `pattern`; `rule` says the pattern in words."""
+
+    pattern: str
+    rule: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check the text after pydantic's own checks."""
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe the text by its pattern."""
+        return {"type": "string", "pattern": f"^{self.pattern}$"}
+
+    def check(self, value: str) -> str:
+        """Give `value` back if it matches.
+
+        Raises
+        ------
+        ConfigError
+            If it does not.
+        """
+        if re.fullmatch(self.pattern, value) is None:
+            raise ConfigError("not a name that can be used here", self.rule, value=value)
+        return value
+
+
+@dataclass(frozen=True)
+class OrList:
+    """Says in the schema that a list may stand for a mapping, where a validator writes it out."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe both ways of writing."""
+        return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a value is written, for the documentation, where its type does not tell."""
+
+    words: str

@@ -1,0 +1,125 @@
+"""Quantities as text at the boundary, plain numbers in SI-based units inside."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
+
+if TYPE_CHECKING:
+    import pint
+
+# Validation context under which numbers are taken as they are: for what we wrote ourselves.
+OUR_UNITS = {"our_units": True}
+
+# Pint's own list takes longer to read than most studies, and holds units that mislead here (b is a barn).
+_DEFINITIONS = """
+pico- = 1e-12 = p-
+nano- = 1e-9 = n-
+micro- = 1e-6 = u- = µ- = μ-
+milli- = 1e-3 = m-
+kilo- = 1e3 = k-
+mega- = 1e6 = M-
+giga- = 1e9 = G-
+tera- = 1e12 = T-
+kibi- = 1024 = Ki-
+mebi- = 1048576 = Mi-
+gibi- = 1073741824 = Gi-
+tebi- = 1099511627776 = Ti-
+second = [time] = s
+minute = 60 second = min
+hour = 3600 second = h
+bit = [information] = b
+byte = 8 bit = B
+"""
+_TEXT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµμ]+(?:\s*/\s*[A-Za-zµμ]+)?)")
+
+
+@lru_cache(maxsize=1)
+def _registry() -> pint.UnitRegistry[Any]:
+    import pint  # a third of a second: only whoever reads a quantity pays for it
+
+    registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, non_int_type=Decimal, cache_folder=None)
+    registry.load_definitions(_DEFINITIONS.strip().splitlines())
+    return registry
+
+
+@lru_cache(maxsize=1024)
+def _factor(text: str, unit: str) -> Decimal:
+    quantity = _registry().Quantity(Decimal(1), text)
+    return Decimal(quantity.to(unit).magnitude)
+
+
+@lru_cache(maxsize=65536)
+def to_unit(text: str, unit: str, example: str) -> float:
+    """Read a quantity such as ``"1 GB/s"`` and give its magnitude in `unit`.
+
+    The decimal digits are scaled exactly, so that equal quantities give equal numbers however they are written.
+
+    Raises
+    ------
+    ValueError
+        If `text` names no unit, an unknown one, or one of another dimension.
+
+    Examples
+    --------
+    >>> to_unit("1 GB/s", "byte/second", "1 GB/s")
+    1000000000.0
+    >>> to_unit("8 Gb/s", "byte/second", "1 GB/s") == to_unit("1000 MB/s", "byte/second", "1 GB/s")
+    True
+    """
+    match = _TEXT.fullmatch(text)
+    try:
+        if match is None:
+            raise ValueError
+        return float(Decimal(match[1]) * _factor(match[2], unit))
+    except Exception:  # Pint's and decimal's own errors are many, and all mean the same here
+        raise ValueError(f"not a quantity with the right unit; write it like '{example}'") from None
+
+
+def is_ours(context: dict[str, Any] | None) -> bool:
+    """Tell whether a validation context is `OUR_UNITS`."""
+    return context is not None and bool(context.get("our_units"))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a quantity inside, for the documentation of keys."""
+
+    name: str
+    example: str
+
+
+def _reader(unit: str, example: str, whole: bool) -> Any:
+    def read(value: object, info: ValidationInfo) -> object:
+        if is_ours(info.context):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError(f"not a quantity; write it like '{example}'")
+        if isinstance(value, int | float):
+            raise ValueError(f"a number without a unit; write it like '{example}'")
+        magnitude = to_unit(value.strip(), unit, example)
+        return int(magnitude) if whole and magnitude.is_integer() else magnitude
+
+    return read
+
+
+def _quantity(kind: type, unit: str, example: str, **bounds: float) -> Any:
+    schema = {"type": "string", "examples": [example]}
+    return Annotated[
+        kind,
+        Field(allow_inf_nan=False, **bounds) if kind is float else Field(**bounds),  # type: ignore[call-overload]
+        BeforeValidator(_reader(unit, example, kind is int)),
+        WithJsonSchema(schema),
+        Unit(unit, example),
+    ]
+
+
+Bandwidth = _quantity(float, "byte/second", "1 GB/s", gt=0)
+Latency = _quantity(float, "nanosecond", "40 ns", ge=0)
+Duration = _quantity(float, "second", "10 min", gt=0)
+Size = _quantity(int, "byte", "100 kB", gt=0, le=2**62)

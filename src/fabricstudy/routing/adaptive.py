@@ -1,0 +1,76 @@
+"""Adaptive: per packet and hop, of the links below the one with most room. What matters here is which they are.
+
+* In a grid, in every unfinished dimension: the links that dimension order would take, both ways half-way round a
+  ring, and on express links also the short hop towards the goal.
+* Elsewhere: all links that minimal paths take. On a tree they go up, then down, so one virtual channel suffices.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.graph import Machine
+
+from .base import Bools, Flows, Hops, Ints, Routes, Routing, Stepwise
+from .grid import adaptive_steps, link_tables
+from .minimal import MinimalRoutes
+
+
+class AdaptiveGridRoutes(Stepwise):
+    """Links for adaptive packets in a grid."""
+
+    kind = "adaptive"
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        assert machine.coordinates is not None
+        self._coordinates = machine.coordinates.T.astype(np.int64)
+        self._links = link_tables(machine)
+        self._steps = [adaptive_steps(dimension) for dimension in machine.dimensions]
+
+    def onward(self, at: Ints, goal: Ints) -> Hops:
+        """Steps in all dimensions; the shares mean nothing but that none is more likely."""
+        found: list[tuple[Ints, Ints]] = []
+        for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
+            for steps in ways:
+                to = steps.to[place[at], place[goal]]
+                packet = np.flatnonzero(to >= 0)
+                found.append((packet, links[at[packet], to[packet]].astype(np.int64)))
+        packet, link = (np.concatenate(column) for column in zip(*found, strict=True))
+        return Hops(packet, link, 1.0 / np.bincount(packet, minlength=len(at))[packet])
+
+
+class AdaptiveMinimalRoutes(Stepwise):
+    """Links for adaptive packets on any other machine."""
+
+    kind = "adaptive"
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self._minimal = MinimalRoutes(machine)
+
+    def onward(self, at: Ints, goal: Ints) -> Hops:
+        """Give the hops of minimal paths; on a tree all of them on one channel."""
+        hops = self._minimal.onward(at, goal)
+        return hops if self.machine.level is None else hops._replace(channel=np.zeros_like(hops.link))
+
+    def support(self, flows: Flows) -> Bools:
+        """Give the links of minimal paths."""
+        return self._minimal.support(flows)
+
+
+@register
+class Adaptive(Routing):
+    """Per packet and hop, of the links that shortest paths take the one with the most room.
+
+    In a grid: of the links that dimension order would take in any unfinished dimension.
+    """
+
+    kind: Literal["adaptive"] = "adaptive"
+
+    def routes(self, machine: Machine) -> Routes:
+        """Give the routes on a machine."""
+        return AdaptiveGridRoutes(machine) if machine.dimensions else AdaptiveMinimalRoutes(machine)

@@ -1,0 +1,195 @@
+"""What a routing does with packets on a machine."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.kinds import Family, Kind
+from fabricstudy.machine.graph import Machine
+
+Ints = npt.NDArray[np.int64]
+
+
+Floats = npt.NDArray[np.float64]
+
+
+Bools = npt.NDArray[np.bool_]
+
+
+# Bounds the memory of the walks: packets that move at a time, and pairs of router and goal that are remembered.
+PACKETS_AT_ONCE = 1 << 20
+
+
+STATES_AT_ONCE = 1 << 25
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Bytes from routers to goals, each pair once.
+
+    Parameters
+    ----------
+    source : int64 array [flows]
+        Routers.
+    goal : int64 array [flows]
+        Routers, or nodes where `Routes.to_nodes` says so.
+    size_bytes : float64 array [flows]
+        Bytes.
+    """
+
+    source: Ints
+    goal: Ints
+    size_bytes: Floats
+
+    @classmethod
+    def merged(cls, source: Ints, goal: Ints, size_bytes: Floats, goals: int) -> Flows:
+        """Add up messages between the same two; `goals` is how many routers or nodes there are."""
+        key = source * goals + goal
+        cells = (int(source.max(initial=0)) + 1) * goals
+        if cells <= 16 * len(key) + STATES_AT_ONCE // 32:
+            size = added_up(key, size_bytes, cells)
+            pairs = np.flatnonzero(size)
+            return cls(pairs // goals, pairs % goals, size[pairs])
+        pairs, place = np.unique(key, return_inverse=True)
+        return cls(pairs // goals, pairs % goals, added_up(place, size_bytes, len(pairs)))
+
+
+class Hops(NamedTuple):
+    """Next hops: packet `packet[i]` takes `link[i]`, with the share `share[i]` of it, on virtual channel `channel[i]`.
+
+    Shares of a packet sum to 1; a packet at its goal has no hop. Without `channel`, hop k takes channel k.
+    """
+
+    packet: Ints
+    link: Ints
+    share: Floats
+    channel: Ints | None = None
+
+
+class Routes(ABC):
+    """The routes of one routing on one machine."""
+
+    kind: ClassVar[str]
+    """Name of the routing in a study."""
+
+    oblivious: ClassVar[bool] = False
+    """Whether loads follow from the messages alone; otherwise a packet's way depends on the others."""
+
+    to_nodes: ClassVar[bool] = False
+    """Whether the way depends on the destination node, not on its router alone."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def loads(self, flows: Flows) -> Floats:
+        """Bytes on each directed link, float64 [links]; expected ones where packets draw their way.
+
+        Raises
+        ------
+        ValueError
+            If the routing is not oblivious.
+        """
+        raise ValueError(f"link loads are not known beforehand for {self.kind} routing")
+
+    @abstractmethod
+    def support(self, flows: Flows) -> Bools:
+        """Whether a packet may take the link, bool [links]."""
+
+
+class Stepwise(Routes):
+    """Routes where the next hops depend only on where a packet is and on its goal."""
+
+    @abstractmethod
+    def onward(self, at: Ints, goal: Ints) -> Hops:
+        """Give the next hops of packets at routers `at` with goals `goal`, int64 [packets]."""
+
+    def support(self, flows: Flows) -> Bools:
+        """Spread from all sources at once, each pair of router and goal once."""
+        used = np.zeros(self.machine.links, dtype=np.bool_)
+        for at, goal in _by_goal(flows, self.machine.routers):
+            least = goal.min()
+            seen = np.zeros((goal.max() - least + 1) * self.machine.routers, dtype=np.bool_)
+            state = (goal - least) * self.machine.routers + at
+            while len(state):
+                seen[state] = True
+                hops = self.onward(state % self.machine.routers, state // self.machine.routers + least)
+                used[hops.link] = True
+                reached = state[hops.packet] // self.machine.routers * self.machine.routers
+                reached += self.machine.link_head[hops.link]
+                state = np.unique(reached[~seen[reached]])
+        return used
+
+
+class ObliviousStepwise(Stepwise):
+    """Stepwise routes where the shares of the hops are fixed."""
+
+    oblivious = True
+
+    def loads(self, flows: Flows) -> Floats:
+        """Move all packets hop by hop."""
+        machine, load = self.machine, np.zeros(self.machine.links)
+        for start in range(0, len(flows.source), PACKETS_AT_ONCE):
+            part = slice(start, start + PACKETS_AT_ONCE)
+            at, goal, size = flows.source[part], flows.goal[part], flows.size_bytes[part]
+            while len(at):
+                hops = self.onward(at, goal)
+                size = size[hops.packet] * hops.share
+                load += added_up(hops.link, size, machine.links)
+                at, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]
+        return load
+
+
+def added_up(place: npt.NDArray[np.integer], size_bytes: Floats, places: int) -> Floats:
+    """Bytes of each place, float64 [places]."""
+    # Of nothing, numpy would make integers.
+    return np.bincount(place, weights=size_bytes, minlength=places).astype(np.float64, copy=False)
+
+
+def _by_goal(flows: Flows, routers: int) -> Iterator[tuple[Ints, Ints]]:
+    """Divide sources and goals such that a part has few goals times routers."""
+    order = np.argsort(flows.goal, kind="stable")
+    source, goal = flows.source[order], flows.goal[order]
+    block = goal // max(1, STATES_AT_ONCE // routers)
+    cuts = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(goal)]
+    for begin, end in itertools.pairwise(cuts):
+        if begin < end:
+            yield source[begin:end], goal[begin:end]
+
+
+class Routing(Kind):
+    """What every routing has."""
+
+    FAMILY: ClassVar[Family] = Family("routing", "fabricstudy.routing")
+
+    # What a machine must have for it: see `traits` of the machines.
+    needs: ClassVar[str | None] = None
+
+    def routes(self, machine: Machine) -> Routes:
+        """Give the routes on a machine.
+
+        Raises
+        ------
+        ValueError
+            If the machine lacks what the routing needs.
+        """
+        raise NotImplementedError
+
+
+@lru_cache(maxsize=8)
+def routes(machine: Machine, routing: Routing) -> Routes:
+    """Give the routes of a routing on a machine; the last ones are kept.
+
+    Raises
+    ------
+    ValueError
+        If the machine lacks what the routing needs.
+    """
+    return routing.routes(machine)

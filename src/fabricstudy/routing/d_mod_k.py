@@ -1,0 +1,94 @@
+"""D-mod-k: up a fat tree by the digits of the destination node's number, then straight down.
+
+At a router of level l without a way down to node n, parent ``(n // W_l) mod P`` is next: P parents in the order of
+their numbers, ``W_0 = 1``, ``W_{l+1} = W_l P_l``. So all packets to a node come down by one path, and the nodes of a
+leaf are spread evenly (Zahavi: J. Parallel and Distributed Computing 72(11), 2012; Gomez et al.: IPDPS 2007). Up,
+then down: one virtual channel suffices. Parallel cables are one link.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.graph import Machine
+
+from .base import Hops, Ints, ObliviousStepwise, Routes, Routing
+
+NOWHERE = -1
+
+
+class DModKRoutes(ObliviousStepwise):
+    """Routes of D-mod-k on a tree of routers with levels."""
+
+    kind = "d-mod-k"
+    to_nodes = True
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        if machine.level is None:
+            raise ValueError(f"d-mod-k needs a machine with levels, not {machine.kind}")
+        self._leaf_of_node = machine.node_router.astype(np.int64)
+        self._down = _links_down(machine, machine.level)
+        self._up, self._parents = _links_up(machine, machine.level)
+        self._divisor = _divisors(machine.level, self._parents)
+
+    def onward(self, at: Ints, goal: Ints) -> Hops:
+        """Down if the leaf of the node is below, else up to the parent that the node's digit names."""
+        leaf = self._leaf_of_node[goal]
+        packet = np.flatnonzero(at != leaf)
+        at, goal, leaf = at[packet], goal[packet], leaf[packet]
+        parent = goal // self._divisor[at] % np.maximum(self._parents[at], 1)
+        down = self._down[at, leaf].astype(np.int64)
+        link = np.where(down == NOWHERE, self._up[at, parent], down)
+        if np.any(link == NOWHERE):
+            raise ValueError("some leaf lies below no router that d-mod-k leads to")
+        return Hops(packet, link, np.ones(len(packet)), np.zeros(len(packet), dtype=np.int64))
+
+
+def _links_down(machine: Machine, level: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Link [routers, leaves] that leads down to a leaf; leaves are the first routers of the machine."""
+    leaves = int(machine.node_router.max(initial=0)) + 1
+    down = np.full((machine.routers, leaves), NOWHERE, dtype=np.int32)
+    below = np.eye(machine.routers, leaves, dtype=np.bool_)
+    for height in range(1, int(level.max(initial=0)) + 1):
+        falls = np.flatnonzero((level[machine.link_tail] == height) & (level[machine.link_head] == height - 1))
+        link, leaf = np.nonzero(below[machine.link_head[falls]])
+        down[machine.link_tail[falls[link]], leaf] = falls[link]
+        below[machine.link_tail[falls[link]], leaf] = True
+    return down
+
+
+def _links_up(machine: Machine, level: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+    """Links [routers, parents] to the parents in the order of their numbers, and how many each router has."""
+    rises = np.flatnonzero(level[machine.link_head] > level[machine.link_tail])
+    rises = rises[np.lexsort((machine.link_head[rises], machine.link_tail[rises]))]
+    tail = machine.link_tail[rises]
+    parents = np.bincount(tail, minlength=machine.routers)
+    number = np.arange(len(rises)) - (np.cumsum(parents) - parents)[tail]
+    up = np.full((machine.routers, max(1, int(parents.max(initial=0)))), NOWHERE, dtype=np.int64)
+    up[tail, number] = rises
+    return up, parents
+
+
+def _divisors(level: npt.NDArray[np.int32], parents: Ints) -> Ints:
+    """W of each router's level; routers of a level have equally many parents."""
+    most = np.ones(int(level.max(initial=0)) + 1, dtype=np.int64)
+    np.maximum.at(most, level, parents)
+    return np.concatenate([[1], np.cumprod(most[:-1])])[level]
+
+
+@register
+class DModK(Routing):
+    """Up a fat tree by the digits of the destination node's number, then straight down (Zahavi 2012)."""
+
+    needs: ClassVar[str | None] = "levels"
+
+    kind: Literal["d-mod-k"] = "d-mod-k"
+
+    def routes(self, machine: Machine) -> Routes:
+        """Give the routes on a machine."""
+        return DModKRoutes(machine)

@@ -1,0 +1,76 @@
+"""Dimension order: finish the first dimension, then the next (Dally, Seitz: IEEE Trans. Computers C-36(5), 1987).
+
+Within a dimension, from coordinate a to b:
+
+* ring: the shorter way round; half-way, `tie` decides: *split* sends half of the packets each way, *positive* all
+  upwards, *alternate* those from even a upwards and those from odd a downwards;
+* line: one step towards b;
+* express links (gap g, lengths 1 + m g): the link from a to b if there is one, else the longest that stays before b.
+
+Parallel cables are one link. A ring needs two virtual channels: 0 while the wrap link is ahead, 1 behind it;
+otherwise there is one. Then no cycle of packets can wait for each other.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.graph import Machine
+
+from .base import Hops, Ints, ObliviousStepwise, Routes, Routing
+from .grid import dimension_order_steps, link_tables
+
+
+class DimensionOrderRoutes(ObliviousStepwise):
+    """Routes of dimension order on a grid."""
+
+    kind = "dimension-order"
+
+    def __init__(self, machine: Machine, tie: str) -> None:
+        super().__init__(machine)
+        if machine.coordinates is None or not machine.dimensions:
+            raise ValueError(f"dimension order needs a machine with dimensions, not {machine.kind}")
+        self._coordinates = machine.coordinates.T.astype(np.int64)
+        self._links = link_tables(machine)
+        self._steps = [dimension_order_steps(dimension, tie) for dimension in machine.dimensions]
+
+    def onward(self, at: Ints, goal: Ints) -> Hops:
+        """Step in the first unfinished dimension."""
+        found: list[tuple[Ints, ...]] = []
+        waiting = np.arange(len(at))
+        for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
+            here, there = place[at[waiting]], place[goal[waiting]]
+            moves = here != there
+            packet, here, there = waiting[moves], here[moves], there[moves]
+            waiting = waiting[~moves]
+            for steps in ways:
+                to = steps.to[here, there]
+                taken = to >= 0
+                pair = here[taken], there[taken]
+                link = links[at[packet[taken]], to[taken]].astype(np.int64)
+                found.append((packet[taken], link, steps.share[pair], steps.channel[pair]))
+        return Hops(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+@register
+class DimensionOrder(Routing):
+    """One dimension after the other, the first one first; never past the destination (Dally and Seitz 1987).
+
+    On a ring the shorter way round. Express links are taken while they do not pass the destination, longest first.
+    """
+
+    needs: ClassVar[str | None] = "dimensions"
+
+    kind: Literal["dimension-order"] = "dimension-order"
+    tie: Literal["split", "positive", "alternate"] = Field(
+        "split",
+        description="half-way round a ring: both ways equally, always up, or up from even coordinates only",
+    )
+
+    def routes(self, machine: Machine) -> Routes:
+        """Give the routes on a machine."""
+        return DimensionOrderRoutes(machine, self.tie)

@@ -1,0 +1,92 @@
+"""The steps of grid routings in one dimension, as tables over two coordinates: where a packet is and where it goes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.graph import Machine
+
+from .base import Floats, Ints
+
+NOWHERE = -1
+
+
+class Steps(NamedTuple):
+    """One way on from each coordinate (row) to each goal (column), arrays [length, length].
+
+    `to` is the next coordinate, `NOWHERE` where this way does not lead; `share` how much of a packet takes it;
+    `channel` the virtual channel of dimension order.
+    """
+
+    to: Ints
+    share: Floats
+    channel: Ints
+
+
+def dimension_order_steps(dimension: Dimension, tie: str) -> list[Steps]:
+    """Steps of dimension order; see `dimension_order` for the rules.
+
+    Examples
+    --------
+    >>> dimension_order_steps(Dimension(6, gap=2), "split")[0].to[0]
+    array([-1,  1,  1,  3,  3,  5])
+    """
+    if dimension.wrap:
+        return _around(dimension.length, tie)
+    at, goal = np.indices((dimension.length, dimension.length))
+    # The longest cable that does not lead past the goal: lengths are 1 + m * gap.
+    hop = 1 if dimension.gap is None else 1 + (np.abs(goal - at) - 1) // dimension.gap * dimension.gap
+    return [_steps(at + np.sign(goal - at) * hop, at != goal, np.zeros(at.shape, dtype=np.int64))]
+
+
+def adaptive_steps(dimension: Dimension) -> list[Steps]:
+    """Steps that adaptive routing chooses from: of dimension order, both at a tie, and the short hop of express links.
+
+    Examples
+    --------
+    >>> [steps.to[0].tolist() for steps in adaptive_steps(Dimension(6, gap=2))]
+    [[-1, 1, 1, 3, 3, 5], [-1, -1, -1, -1, 1, -1]]
+    """
+    steps = dimension_order_steps(dimension, "split")
+    if dimension.gap is not None and dimension.gap > 1:
+        at, goal = np.indices((dimension.length, dimension.length))
+        short = at + np.sign(goal - at)
+        direct = steps[0].to == goal
+        new = (at != goal) & ~direct & (short != steps[0].to)
+        steps.append(_steps(short, new, np.zeros(at.shape, dtype=np.int64)))
+    return steps
+
+
+def link_tables(machine: Machine) -> list[npt.NDArray[np.int32]]:
+    """Give for each dimension the link [routers, length] from a router to the one at another coordinate of it."""
+    assert machine.coordinates is not None
+    tail, head = machine.coordinates[machine.link_tail], machine.coordinates[machine.link_head]
+    tables = []
+    for k, dimension in enumerate(machine.dimensions):
+        table = np.full((machine.routers, dimension.length), NOWHERE, dtype=np.int32)
+        along = np.flatnonzero(tail[:, k] != head[:, k])
+        table[machine.link_tail[along], head[along, k]] = along
+        tables.append(table)
+    return tables
+
+
+def _around(length: int, tie: str) -> list[Steps]:
+    """Steps both ways round a ring; the channel changes behind the wrap link (Dally and Seitz 1987)."""
+    at, goal = np.indices((length, length))
+    up, down = (goal - at) % length, (at - goal) % length
+    even = (up == down) & (up > 0)
+    upwards = (up > 0) & (up < down) | even & ({"positive": True, "split": True, "alternate": at % 2 == 0}[tie])
+    downwards = (down > 0) & (down < up) | even & ({"positive": False, "split": True, "alternate": at % 2 == 1}[tie])
+    share = np.where(upwards & downwards, 0.5, 1.0)
+    return [
+        _steps((at + 1) % length, upwards, (at <= goal).astype(np.int64), share),
+        _steps((at - 1) % length, downwards, (at >= goal).astype(np.int64), share),
+    ]
+
+
+def _steps(to: Ints, taken: npt.NDArray[np.bool_], channel: Ints, share: Floats | None = None) -> Steps:
+    return Steps(np.where(taken, to, NOWHERE), np.ones(to.shape) if share is None else share, channel)

@@ -1,0 +1,176 @@
+"""The hot loops, compiled by numba on first use and kept beside this file.
+
+Links are given per leaving router, as `fabricstudy.analyse.routes.Adjacency`: those of router r stand at positions
+`first[r]` .. `first[r + 1] - 1` of `link` (number of the directed link), `head`, `kind` (class) and `cables`
+(parallel ones). Every link has a reverse of the same class, so walking links out of a destination walks paths into
+it.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints = npt.NDArray[np.int64]
+
+
+Floats = npt.NDArray[np.float64]
+
+
+@njit(cache=True)
+def settle(
+    destination: int, first: Ints, head: Ints, kind: Ints, weight: Ints, distance: Ints, order: Ints, queue: Ints
+) -> int:
+    """Dijkstra from `destination`: fill `distance`; fill `order` with the routers, near ones first; count them.
+
+    Weights depend on the class alone, so one first-in-first-out queue a class replaces the heap: entries enter each
+    queue in the order of their distance. `queue` is scratch of shape [classes, links + 1].
+    """
+    kinds = len(weight)
+    begin = np.zeros(kinds, np.int64)
+    end = np.zeros(kinds, np.int64)
+    distance[:] = -1
+    order[0] = destination
+    distance[destination] = 0
+    settled = np.zeros(len(distance), np.bool_)
+    settled[destination] = True
+    found = 1
+    router = destination
+    while True:
+        for i in range(first[router], first[router + 1]):
+            there = distance[router] + weight[kind[i]]
+            if distance[head[i]] < 0 or there < distance[head[i]]:
+                distance[head[i]] = there
+                queue[kind[i], end[kind[i]]] = head[i]
+                end[kind[i]] += 1
+        router = -1
+        for k in range(kinds):
+            while begin[k] < end[k] and settled[queue[k, begin[k]]]:
+                begin[k] += 1
+            if begin[k] < end[k]:
+                candidate = queue[k, begin[k]]
+                if router < 0 or distance[candidate] < distance[router]:
+                    router = candidate
+        if router < 0:
+            return found
+        settled[router] = True
+        order[found] = router
+        found += 1
+
+
+@njit(cache=True)
+def group_by_destination(
+    source: Ints, destination: Ints, size_bytes: Floats, routers: int
+) -> tuple[Ints, Ints, Floats]:
+    """Sort messages by destination: start of each destination's messages [routers + 1], their source and bytes."""
+    start = np.zeros(routers + 1, np.int64)
+    for router in destination:
+        start[router + 1] += 1
+    start = np.cumsum(start)
+    place = start[:-1].copy()
+    sorted_source = np.empty(len(source), np.int64)
+    sorted_bytes = np.empty(len(source), np.float64)
+    for i in range(len(source)):
+        at = place[destination[i]]
+        place[destination[i]] += 1
+        sorted_source[at] = source[i]
+        sorted_bytes[at] = size_bytes[i]
+    return start, sorted_source, sorted_bytes
+
+
+@njit(cache=True)
+def minimal_loads(
+    first: Ints,
+    link: Ints,
+    head: Ints,
+    kind: Ints,
+    cables: Floats,
+    weight: Ints,
+    start: Ints,
+    source: Ints,
+    size_bytes: Floats,
+) -> Floats:
+    """Bytes on each directed link when messages take minimal paths, split hop by hop in proportion to `cables`.
+
+    The messages stand as `group_by_destination` gives them. One NaN if some message has no path.
+    """
+    routers = len(first) - 1
+    load = np.zeros(len(link))
+    distance = np.empty(routers, np.int64)
+    order = np.empty(routers, np.int64)
+    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    flow = np.zeros(routers)
+    for destination in range(routers):
+        if start[destination] == start[destination + 1]:
+            continue
+        found = settle(destination, first, head, kind, weight, distance, order, queue)
+        flow[:] = 0.0
+        for i in range(start[destination], start[destination + 1]):
+            if distance[source[i]] < 0:
+                return np.full(1, np.nan)
+            flow[source[i]] += size_bytes[i]
+        for at in range(found - 1, 0, -1):
+            router = order[at]
+            if flow[router] == 0.0:
+                continue
+            ways = 0.0
+            for i in range(first[router], first[router + 1]):
+                if distance[head[i]] + weight[kind[i]] == distance[router]:
+                    ways += cables[i]
+            for i in range(first[router], first[router + 1]):
+                if distance[head[i]] + weight[kind[i]] == distance[router]:
+                    part = flow[router] * (cables[i] / ways)
+                    load[link[i]] += part
+                    flow[head[i]] += part
+    return load
+
+
+@njit(cache=True)
+def early_arrivals(
+    first: Ints, link: Ints, head: Ints, kind: Ints, cables: Floats, weight: Ints, traffic: Floats, middles: Ints
+) -> Floats:
+    """Bytes [destination, middle] that meet their destination on the minimal way to each of `middles`.
+
+    All bytes of `traffic` [source, destination] are sent towards every middle. One NaN row if there is no path.
+    """
+    routers = len(first) - 1
+    arrived = np.zeros((routers, routers))
+    distance = np.empty(routers, np.int64)
+    order = np.empty(routers, np.int64)
+    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    probability = np.zeros(routers)
+    rank = np.empty(routers, np.int64)
+    sends = np.array([traffic[router].any() for router in range(routers)])
+    for middle in middles:
+        found = settle(middle, first, head, kind, weight, distance, order, queue)
+        if found < routers:
+            return np.full((1, 1), np.nan)
+        for at in range(found):
+            rank[order[at]] = at
+        for source in range(routers):
+            if source == middle or not sends[source]:
+                continue
+            # Routers on the way, far ones first: each is complete when it is taken.
+            ahead = [-rank[source]]
+            probability[source] = 1.0
+            while len(ahead) > 0:
+                router = order[-heapq.heappop(ahead)]
+                share = probability[router]
+                probability[router] = 0.0
+                if router == middle:
+                    continue
+                if router != source:
+                    arrived[router, middle] += traffic[source, router] * share
+                ways = 0.0
+                for i in range(first[router], first[router + 1]):
+                    if distance[head[i]] + weight[kind[i]] == distance[router]:
+                        ways += cables[i]
+                for i in range(first[router], first[router + 1]):
+                    if distance[head[i]] + weight[kind[i]] == distance[router]:
+                        if probability[head[i]] == 0.0:
+                            heapq.heappush(ahead, -rank[head[i]])
+                        probability[head[i]] += share * (cables[i] / ways)
+    return arrived

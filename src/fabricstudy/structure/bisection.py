@@ -1,0 +1,194 @@
+"""Bisection of a machine as an interval, with the best cut found.
+
+The bisection is the least capacity, one direction of each cable, between two halves with equal numbers of nodes
+(as equal as whole routers allow). Of some grids and fat trees theorems give it: `fabricstudy.analyse.closed_form`.
+Every cut bounds it from above: `fabricstudy.analyse.cut`. From below there are
+
+* *spectral*: a cut of n1 and n2 routers has at least lambda2 n1 n2 / (n1 + n2), lambda2 the second eigenvalue of
+  the Laplacian (Fiedler 1973; Donath, Hoffman 1973);
+* *all-to-all*: if one byte between all ordered pairs of routers takes T seconds on some routes, no cut has less
+  than n1 n2 / T, the bytes that cross it over that time (Leighton, Rao: J. ACM 46(6), 1999);
+* *milp*: for small machines the search for any better cut, by HiGHS; finding none proves the cut (Huangfu, Hall:
+  Math. Programming Computation 10, 2018).
+
+Each bound is raised to the next multiple of the step that all cuts share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.distances import joins
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.minimal import Minimal
+
+from .closed_form import closed_form, dimension_capacities_Bps
+from .cut import best_cut, capacity_step_Bps, carriers_per_half, cut_capacity_Bps
+from .load import router_link_loads
+
+ROUTERS_FOR_MILP = 48
+ROUTERS_FOR_ALL_TO_ALL = 2500
+ROUTERS_FOR_DENSE_EIGENVALUES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Bisection:
+    """What is known of a machine's bisection.
+
+    Parameters
+    ----------
+    lower_Bps, upper_Bps : float
+        The bisection lies between them, in bytes per second, one direction of each cable.
+    exact : bool
+        Whether both are proven equal; to one part in 100,000 where cuts have no common step.
+    method : str
+        How the lower and the upper end were found.
+    half : bool array [routers]
+        One half of the cut whose capacity is `upper_Bps`; with an odd number of routers the smaller half.
+    """
+
+    lower_Bps: float
+    upper_Bps: float
+    exact: bool
+    method: str
+    half: npt.NDArray[np.bool_]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the cut itself."""
+        return {
+            "lower_Bps": self.lower_Bps,
+            "upper_Bps": self.upper_Bps,
+            "exact": self.exact,
+            "method": self.method,
+        }
+
+
+def bisect(machine: Machine) -> Bisection:
+    """Bracket the bisection of a machine.
+
+    Parameters
+    ----------
+    machine : Machine
+        Connected; routers that carry nodes carry equally many.
+
+    Returns
+    -------
+    Bisection
+        The same each time for the same machine.
+
+    Raises
+    ------
+    ValueError
+        If routers carry different numbers of nodes.
+    """
+    known = closed_form(machine)
+    if known is not None and known.half is not None:
+        upper_Bps = cut_capacity_Bps(machine, known.half)
+        return Bisection(upper_Bps, upper_Bps, True, f"closed form: {known.name}", known.half)
+    half, upper = best_cut(machine), "metis and Kernighan-Lin"
+    upper_Bps = cut_capacity_Bps(machine, half)
+    lower_Bps, lower = _lower_bound(machine)
+    if lower_Bps < upper_Bps and machine.routers <= ROUTERS_FOR_MILP:
+        from .exact_cut import better_cut
+
+        found = better_cut(machine, upper_Bps)
+        if found.half is not None:
+            half, upper, upper_Bps = found.half, "milp", cut_capacity_Bps(machine, found.half)
+        if found.lower_Bps > lower_Bps:
+            lower, lower_Bps = "milp", found.lower_Bps
+    exact = lower_Bps >= upper_Bps * (1 - 1e-9)
+    return Bisection(
+        lower_Bps=upper_Bps if exact else lower_Bps,
+        upper_Bps=upper_Bps,
+        exact=exact,
+        method=f"lower: {lower}; upper: {upper}",
+        half=half,
+    )
+
+
+def _lower_bound(machine: Machine) -> tuple[float, str]:
+    """Best of the cheap lower bounds and its name, raised to a possible capacity."""
+    known = closed_form(machine)
+    if known is not None:  # at least as large as the others
+        bounds = {known.name: known.lower_Bps}
+    elif machine.routers <= ROUTERS_FOR_ALL_TO_ALL:
+        bounds = {"spectral": spectral_bound_Bps(machine), "all-to-all": all_to_all_bound_Bps(machine)}
+    else:
+        bounds = {"spectral": spectral_bound_Bps(machine)}
+    name = max(bounds, key=lambda name: bounds[name])
+    lower_Bps, step = bounds[name], capacity_step_Bps(machine)
+    # The tolerances keep rounding errors from lifting a bound by a whole step.
+    lower_Bps *= 1 - 1e-9
+    return (float(np.ceil(lower_Bps / step - 1e-6) * step) if step else lower_Bps), name
+
+
+def all_to_all_bound_Bps(machine: Machine) -> float:
+    """Lower bound from the link loads of all-to-all under minimal routing, in bytes per second."""
+    carrier = (machine.nodes_of_router > 0).astype(np.float64)
+    loads = router_link_loads(machine, np.outer(carrier, carrier), Minimal())
+    smaller, larger = carriers_per_half(machine)
+    return float(smaller * larger / np.max(loads / machine.link_capacity_Bps))
+
+
+def spectral_bound_Bps(machine: Machine) -> float:
+    """Lower bound from the second eigenvalue of the Laplacian, in bytes per second."""
+    smaller, larger = carriers_per_half(machine)
+    return _second_eigenvalue(machine) * smaller * larger / (smaller + larger)
+
+
+def _second_eigenvalue(machine: Machine) -> float:
+    """Second eigenvalue of the Laplacian on the routers with nodes; the others settle where they cost least.
+
+    The eigenvalues of a grid are the sums of those of its dimensions (Fiedler 1973).
+    """
+    capacity_Bps = dimension_capacities_Bps(machine) if machine.dimensions else None
+    if capacity_Bps is not None and machine.nodes_of_router.all():
+        return min(
+            capacity * float(np.linalg.eigvalsh(_line_laplacian(dimension))[1])
+            for capacity, dimension in zip(capacity_Bps, machine.dimensions, strict=True)
+        )
+    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse.linalg import spsolve
+
+    shape = (machine.routers, machine.routers)
+    weight = csr_array((machine.link_capacity_Bps, (machine.link_tail, machine.link_head)), shape=shape)
+    laplacian: Any = (diags_array(weight.sum(axis=1)) - weight).tocsr()
+    carrier = np.flatnonzero(machine.nodes_of_router)
+    free = np.flatnonzero(machine.nodes_of_router == 0)
+    if len(free):
+        inner = laplacian[free][:, free].tocsc()
+        laplacian = laplacian[carrier][:, carrier] - csr_array(
+            laplacian[carrier][:, free] @ spsolve(inner, laplacian[free][:, carrier].tocsc())
+        )
+    if len(carrier) <= ROUTERS_FOR_DENSE_EIGENVALUES:
+        return float(np.linalg.eigvalsh(laplacian.toarray())[1])
+    return _second_eigenvalue_by_lanczos(laplacian)
+
+
+def _line_laplacian(dimension: Dimension) -> npt.NDArray[np.float64]:
+    weight = joins(dimension).astype(np.float64)
+    return np.diag(weight.sum(axis=1)) - weight
+
+
+def _second_eigenvalue_by_lanczos(laplacian: Any) -> float:
+    """Second eigenvalue less its residual, so that the approximation does not exceed it."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    routers = laplacian.shape[0]
+    # Lifting the constant vector out of the way makes the second eigenvalue the smallest.
+    lift = 2.0 * laplacian.diagonal().max()
+
+    def lifted(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        product: npt.NDArray[np.float64] = laplacian @ vector + lift * vector.mean()
+        return product
+
+    operator = LinearOperator((routers, routers), matvec=lifted, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(routers)
+    values, vectors = eigsh(operator, k=1, which="SA", tol=1e-6, v0=start, ncv=40)
+    residual = np.linalg.norm(lifted(vectors[:, 0]) - values[0] * vectors[:, 0])
+    return max(0.0, float(values[0] - residual))

@@ -1,0 +1,84 @@
+"""The least time that link loads allow.
+
+Every link moves its bytes at its capacity at best, so no schedule is faster than the fullest link. Where minimal
+paths tie, the bound holds for an even split. Under Valiant routing the loads are expectations, and the bound holds
+for the mean runtime: the mean of a maximum is no less than the maximum of the means.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.graph import Machine
+
+from .load import LinkLoads
+
+NS_PER_S = 1e9
+
+
+def bound_ns(machine: Machine, loads: LinkLoads) -> float:
+    """Least time in which the links can carry `loads`, host links included, in ns."""
+    cables_s = np.max(loads.link_bytes / machine.link_capacity_Bps, initial=0.0)
+    hosts_bytes = max(loads.injection_bytes.max(initial=0.0), loads.ejection_bytes.max(initial=0.0))
+    return float(max(cables_s, hosts_bytes / machine.host.bandwidth_Bps)) * NS_PER_S
+
+
+def bound_of_any_routing_ns(
+    machine: Machine,
+    source_node: npt.NDArray[np.integer],
+    destination_node: npt.NDArray[np.integer],
+    size_bytes: npt.NDArray[np.number],
+    half: npt.NDArray[np.bool_],
+) -> float:
+    """Least time for these messages whatever paths they take, in ns; for adaptive routing.
+
+    Counts the host links, and what must cross three kinds of cut in one direction: around each router, around each
+    group where the machine has groups, and between the halves.
+
+    Parameters
+    ----------
+    machine : Machine
+        Routers and cables.
+    source_node, destination_node : int arrays [messages]
+        Nodes; a message within one node uses no link.
+    size_bytes : array [messages]
+        Bytes of each message.
+    half : bool array [routers]
+        A good cut, such as `Bisection.half`.
+
+    Returns
+    -------
+    float
+        Never above `bound_ns` of any routing.
+    """
+    source, destination = np.asarray(source_node), np.asarray(destination_node)
+    size = np.where(source == destination, 0.0, size_bytes)
+    hosts_bytes = max(np.bincount(end, weights=size).max(initial=0.0) for end in (source, destination))
+    parts = [np.arange(machine.routers), half.astype(np.int64)]
+    if machine.group is not None:
+        parts.append(machine.group.astype(np.int64))
+    ends = machine.node_router[source], machine.node_router[destination]
+    cuts_s = max(_cut_s(machine, part, *ends, size) for part in parts)
+    return float(max(hosts_bytes / machine.host.bandwidth_Bps, cuts_s)) * NS_PER_S
+
+
+def _cut_s(
+    machine: Machine,
+    part: npt.NDArray[np.int64],
+    source: npt.NDArray[np.integer],
+    destination: npt.NDArray[np.integer],
+    size: npt.NDArray[np.float64],
+) -> float:
+    """Longest time to move what leaves or enters any one part of the routers."""
+    parts = int(part.max()) + 1
+    tail, head = part[machine.link_tail], part[machine.link_head]
+    # Each cable goes both ways, so as much capacity enters a part as leaves it.
+    outward_Bps = np.where(tail == head, 0.0, machine.link_capacity_Bps)
+    capacity_Bps = np.bincount(tail, weights=outward_Bps, minlength=parts)
+    crossing = np.where(part[source] == part[destination], 0.0, size)
+    leaves = np.bincount(part[source], weights=crossing, minlength=parts)
+    enters = np.bincount(part[destination], weights=crossing, minlength=parts)
+    moved = np.maximum(leaves, enters)
+    used = moved > 0
+    return float(np.max(moved[used] / capacity_Bps[used], initial=0.0))

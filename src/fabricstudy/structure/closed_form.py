@@ -1,0 +1,142 @@
+"""Bisections that theorems settle: of grids of rings, lines and cliques, and of fat trees.
+
+**Grids.** Let the routers be all points of a grid of N = k_1 k_2 .. k_D routers, joined along each dimension i to
+rings, lines or cliques by cables of capacity w_i. Cutting all N / k_i rings or lines of an even dimension in their
+middle gives halves, and costs
+
+* rings: 2 N w_i / k_i (Chen et al., SC 2011, for Blue Gene/Q; 2 N / L with L the longest dimension);
+* lines: N w_i / k_i (Leighton 1992, section 1.7);
+* cliques: N k_i w_i / 4 (Ahn et al., SC 2009); the hypercube is the case k_i = 2: N w_i / 2 (Harper 1964).
+
+No cut has less than the least of these over all dimensions: send one byte between all ordered pairs of routers, one
+dimension after the other. Each link of dimension i carries (N / k_i) l_i bytes, where l_i is what the same traffic
+within one ring, line or clique puts on its busiest link (k^2/8 on an even ring, both ways at ties; k^2/4 on an even
+line; 1 on a clique). So all is delivered in T = max_i (N / k_i) l_i / w_i, and the N^2 / 4 bytes across any cut into
+halves need a capacity of N^2 / (4 T) = min_i N k_i w_i / (4 l_i) (Leighton, Rao: J. ACM 46(6), 1999), which is the
+cost above. Where an odd dimension gives the least, l_i = (k^2 - 1)/8 or (k^2 - 1)/4 leaves a bound that no cut need
+attain.
+
+**Fat trees.** With h cables of capacity u from each of L leaves, and h^2 of capacity v from each pod to the core,
+packets that spread over all ways up deliver any traffic in which each leaf sends and receives at most h min(u, v)
+at a time (Leiserson 1985; Al-Fares et al. 2008), so also an exchange across the cut. A cut into halves then has at
+least floor(L/2) h min(u, v): cutting off the leaves of one half costs floor(L/2) h u, and cutting off half the pods
+(L/2) h v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.graph import Machine
+
+from .cut import carriers_per_half, cut_capacity_Bps
+
+Half = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """A lower bound by a theorem; where `half` is given, the cut that attains it."""
+
+    name: str
+    lower_Bps: float
+    half: Half | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """What joins the routers along a dimension: the graph's name, the routers, the capacity between two of them."""
+
+    graph: str
+    length: int
+    capacity_Bps: float
+
+    @property
+    def busiest(self) -> float:
+        """Bytes on its busiest link when all ordered pairs of its routers exchange one."""
+        quarter = (self.length // 2) * (self.length - self.length // 2)
+        return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[self.graph]
+
+
+def closed_form(machine: Machine) -> ClosedForm | None:
+    """Give what a theorem says of a machine's bisection, or None if none applies.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.base import published
+    >>> closed_form(published("intrepid").build()).lower_Bps / 425e6
+    2048.0
+    """
+    if machine.kind == "fat-tree":
+        return _of_tree(machine)
+    lines = grid_lines(machine)
+    return None if lines is None else _of_grid(machine, lines)
+
+
+def grid_lines(machine: Machine) -> list[Line] | None:
+    """Describe the dimensions of a grid; None if some has other graphs, or cables of different capacities."""
+    if not machine.dimensions or machine.nodes_of_router.min() == 0:
+        return None
+    capacity_Bps = dimension_capacities_Bps(machine)
+    graphs = [_graph(dimension) for dimension in machine.dimensions]
+    if capacity_Bps is None or None in graphs:
+        return None
+    return [
+        Line(str(graph), dimension.length, capacity)
+        for graph, dimension, capacity in zip(graphs, machine.dimensions, capacity_Bps, strict=True)
+    ]
+
+
+def _graph(dimension: Dimension) -> str | None:
+    if dimension.gap == 1 or dimension.length == 2:
+        return "cliques"
+    if dimension.gap is None:
+        return "rings" if dimension.wrap else "lines"
+    return None
+
+
+def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
+    """Capacity between two routers that are joined along each dimension; None where they differ."""
+    assert machine.coordinates is not None
+    along = np.argmax(machine.coordinates[machine.cable_tail] != machine.coordinates[machine.cable_head], axis=1)
+    capacity_Bps = machine.link_capacity_Bps[::2]
+    of_dimension = [capacity_Bps[along == number] for number in range(len(machine.dimensions))]
+    if any(part.min() != part.max() for part in of_dimension):
+        return None
+    return [float(part[0]) for part in of_dimension]
+
+
+def _of_grid(machine: Machine, lines: list[Line]) -> ClosedForm:
+    assert machine.coordinates is not None
+    smaller, larger = carriers_per_half(machine)
+    bounds = [smaller * larger / (machine.routers // line.length * line.busiest / line.capacity_Bps) for line in lines]
+    lower_Bps = min(bounds)
+    least = [number for number, bound in enumerate(bounds) if bound <= lower_Bps * (1 + 1e-12)]
+    even = next((number for number in least if lines[number].length % 2 == 0), None)
+    if even is None:
+        return ClosedForm("all-to-all", lower_Bps, None)
+    line, half = lines[even], machine.coordinates[:, even] < lines[even].length // 2
+    name = f"{machine.routers // line.length} {line.graph} of {line.length} routers cut in half"
+    return ClosedForm(name, cut_capacity_Bps(machine, half), half)
+
+
+def _of_tree(machine: Machine) -> ClosedForm:
+    assert machine.level is not None and machine.group is not None
+    leaves = np.flatnonzero(machine.level == 0)
+    smaller, _ = carriers_per_half(machine)
+    leaf_Bps = machine.link_capacity_Bps[machine.link_tail == leaves[0]].sum()
+    upward = (machine.level[machine.link_tail] == 1) & (machine.level[machine.link_head] == 2)
+    core_Bps = machine.link_capacity_Bps[upward].sum() / len(leaves)
+    lower_Bps = float(smaller * min(leaf_Bps, core_Bps))
+    pods = int(machine.group[leaves].max()) + 1
+    if leaf_Bps <= core_Bps:
+        half = np.zeros(machine.routers, dtype=np.bool_)
+        half[leaves[:smaller]] = True
+        return ClosedForm("half the leaves of a fat tree cut off", lower_Bps, half)
+    if pods % 2 == 0:
+        return ClosedForm("half the pods of a fat tree cut off", lower_Bps, machine.group < pods // 2)
+    return ClosedForm("any exchange of a fat tree", lower_Bps, None)

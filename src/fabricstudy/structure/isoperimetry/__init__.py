@@ -1,0 +1,1 @@
+"""Edge isoperimetry: fewest links that leave a set of routers of a given size."""

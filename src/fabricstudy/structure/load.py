@@ -1,0 +1,144 @@
+"""Bytes on every link, exactly, without simulation, and the links that messages may use.
+
+The rules of each routing stand in its module in `fabricstudy.analyse.routing`. Loads are known beforehand for
+oblivious routings; what links a message may use, for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Flows, Routes, Routing, added_up, routes
+
+Floats = npt.NDArray[np.float64]
+Nodes = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkLoads:
+    """Bytes on the links.
+
+    Parameters
+    ----------
+    link_bytes : float64 array [links]
+        On each directed link of the machine, all its parallel cables together.
+    injection_bytes, ejection_bytes : float64 arrays [nodes]
+        From each node to its router, and from the router to the node.
+    """
+
+    link_bytes: Floats
+    injection_bytes: Floats
+    ejection_bytes: Floats
+
+
+def has_loads(machine: Machine, routing: Routing) -> bool:
+    """Whether `link_loads` are known for a routing: whether a packet's way is independent of the others'."""
+    return routes(machine, routing).oblivious
+
+
+def link_loads(
+    machine: Machine,
+    source_node: Nodes,
+    destination_node: Nodes,
+    size_bytes: npt.NDArray[np.number],
+    routing: Routing,
+) -> LinkLoads:
+    """Bytes that a list of messages puts on each link.
+
+    Parameters
+    ----------
+    machine : Machine
+        Routers and cables.
+    source_node, destination_node : int arrays [messages]
+        Nodes; a message within one node uses no link.
+    size_bytes : array [messages]
+        Bytes of each message.
+    routing : Routing
+        An oblivious routing of the study that fits the machine.
+
+    Returns
+    -------
+    LinkLoads
+        Whole numbers where every path is unique; expected ones where packets draw their way.
+
+    Raises
+    ------
+    ValueError
+        If the machine is not connected or lacks what the routing needs, or the routing is adaptive.
+    """
+    outside = np.asarray(source_node) != np.asarray(destination_node)
+    source, destination = np.asarray(source_node)[outside], np.asarray(destination_node)[outside]
+    size = np.asarray(size_bytes)[outside].astype(np.float64)
+    way = routes(machine, routing)
+    return LinkLoads(
+        link_bytes=way.loads(_flows(machine, way, source, destination, size)),
+        injection_bytes=added_up(source, size, machine.nodes),
+        ejection_bytes=added_up(destination, size, machine.nodes),
+    )
+
+
+def link_support(
+    machine: Machine, source_node: Nodes, destination_node: Nodes, routing: Routing
+) -> npt.NDArray[np.bool_]:
+    """Directed links between routers that messages may use, bool [links].
+
+    Parameters
+    ----------
+    machine : Machine
+        Routers and cables.
+    source_node, destination_node : int arrays [messages]
+        Nodes; a message within one router uses no link.
+    routing : Routing
+        Any routing of the study that fits the machine.
+
+    Raises
+    ------
+    ValueError
+        If the machine is not connected or lacks what the routing needs.
+    """
+    way = routes(machine, routing)
+    source, destination = np.asarray(source_node), np.asarray(destination_node)
+    return way.support(_flows(machine, way, source, destination, np.ones(len(source))))
+
+
+def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing) -> Floats:
+    """Bytes on each directed link for traffic that is given between routers.
+
+    Parameters
+    ----------
+    machine : Machine
+        Routers and cables.
+    traffic_bytes : float64 array [routers, routers]
+        Bytes from the nodes of one router to those of another; the diagonal uses no cable.
+    routing : Routing
+        An oblivious routing that does not tell the nodes of a router apart.
+
+    Returns
+    -------
+    float64 array [links]
+
+    Raises
+    ------
+    ValueError
+        As `link_loads`, and if the routing goes by destination nodes (d-mod-k).
+    """
+    way = routes(machine, routing)
+    if way.to_nodes:
+        raise ValueError(f"{routing.kind} routing goes by destination nodes, and traffic between routers names none")
+    source, destination = np.nonzero(traffic_bytes)
+    apart = source != destination
+    source, destination = source[apart], destination[apart]
+    return way.loads(Flows(source, destination, traffic_bytes[source, destination]))
+
+
+def _flows(machine: Machine, way: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
+    """Add up the messages between different routers."""
+    router = machine.node_router.astype(np.int64)
+    apart = router[source] != router[destination]
+    goal = destination[apart].astype(np.int64) if way.to_nodes else router[destination[apart]]
+    goals = machine.nodes if way.to_nodes else machine.routers
+    return Flows.merged(router[source[apart]], goal, size[apart], goals)

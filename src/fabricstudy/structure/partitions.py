@@ -1,0 +1,309 @@
+"""Partitions of grid machines: which cuboids of building blocks there are, and the bisection of each.
+
+A machine is divided into cuboids of equal building blocks: midplanes of a Blue Gene, else single routers. Literature:
+Oltchik and Schwartz, *Network Partitioning and Avoidable Contention*; Chen et al., SC 2012 (Blue Gene/Q); Ahn et al.,
+SC 2009 (HyperX); Aroca and Fernandez Anta, *IEEE TPDS* 25 (2014), on bisections of product networks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.machine.bluegene_p import BlueGenePConfig
+from fabricstudy.machine.bluegene_q import BlueGeneQConfig
+from fabricstudy.machine.grid import GridConfig
+
+Geometry = tuple[int, ...]
+"""Building blocks along each dimension."""
+
+MOST_GEOMETRIES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Line:
+    """How the routers of a partition are joined along one dimension.
+
+    Parameters
+    ----------
+    blocks : int
+        Building blocks of the machine along it.
+    routers : int
+        Routers of a building block along it.
+    ring : {"never", "always", "whole"}
+        Whether a partition closes to a ring: always on a Blue Gene/Q, whose link chips lead past foreign midplanes;
+        in other tori only where it spans the whole dimension.
+    gap : int, optional
+        Express links between coordinates that differ by 1 + m * gap; 1 makes the line a clique.
+    pair_cables : int
+        Cables between the two routers of a ring of length 2.
+    bandwidth_Bps : float
+        Bandwidth of a cable in one direction.
+    """
+
+    blocks: int
+    routers: int = 1
+    ring: str = "never"
+    gap: int | None = None
+    pair_cables: int = 1
+    bandwidth_Bps: float = 1.0
+
+    def cut(self, blocks: int) -> int:
+        """Count the cables of one line of a partition that cross its middle."""
+        length = blocks * self.routers
+        if length < 2:
+            return 0
+        if self.ring == "always" or (self.ring == "whole" and blocks == self.blocks):
+            return self.pair_cables if length == 2 else 2
+        return line_cut(length, self.gap)
+
+
+def line_cut(length: int, gap: int | None = None) -> int:
+    """Count the cables that join the lower half of a line to the upper one; the lower one is smaller if one is.
+
+    Examples
+    --------
+    >>> line_cut(8), line_cut(8, gap=1), line_cut(12, gap=2)
+    (1, 16, 18)
+    """
+    half = length // 2
+    spans = [1] if gap is None else [1, *range(1 + gap, length, gap)]
+    return sum(min(span, half, length - span) for span in spans)
+
+
+@dataclass(frozen=True)
+class Space:
+    """A machine as something to divide.
+
+    Parameters
+    ----------
+    lines : tuple of Line
+        Dimensions along which partitions differ.
+    inner : tuple of Line, optional
+        Dimensions inside each building block, such as the last one of a Blue Gene/Q.
+    nodes_per_router : int
+        Nodes of a router.
+    """
+
+    lines: tuple[Line, ...]
+    inner: tuple[Line, ...] = ()
+    nodes_per_router: int = 1
+
+    @cached_property
+    def turns(self) -> bool:
+        """Whether a geometry is as good in every orientation, so that it is written with its longest side first."""
+        alike = len({(line.routers, line.gap, line.pair_cables, line.bandwidth_Bps) for line in self.lines}) == 1
+        return alike and all(line.ring != "whole" for line in self.lines)
+
+    @property
+    def block_nodes(self) -> int:
+        """Nodes of a building block."""
+        return math.prod(line.routers for line in (*self.lines, *self.inner)) * self.nodes_per_router
+
+    def nodes(self, geometry: Geometry) -> int:
+        """Nodes of a partition."""
+        return math.prod(geometry) * self.block_nodes
+
+    def longest(self, geometry: Geometry) -> int:
+        """Routers along the longest dimension of a partition."""
+        return max(blocks * line.routers for blocks, line in self._along(geometry))
+
+    def bisection_links(self, geometry: Geometry) -> int:
+        """Count the cables that cross the best flat cut of a partition into halves.
+
+        The cut goes across one dimension. Where that one has an odd length, the plane in its middle is cut in turn
+        across another dimension, and so on (halves differ by one router if all are odd). This is the bisection of
+        tori, meshes and products of cliques as their literature has it (2 N / L on a Blue Gene/Q, N nodes, L the
+        longest dimension; one clique halved on a HyperX), and an upper bound of it on an express mesh.
+        """
+        return int(self._bisect(geometry, weighted=False))
+
+    def bisection_Bps(self, geometry: Geometry) -> float:
+        """Capacity of the best flat cut, in one direction."""
+        return self._bisect(geometry, weighted=True)
+
+    def _bisect(self, geometry: Geometry, weighted: bool) -> float:
+        dimensions = tuple(
+            (blocks * line.routers, line.cut(blocks) * (line.bandwidth_Bps if weighted else 1))
+            for blocks, line in self._along(geometry)
+        )
+        return _flat_cut(tuple(sorted(dimension for dimension in dimensions if dimension[0] > 1)))
+
+    def _along(self, geometry: Geometry) -> Iterable[tuple[int, Line]]:
+        return (*zip(geometry, self.lines, strict=True), *((1, line) for line in self.inner))
+
+    def geometries(self) -> list[Geometry]:
+        """List all cuboids of building blocks that fit, each once.
+
+        Raises
+        ------
+        FabricstudyError
+            If there are more than a million.
+        """
+        blocks = [line.blocks for line in self.lines]
+        if math.prod(blocks) > MOST_GEOMETRIES:
+            raise FabricstudyError(
+                f"{math.prod(blocks):,} cuboids are too many; at most {MOST_GEOMETRIES:,} are listed"
+            )
+        if not self.turns:
+            return list(itertools.product(*(range(1, length + 1) for length in blocks)))
+        return list(_descending(tuple(sorted(blocks, reverse=True)), max(blocks)))
+
+    def canonical(self, geometry: Sequence[int]) -> Geometry:
+        """Write a geometry as `geometries` does: with all dimensions, and the longest first if it `turns`.
+
+        Raises
+        ------
+        FabricstudyError
+            If it does not fit the machine.
+        """
+        full = (*geometry, *(1,) * (len(self.lines) - len(geometry)))
+        blocks = [line.blocks for line in self.lines]
+        if self.turns:
+            full, blocks = tuple(sorted(full, reverse=True)), sorted(blocks, reverse=True)
+        if len(full) != len(blocks) or any(not 1 <= own <= most for own, most in zip(full, blocks, strict=True)):
+            machine, asked = "x".join(map(str, blocks)), "x".join(map(str, geometry))
+            raise FabricstudyError(f"the partition {asked} does not fit into {machine}; take sides that do")
+        return full
+
+
+def _descending(most: Geometry, before: int) -> Iterable[Geometry]:
+    """Geometries whose sides do not grow, each side at most that of `most` and `before`."""
+    if not most:
+        yield ()
+        return
+    for side in range(1, min(most[0], before) + 1):
+        for rest in _descending(most[1:], side):
+            yield (side, *rest)
+
+
+@cache
+def _flat_cut(dimensions: tuple[tuple[int, float], ...]) -> float:
+    """Least cut of a product of lines, each with a length and the capacity across the middle of one line."""
+    best = math.inf if dimensions else 0.0
+    for number, (length, cut) in enumerate(dimensions):
+        others = dimensions[:number] + dimensions[number + 1 :]
+        middle = _flat_cut(others) if length % 2 else 0.0
+        best = min(best, cut * math.prod(other for other, _ in others) + middle)
+    return best
+
+
+@dataclass(frozen=True)
+class SizeChoice:
+    """The geometries of one size.
+
+    Parameters
+    ----------
+    blocks, nodes : int
+        Building blocks and nodes.
+    best, worst : tuple of int
+        Geometries with the largest and the least bisection; of several best ones the allowed one.
+    production : tuple of int or None
+        The allowed geometry (of several the one with the least bisection), where there is a list.
+    geometries : int
+        How many there are.
+    misordered : int
+        Pairs of geometries of which the one with the shorter longest dimension has no larger bisection
+        (Corollary 3.4 of Oltchik and Schwartz says that there are none on a Blue Gene/Q).
+    """
+
+    blocks: int
+    nodes: int
+    best: Geometry
+    worst: Geometry
+    production: Geometry | None
+    geometries: int
+    misordered: int
+
+
+def choices(space: Space, allowed: Iterable[Sequence[int]] | None = None) -> list[SizeChoice]:
+    """List the best and the worst geometry of each size, and the allowed one.
+
+    Parameters
+    ----------
+    space : Space
+        The machine.
+    allowed : iterable of geometries, optional
+        The list of a scheduler; only its sizes are given. Left out: any cuboid that fits may be had.
+
+    Raises
+    ------
+    FabricstudyError
+        If there are too many geometries, or an allowed one does not fit.
+
+    Examples
+    --------
+    >>> mira = Space(tuple(Line(midplanes, 4, "always") for midplanes in (4, 4, 3, 2)), (Line(1, 2, "always"),))
+    >>> four = choices(mira, [(4,)])[0]
+    >>> four.production, four.best, [mira.bisection_links(found) for found in (four.production, four.best)]
+    ((4, 1, 1, 1), (2, 2, 1, 1), [256, 512])
+    """
+    by_size: dict[int, list[Geometry]] = {}
+    for geometry in space.geometries():
+        by_size.setdefault(math.prod(geometry), []).append(geometry)
+    listed: dict[int, list[Geometry]] = {}
+    for geometry in () if allowed is None else map(space.canonical, allowed):
+        listed.setdefault(math.prod(geometry), []).append(geometry)
+    return [
+        _choice(space, by_size[size], listed.get(size, ())) for size in sorted(by_size if allowed is None else listed)
+    ]
+
+
+def _choice(space: Space, geometries: Sequence[Geometry], listed: Sequence[Geometry]) -> SizeChoice:
+    def rank(geometry: Geometry) -> tuple[float, ...]:
+        return (space.bisection_Bps(geometry), -space.longest(geometry), *(-side for side in geometry))
+
+    most = max(map(space.bisection_Bps, geometries))
+
+    return SizeChoice(
+        blocks=math.prod(geometries[0]),
+        nodes=space.nodes(geometries[0]),
+        best=max([own for own in listed if space.bisection_Bps(own) == most] or geometries, key=rank),
+        worst=min(geometries, key=rank),
+        production=min(listed, key=rank) if listed else None,
+        geometries=len(geometries),
+        misordered=_misordered(space, geometries),
+    )
+
+
+def _misordered(space: Space, geometries: Sequence[Geometry]) -> int:
+    known = [(space.longest(geometry), space.bisection_links(geometry)) for geometry in geometries]
+    by_longest: dict[int, list[int]] = {}
+    for longest, links in known:
+        by_longest.setdefault(longest, []).append(links)
+    ordered = [by_longest[longest] for longest in sorted(by_longest)]
+    return sum(
+        short <= long
+        for one, other in itertools.combinations(ordered, 2)
+        for short, long in itertools.product(one, other)
+    )
+
+
+def space_of(machine: GridConfig) -> Space:
+    """Give what a grid machine of a study is divided into.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.base import published
+    >>> [space.bisection_links(space.canonical([2, 2])) for space in [space_of(published("mira"))]]
+    [512]
+    """
+    grid, bandwidths = machine.grid, machine.link_bandwidths_Bps
+    facts = zip(grid.lengths, grid.wraps, bandwidths, strict=True)
+    if not isinstance(machine, BlueGeneQConfig | BlueGenePConfig):
+        lines = [
+            Line(length, 1, "whole" if wrap else "never", grid.gap, grid.pair_cables, bandwidth_Bps)
+            for length, wrap, bandwidth_Bps in facts
+        ]
+        return Space(tuple(lines), nodes_per_router=machine.nodes_per_router)
+    blocks = (*machine.midplanes, *(1,) * (len(grid.lengths) - len(machine.midplanes)))
+    lines = [
+        Line(count, length // count, "always" if wrap else "never", None, grid.pair_cables, bandwidth_Bps)
+        for count, (length, wrap, bandwidth_Bps) in zip(blocks, facts, strict=True)
+    ]
+    outer = len(machine.midplanes)
+    return Space(tuple(lines[:outer]), tuple(lines[outer:]))

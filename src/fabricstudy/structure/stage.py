@@ -1,0 +1,50 @@
+"""The analyse stage: structure and bisection of each distinct machine, kept under its id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fabricstudy.machine.stage import load_machine, machine_store
+from fabricstudy.source import code_digest
+from fabricstudy.store import Record, Store
+
+from .summary import structure
+
+
+def structure_code() -> str:
+    """Digest of the code that analyses a machine."""
+    return code_digest(structure.__module__)
+
+
+def structure_store(results: Path) -> Store:
+    """Give the store of structures under the folder `results`."""
+    return Store(results / "structures", "machine_id")
+
+
+def keep_structure(results: Path, machine_id: str) -> Record:
+    """Analyse a machine of the store and keep what was found, unless it is there; give its record."""
+    built = machine_store(results).record(machine_id)
+    store, mark = structure_store(results), f"{structure_code()}-{built and built['fingerprint']}"
+    with store.lock(machine_id):
+        kept = store.finished(machine_id, mark)
+        if kept is not None:
+            return kept
+        store.sweep(machine_id)
+        found = structure(load_machine(results, machine_id))
+        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | found.to_json()
+        with store.workspace(machine_id) as folder:
+            np.save(folder / "half.npy", found.bisection.half)
+            store.keep(folder, record)
+    return record
+
+
+def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """Give the record of a machine's structure and the routers in one half of its best cut."""
+    store = structure_store(results)
+    record = store.record(machine_id)
+    if record is None:
+        raise FileNotFoundError(f"no structure of machine {machine_id} in {store.root}")
+    return record, np.load(store.folder(machine_id) / "half.npy")

@@ -1,0 +1,147 @@
+"""The figures that describe a machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.distances import adjacency, line_distances, reach
+from fabricstudy.machine.graph import Machine
+
+from .bisection import Bisection, bisect
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    """Cables of one link class, with bandwidth (one direction) and latency of one cable."""
+
+    name: str
+    cables: int
+    bandwidth_Bps: float
+    latency_ns: float
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The figures that describe a machine.
+
+    Parameters
+    ----------
+    kind : str
+        Topology.
+    nodes, routers, cables : int
+        Cables are those between routers, parallel ones counted each.
+    radix : int
+        Ports of the largest router: cables and nodes.
+    diameter : int
+        Most hops between two routers that carry nodes; every cable counts as one hop.
+    mean_hops : float
+        Mean hops over ordered pairs of distinct routers that carry nodes; 0 if there is only one.
+    classes : tuple of ClassFigures
+        The link classes, the host links last.
+    bisection : Bisection
+        Interval and best cut.
+    """
+
+    kind: str
+    nodes: int
+    routers: int
+    cables: int
+    radix: int
+    diameter: int
+    mean_hops: float
+    classes: tuple[ClassFigures, ...]
+    bisection: Bisection
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the best cut itself."""
+        return {
+            **{name: getattr(self, name) for name in ("kind", "nodes", "routers", "cables", "radix")},
+            "diameter": self.diameter,
+            "mean_hops": self.mean_hops,
+            "classes": [vars(figures) for figures in self.classes],
+            "bisection": self.bisection.to_json(),
+        }
+
+
+def structure(machine: Machine) -> Structure:
+    """Describe a machine.
+
+    Parameters
+    ----------
+    machine : Machine
+        Connected; routers that carry nodes carry equally many.
+
+    Returns
+    -------
+    Structure
+
+    Raises
+    ------
+    ValueError
+        If the machine is not connected, or `bisect` cannot take it.
+    """
+    diameter, mean_hops = hop_figures(machine)
+    return Structure(
+        kind=machine.kind,
+        nodes=machine.nodes,
+        routers=machine.routers,
+        cables=machine.cables,
+        radix=machine.radix,
+        diameter=diameter,
+        mean_hops=mean_hops,
+        classes=_class_figures(machine),
+        bisection=bisect(machine),
+    )
+
+
+def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, float]:
+    """Diameter and mean hops over ordered pairs of distinct routers that carry nodes.
+
+    In a grid hops add up over the dimensions, so distances along each of them suffice. Elsewhere searches from some
+    routers at a time keep the memory small.
+
+    Raises
+    ------
+    ValueError
+        If some router with nodes cannot be reached from another one.
+    """
+    carrier = np.flatnonzero(machine.nodes_of_router)
+    pairs = len(carrier) * (len(carrier) - 1)
+    if machine.dimensions and len(carrier) == machine.routers:
+        lines = [line_distances(dimension) for dimension in machine.dimensions]
+        diameter = sum(int(line.max()) for line in lines)
+        hops = sum(int(line.sum(dtype=np.int64)) * (machine.routers // len(line)) ** 2 for line in lines)
+    else:
+        diameter, hops = _walk(machine, carrier, sources_at_a_time)
+    return diameter, hops / pairs if pairs else 0.0
+
+
+def _walk(machine: Machine, carrier: npt.NDArray[np.int64], sources_at_a_time: int) -> tuple[int, int]:
+    """Most hops, and their sum over ordered pairs, by breadth-first searches."""
+    links = adjacency(machine)
+    diameter = hops = 0
+    for start in range(0, len(carrier), sources_at_a_time):
+        sources = carrier[start : start + sources_at_a_time]
+        at_first = np.zeros((machine.routers, len(sources)), dtype=np.bool_)
+        at_first[sources, np.arange(len(sources))] = True
+        left = []
+        for reached in reach(np.packbits(at_first, axis=1), links.first, links.head):
+            # A pair that is still apart after h hops has more than h of them.
+            left.append(len(carrier) * len(sources) - int(np.bitwise_count(reached[carrier]).sum(dtype=np.int64)))
+            if not left[-1]:
+                break
+        else:
+            raise ValueError("the machine is not connected")
+        diameter = max(diameter, len(left) - 1)
+        hops += sum(left)
+    return diameter, hops
+
+
+def _class_figures(machine: Machine) -> tuple[ClassFigures, ...]:
+    cables = np.bincount(machine.cable_class, machine.cable_count, len(machine.classes)).astype(int)
+    counted = [*zip(machine.classes, cables.tolist(), strict=True), (machine.host, machine.nodes)]
+    return tuple(ClassFigures(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in counted)

@@ -1,0 +1,40 @@
+"""One group that no other job uses."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fabricstudy.kinds import register
+
+from ..messages import WorkloadError
+from .base import Allocation
+from .groups import _groups, held_groups
+from .request import Grant, Request
+
+
+@register
+class OneGroup(Allocation):
+    """A group (of a dragonfly or Slim Fly; pod of a fat tree) that no other job uses; the job holds all of it.
+
+    Minimal routes do not leave it, so such jobs share no links.
+    """
+
+    needs: ClassVar[str | None] = "groups"
+
+    kind: Literal["one-group"] = "one-group"
+
+    def allocate(self, request: Request) -> Grant:
+        """Take the first group without jobs that is large enough.
+
+        Raises
+        ------
+        WorkloadError
+            If there is none.
+        """
+        sizes, taken = _groups(request)
+        fitting = np.flatnonzero((taken == 0) & (sizes >= request.wanted))
+        if not len(fitting):
+            raise WorkloadError(f"no free group has {request.wanted} nodes; make the job smaller, or take whole-groups")
+        return held_groups(request, fitting[:1])

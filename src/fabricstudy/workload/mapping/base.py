@@ -1,0 +1,49 @@
+"""What every mapping has."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from fabricstudy.kinds import Family, Kind
+
+from ..messages import Indices, Messages
+from .seats import Seats
+
+
+class Mapping(Kind):
+    """Which rank sits where on the nodes of a job."""
+
+    FAMILY: ClassVar[Family] = Family("mapping", "fabricstudy.workload.mapping")
+
+    needs_traffic: ClassVar[bool] = False
+    """Whether it goes by the messages; a pattern that follows the placement has none before."""
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse a number of ranks that the mapping cannot place.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the mapping.
+        """
+
+    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Give the core of each rank, a permutation of the job's cores, integers [ranks].
+
+        Parameters
+        ----------
+        seats : Seats
+            The cores.
+        messages : Messages or None
+            What the ranks send; None if that depends on where they sit.
+        rng : numpy.random.Generator
+            Stream of the job's mapping.
+
+        Raises
+        ------
+        WorkloadError
+            If it cannot be done.
+        """
+        raise NotImplementedError

@@ -1,0 +1,135 @@
+"""Placed jobs and their messages: what every engine gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.machine.graph import Machine
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+IntArray = npt.NDArray[np.int32]
+Indices = npt.NDArray[np.integer[Any]]
+Mask = npt.NDArray[np.bool_]
+
+# Rows converted to Arrow at a time, so that writing needs little memory beside the messages themselves.
+ROWS_PER_WRITE = 1 << 20
+
+
+class WorkloadError(FabricstudyError):
+    """A job that cannot be placed, or whose pattern cannot be made there; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """Messages of one job: the rows of a rank within a phase stand in the order in which it sends.
+
+    In each phase a rank posts its receives and sends, waits for its own, then goes to its next phase; there
+    is no global barrier. Rows are sorted by phase, then source.
+
+    Parameters
+    ----------
+    phase, source, destination : int32 arrays [messages]
+        Phase, and the ranks within the job.
+    size_bytes : int64 array [messages]
+        Bytes of each message, at least 1.
+    """
+
+    phase: IntArray
+    source: IntArray
+    destination: IntArray
+    size_bytes: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.phase)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedJob:
+    """A job with the node of each rank (int32 [ranks]) and its messages."""
+
+    name: str
+    node_of_rank: IntArray
+    messages: Messages
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return len(self.node_of_rank)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of all messages."""
+        return int(self.messages.size_bytes.sum())
+
+
+def hop_bytes(job: PlacedJob, machine: Machine, distance: Indices) -> float:
+    """Sum over the job's messages of bytes times hops between routers.
+
+    Parameters
+    ----------
+    job : PlacedJob
+        The job on `machine`.
+    machine : Machine
+        Tells the router of each node.
+    distance : integer array [routers, routers]
+        Hops between routers, as `fabricstudy.analyse.distances` gives them.
+
+    Returns
+    -------
+    float
+        Bytes times hops; messages within a router count 0. The measure of Agarwal, Sharma and Kale (IPDPS
+        2006).
+    """
+    router = machine.node_router[job.node_of_rank]
+    hops = distance[router[job.messages.source], router[job.messages.destination]]
+    return float(hops.astype(np.float64) @ job.messages.size_bytes)
+
+
+def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:
+    """Write ranks.parquet (job, rank, node) and messages.parquet (job, phase, source, destination, bytes).
+
+    Rows stand job after job in the order of `jobs`, ranks ascending, messages in send order.
+
+    Parameters
+    ----------
+    jobs : list of PlacedJob
+        The jobs of one point.
+    folder : Path
+        An existing folder; files of those names in it are replaced.
+    """
+    import pyarrow as pa
+
+    job, number = ("job", pa.dictionary(pa.int32(), pa.string())), pa.int32()
+    ranks = pa.schema([job, ("rank", number), ("node", number)])
+    messages = pa.schema([job, ("phase", number), ("source", number), ("destination", number), ("bytes", pa.int64())])
+    _write(folder / "ranks.parquet", ranks, ((j.name, _rank_columns(j)) for j in jobs))
+    _write(folder / "messages.parquet", messages, ((j.name, _message_columns(j.messages)) for j in jobs))
+
+
+def _rank_columns(job: PlacedJob) -> list[npt.NDArray[Any]]:
+    return [np.arange(job.ranks, dtype=np.int32), job.node_of_rank]
+
+
+def _message_columns(messages: Messages) -> list[npt.NDArray[Any]]:
+    return [messages.phase, messages.source, messages.destination, messages.size_bytes]
+
+
+def _write(path: Path, schema: pa.Schema, jobs: Iterator[tuple[str, list[npt.NDArray[Any]]]]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(path, schema) as writer:
+        for name, columns in jobs:
+            for start in range(0, len(columns[0]), ROWS_PER_WRITE):
+                part = [column[start : start + ROWS_PER_WRITE] for column in columns]
+                names = pa.DictionaryArray.from_arrays(np.zeros(len(part[0]), dtype=np.int32), [name])
+                writer.write_batch(pa.RecordBatch.from_arrays([names, *map(pa.array, part)], schema=schema))

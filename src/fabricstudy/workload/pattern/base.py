@@ -1,0 +1,87 @@
+"""Who sends what to whom.
+
+Each pattern can tell its traffic for a number of ranks in closed form, because costs are predicted before any
+workload exists, and what is wrong with a number of ranks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import Family, Kind
+from fabricstudy.model import Whole
+from fabricstudy.quantities import Size
+
+if TYPE_CHECKING:
+    from .sends import Sends
+    from .site import Site
+
+SendOrder = Literal["shift", "ascending", "random"]
+"""Order in which a rank sends within a phase: to rank+1, rank+2, ...; to rank 0, 1, ...; or shuffled by seed."""
+
+
+class Traffic(NamedTuple):
+    """Messages of one size in all iterations, and over how many phases of an iteration they are spread."""
+
+    messages: float
+    size_bytes: int
+    phases: int = 1
+
+
+class Pattern(Kind):
+    """What every pattern has: it tells its traffic in closed form, and makes its sends.
+
+    A pattern has `sends`, or, where who sends to whom depends on where the ranks are, `sends_at`.
+    """
+
+    FAMILY: ClassVar[Family] = Family("pattern", "fabricstudy.workload.pattern")
+
+    follows_placement: ClassVar[bool] = False
+    """Whether it has `sends_at`; its ranks cannot be mapped by their traffic then."""
+
+    silent: ClassVar[bool] = False
+    """Whether it never sends anything, whatever the number of ranks."""
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations."""
+        return sum(part.messages for part in self.traffic(ranks))
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size."""
+        raise NotImplementedError
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse a number of ranks, 2 or more, that the pattern cannot have.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the pattern.
+        """
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Give all messages, in any order, none from a rank to itself."""
+        raise NotImplementedError
+
+    def sends_at(self, site: Site) -> Sends:
+        """Give all messages of ranks that are on the nodes of `site`."""
+        raise NotImplementedError
+
+
+class MessagePattern(Pattern):
+    """What the patterns have that send messages."""
+
+    message_bytes: Size = Field(alias="message", description="size of each message")
+    iterations: Whole = Field(1, ge=1, le=1_000_000, description="times the pattern is repeated, one after the other")
+    order: SendOrder = Field(
+        "random",
+        description="order in which a rank sends: shift (to rank+1, rank+2, ...), ascending (to rank 0, 1, ...) or "
+        "random (shuffled by seed)",
+    )
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size; a pattern has this or `traffic_messages` of its own."""
+        return (Traffic(self.traffic_messages(ranks), int(self.message_bytes)),)

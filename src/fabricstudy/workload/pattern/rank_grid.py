@@ -1,0 +1,44 @@
+"""Ranks in a Cartesian grid."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.workload.pattern.base import MessagePattern
+
+from ..shapes import balanced_shape
+
+
+class RankGrid(MessagePattern):
+    """What the patterns have whose ranks stand in a Cartesian grid, the last dimension fastest."""
+
+    dimensions: Whole = Field(3, ge=1, le=8, description="dimensions of the grid of ranks")
+    shape: tuple[Annotated[Whole, Field(ge=1)], ...] | None = Field(
+        None, description="ranks in each dimension; left out: as cubic as the number of ranks allows"
+    )
+
+    @model_validator(mode="after")
+    def _shape_has_dimensions(self) -> RankGrid:
+        if self.shape is not None and len(self.shape) != self.dimensions:
+            raise ValueError(f"shape has {len(self.shape)} numbers, dimensions is {self.dimensions}; make them agree")
+        return self
+
+    def grid(self, ranks: int) -> tuple[int, ...]:
+        """Ranks in each dimension."""
+        return self.shape or balanced_shape(ranks, self.dimensions)
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse a shape that does not hold exactly the ranks."""
+        cells = 1
+        for length in self.shape or (ranks,):
+            cells *= length
+        if cells != ranks:
+            raise ConfigError(
+                f"the shape has {cells} places for {ranks} ranks",
+                "let its product be the ranks, or leave it out",
+                ("shape",),
+                list(self.shape or ()),
+            )
