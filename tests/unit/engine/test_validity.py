@@ -1,0 +1,482 @@
+"""What a stored record depends on, and when it may still be believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fabricstudy
+from fabricstudy import source
+from fabricstudy.engine.contract import Engine, Probe
+from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.simulate import AnalysedMachine, Stores, attempt, simulate
+from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
+from fabricstudy.machine.distances import distances
+from fabricstudy.source import OURS, PACKAGE, WORDS, imported
+from fabricstudy.store import Record
+from fabricstudy.structure.bisection import bisect
+
+DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
+TORUS = {"kind": "torus", "shape": [4, 3], "bandwidth": "1 GB/s"}
+TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
+MESSAGE = {"message": "2 kB"}
+
+WITHOUT_EFFECT = {"errors", "store", "files", "kinds", "model", "quantities"}
+"""Modules of the bottom floor, in which nothing is computed that goes into a record."""
+
+
+def point(machine: dict[str, Any] = TORUS, routing: str = "minimal", engine: str = "analysis", **job: Any) -> Point:
+    whole = {"share": 1.0, "pattern": {"kind": "stencil", "dimensions": 2, **MESSAGE}, **job}
+    return Point.model_validate({"machine": machine, "routing": routing, "jobs": [whole], "engine": engine, "seed": 1})
+
+
+POINTS: dict[str, dict[str, Any]] = {
+    "stencil": {},
+    "b-eff": {"pattern": {"kind": "b-eff", **MESSAGE}, "mapping": "random"},
+    "strassen": {"pattern": {"kind": "strassen-bfs", **MESSAGE}, "share": None, "nodes": 7, "allocation": "random"},
+    "cuboid": {"share": None, "nodes": 6, "allocation": "cuboid", "routing": "dimension-order"},
+    "bisection": {"machine": DRAGONFLY, "pattern": {"kind": "bisection", **MESSAGE}, "routing": "valiant"},
+    "tree": {"machine": TREE, "routing": "d-mod-k", "allocation": "tree-partition", "mapping": "recursive-bisection"},
+    "adaptive": {"routing": "adaptive", "pattern": {"kind": "pencil-fft", **MESSAGE}, "allocation": "convex-block"},
+}
+
+
+def named(name: str, **more: Any) -> Point:
+    return point(**{**POINTS[name], **more})
+
+
+def analysed(this: Point) -> AnalysedMachine:
+    machine = this.machine.build()
+    return AnalysedMachine(machine, bisect(machine).half, distances(machine))
+
+
+# What is covered
+
+
+def modules_that_run(work: Any) -> set[str]:
+    """Names of our modules of which some function runs while `work` does."""
+    ran: set[str] = set()
+
+    def note(frame: Any, event: str, argument: object) -> None:
+        if event == "call":
+            ran.add(frame.f_globals.get("__name__", ""))
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return {name for name in ran if name.split(".")[0] == OURS}
+
+
+def covered(this: Point) -> set[str]:
+    """Modules whose change changes the code digest of a point."""
+    kinds = [this.machine, this.routing, this.engine]
+    kinds += [part for job in this.jobs for part in (job.pattern, job.allocation, job.mapping)]
+    roots = {"fabricstudy.engine.simulate", *(type(kind).__module__ for kind in kinds)}
+    return set[str]().union(*map(imported, roots))
+
+
+@pytest.mark.parametrize("engine", ["analysis", "caminos", "sst", "codes"])
+@pytest.mark.parametrize("name", POINTS)
+def test_whatever_prepares_a_point_is_covered(name: str, engine: str, tmp_path: Path) -> None:
+    """From the point as it was written to what the simulator gets, and its reading as far as there is no program."""
+    found: dict[str, Any] = {}
+
+    def work(folder: Path) -> None:
+        folder.mkdir()
+        this = found["point"] = named(name, engine=engine)
+        machine = analysed(this)
+        found["record"] = attempt(this, _Unrun(engine_named(engine)), machine, Limits(), folder)
+
+    work(tmp_path / "first")  # modules run once more when they are imported
+    ran = modules_that_run(lambda: work(tmp_path / "second"))
+    assert found["record"]["status"] in ("done", "failed", "refused"), found["record"]
+    missed = ran - covered(found["point"]) - {f"{OURS}.{name}" for name in WITHOUT_EFFECT}
+    # The registry finds modules, and validity asks for digests: neither computes anything of a point.
+    missed -= {f"{OURS}.engine.registry", f"{OURS}.engine.validity", f"{OURS}.source", OURS}
+    assert not {module for module in missed if module.rsplit(".", 1)[-1] not in WORDS}
+    assert len(ran) > 15
+
+
+class _Unrun:
+    """An engine whose program is not run, so that its reader finds no output."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def prepare(self, *given: Any) -> list[str]:
+        self._engine.prepare(*given)
+        return ["true"]
+
+
+@pytest.mark.parametrize("engine", ["caminos", "sst", "codes"])
+def test_readers_are_covered(engine: str) -> None:
+    """What each engine says reads its output, with all of its own package that it needs."""
+    this = point(engine=engine)
+    assert engine_named(engine).reading in covered(this)
+    assert engine_named(engine).reading.startswith(f"{OURS}.engine.{engine}.")
+
+
+# Which points a change concerns
+
+SHOW = """
+import json, sys
+from pathlib import Path
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.validity import fingerprint
+points = json.loads(Path(sys.argv[1]).read_text())
+print(json.dumps({name: str(fingerprint(Point.model_validate(point))) for name, point in points.items()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("code")
+    shutil.copytree(PACKAGE, folder / OURS, ignore=shutil.ignore_patterns("__pycache__"))
+    points = {
+        f"{name} on {engine}": named(name, engine=engine).model_dump(mode="json", by_alias=False)
+        for name in POINTS
+        for engine in ("analysis", "caminos", "sst", "codes")
+    }
+    # Quantities stand as numbers in what we dump; the copy reads them as its own.
+    (folder / "points.json").write_text(json.dumps(points))
+    return folder
+
+
+@pytest.fixture
+def code(copy: Path) -> Iterator[Path]:
+    """A copy of the package that a test may change; put back afterwards."""
+    before = {path: path.read_text() for path in copy.rglob("*.py")}
+    yield copy / OURS
+    for path in copy.rglob("*.py"):
+        if path not in before:
+            path.unlink()
+    for path, text in before.items():
+        if path.read_text() != text:
+            path.write_text(text)
+
+
+def fingerprints(package: Path) -> dict[str, str]:
+    script = SHOW.replace("Point.model_validate(point)", "Point.model_validate(point, context={'our_units': True})")
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", script, str(package.parent / "points.json")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=package.parent)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def changed(package: Path, file: str, old: str, new: str) -> set[str]:
+    """Change one line of the copy; give the names of the points that this concerns."""
+    before = fingerprints(package)
+    path = package / file
+    assert path.read_text().count(old) >= 1, f"{file} has no {old!r}"
+    path.write_text(path.read_text().replace(old, new, 1))
+    after = fingerprints(package)
+    return {name for name in before if before[name] != after[name]}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "concerned"),
+    [
+        ("workload/pattern/b_eff.py", "ranks // 4", "ranks // 5", "b-eff"),
+        ("workload/pattern/strassen_bfs.py", "7**step / 4**step", "7**step / 5**step", "strassen"),
+        ("workload/allocation/cuboid.py", "exact_boxes", "convex_boxes", "cuboid"),
+        ("machine/dragonfly.py", "port // 2 + 1", "port // 2 + 2", "bisection"),
+        ("machine/fat_tree.py", "// 2", "// 3", "tree"),
+        ("routing/d_mod_k.py", "// self._divisor[at]", "// 1 // self._divisor[at]", "tree"),
+    ],
+)
+def test_a_changed_formula_concerns_the_points_of_its_kind_alone(
+    code: Path, file: str, old: str, new: str, concerned: str
+) -> None:
+    """Ring sizes, Strassen's steps, cuboids, global ports: what the study's models computed, too (B1)."""
+    found = changed(code, file, old, new)
+    # SST and CODES wire some topologies themselves, so all their points are looked at; none is simulated for that.
+    own = {name for name in found if not (file.startswith("machine/") and name.endswith((" on sst", " on codes")))}
+    assert {name.split(" on ")[0] for name in own} == {concerned}
+    assert {name for name in fingerprints(code) if name.startswith(f"{concerned} on ")} <= found
+
+
+@pytest.mark.parametrize(
+    ("file", "engines"),
+    [
+        ("engine/caminos/clock.py", {"caminos"}),
+        ("engine/codes/packet.py", {"codes"}),
+        ("engine/sst/system.py", {"sst"}),
+        ("workload/placing.py", {"analysis", "caminos", "codes", "sst"}),
+        ("engine/simulate.py", {"analysis", "caminos", "codes", "sst"}),
+    ],
+)
+def test_an_engine_and_the_core_concern_their_points(code: Path, file: str, engines: set[str]) -> None:
+    before = fingerprints(code)
+    path = code / file
+    path.write_text(path.read_text() + "\n\nNEW_CONSTANT = 1\n")
+    after = fingerprints(code)
+    found = {name for name in before if before[name] != after[name]}
+    assert {name.split(" on ")[1] for name in found} == engines and len(found) == len(POINTS) * len(engines)
+
+
+NEW_PATTERN = '''
+"""Everyone to rank 0."""
+
+from typing import Literal
+
+from fabricstudy.kinds import register
+
+from .base import MessagePattern
+
+
+@register
+class Gather(MessagePattern):
+    """Everyone to rank 0."""
+
+    kind: Literal["gather-all"] = "gather-all"
+'''
+
+
+def test_a_new_kind_and_changed_words_concern_no_point(code: Path) -> None:
+    before = fingerprints(code)
+    (code / "workload/pattern/gather_all.py").write_text(NEW_PATTERN)
+    (code / "workload/pattern/unused.py").write_text("UNUSED = 1\n")
+    for file in ("engine/sst/differences.py", "engine/caminos/differences.py"):
+        if (code / file).exists():
+            (code / file).write_text((code / file).read_text() + "\n\nMORE = 1\n")
+    placing = code / "workload/placing.py"
+    placing.write_text("# A remark.\n" + placing.read_text().replace('"""From a point', '"""Other words: from a point'))
+    assert fingerprints(code) == before
+
+
+def test_all_versions_of_python_give_the_same() -> None:
+    """Each interpreter that is here digests all of our files."""
+    script = (
+        "import importlib.util, pathlib, sys\n"
+        "spec = importlib.util.spec_from_file_location('source', sys.argv[1])\n"
+        "source = importlib.util.module_from_spec(spec); spec.loader.exec_module(source)\n"
+        "print(*(source.file_digest(path) for path in sorted(pathlib.Path(sys.argv[2]).rglob('*.py'))))\n"
+    )
+    own = [source.file_digest(path) for path in sorted(PACKAGE.rglob("*.py"))]
+    found = {}
+    for version in ("3.11", "3.12", "3.13", "3.14"):
+        for program in _interpreters(version):
+            command = [program, "-c", script, str(PACKAGE / "source.py"), str(PACKAGE)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode == 0:
+                found[version] = done.stdout.split()
+    others = {version for version in found if version != f"{sys.version_info[0]}.{sys.version_info[1]}"}
+    if not others:
+        pytest.skip("no other version of Python from 3.11 on is here")
+    assert all(digests == own for digests in found.values())
+
+
+def _interpreters(version: str) -> list[str]:
+    found = [shutil.which(f"python{version}")]
+    found += [str(path) for path in Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
+    return [program for program in found if program]
+
+
+def test_formatted_strings_count_whatever_the_version() -> None:
+    assert source.meaning('x = f"{a} b"') != source.meaning('x = f"{a} c"')
+    assert source.meaning('x = f"{a:{b}} {f"{c}"}"' if sys.version_info >= (3, 12) else 'x = f"{a:{b}}"')
+
+
+# What becomes of a record
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> tuple[PlannedPoint, Stores]:
+    """A point that the engine without simulation has done, and the stores that hold it."""
+    this = named("stencil")
+    planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
+    stores = Stores(tmp_path / "results")
+    assert done_by(planned, stores)["status"] == "done"
+    return planned, stores
+
+
+def done_by(planned: PlannedPoint, stores: Stores) -> Record:
+    engine = engine_named("analysis")
+    return simulate(planned, engine, "a version", None, stores, Limits())
+
+
+def edit(planned: PlannedPoint, stores: Stores, **facts: Any) -> None:
+    file = stores.points.folder(planned.point_id) / "record.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | facts))
+
+
+def with_mark(planned: PlannedPoint, part: int, text: str) -> str:
+    marks = str(fingerprint(planned.point)).split("-", 2)
+    marks[part] = text
+    return "-".join(marks)
+
+
+def runs_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note each attempt to simulate."""
+    runs: list[str] = []
+
+    def noted(*given: Any) -> Record:
+        runs.append("run")
+        return attempt(*given)
+
+    monkeypatch.setattr(sys.modules["fabricstudy.engine.simulate"], "attempt", noted)
+    return runs
+
+
+def test_a_record_of_this_code_stands(stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = runs_of(monkeypatch)
+    first = stored[1].points.record(stored[0].point_id)
+    assert done_by(*stored) == {key: value for key, value in (first or {}).items() if key != "point"} and not runs
+
+
+def test_other_code_with_the_same_input_is_stamped_anew(
+    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, stores = stored
+    before = done_by(*stored)
+    jobs = [{**job, "bound_ns": -1.0} for job in before["jobs"]]
+    edit(*stored, fingerprint=with_mark(planned, 0, "0" * 12), jobs=jobs, host="elsewhere")
+    runs = runs_of(monkeypatch)
+    after = done_by(*stored)
+    assert not runs and after["fingerprint"] == str(fingerprint(planned.point))
+    # Our own part is computed anew; what was measured stays.
+    assert after["jobs"] == before["jobs"] and after["links"] == before["links"] and after["host"] == "elsewhere"
+    assert validity(stores.points.record(planned.point_id), planned.point) is Validity.VALID
+    assert (stores.points.folder(planned.point_id) / "links.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "facts"),
+    [
+        pytest.param(0, {"input": "other"}, id="another input"),
+        pytest.param(1, {}, id="read by other code"),
+        pytest.param(2, {}, id="another program"),
+    ],
+)
+def test_whatever_else_differs_is_simulated_again(
+    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch, part: int, facts: dict[str, Any]
+) -> None:
+    planned, _ = stored
+    mark = with_mark(planned, part, "0" * 12)
+    if part == 1:
+        mark = "0" * 12 + mark[12:]  # the reader is part of the code
+    edit(*stored, fingerprint=mark, **facts)
+    runs = runs_of(monkeypatch)
+    assert done_by(*stored)["status"] == "done" and runs == ["run"]
+
+
+@pytest.mark.parametrize("text", ["", "f", "a-b", None, 3, "x" * 100])
+def test_a_record_with_a_damaged_mark_is_not_believed(stored: tuple[PlannedPoint, Stores], text: object) -> None:
+    edit(*stored, fingerprint=text)
+    planned, stores = stored
+    assert validity(stores.points.record(planned.point_id), planned.point) is Validity.INVALID
+
+
+def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
+    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables are often made where the simulator is not."""
+    planned, stores = stored
+    edit(*stored, fingerprint=with_mark(planned, 2, "the program of another host"))
+    monkeypatch.setattr("fabricstudy.engine.analysis.Analysis.program", lambda self: None)
+    record = stores.points.record(planned.point_id)
+    assert validity(record, planned.point) is Validity.VALID
+    edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}")
+    engine = engine_named("analysis")
+    kept = simulate(planned, engine, None, "it is not here", stores, Limits())
+    assert kept["status"] == "done" and kept["fingerprint"].endswith("-theirs")
+    edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}", input="other")
+    skipped = simulate(planned, engine, None, "it is not here", stores, Limits())
+    assert (skipped["status"], skipped["reason"]) == ("skipped", "it is not here")
+
+
+def test_removed_machines_and_structures_are_made_again(
+    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B11: a missing structure once stopped the stage for good."""
+    _, stores = stored
+    before = done_by(*stored)
+    for name in ("machines", "structures", "points"):
+        shutil.rmtree(stores.results / name)
+    from fabricstudy.engine.simulate import _analysed
+
+    _analysed.cache_clear()
+    after = done_by(*stored)
+    assert [job["bound_ns"] for job in after["jobs"]] == [job["bound_ns"] for job in before["jobs"]]
+
+
+class Raising:
+    """An engine that fails in a way that nobody thought of."""
+
+    name, simulates, bundled, differences = "analysis", True, True, ()
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def probe(self) -> Probe:
+        return Probe("analysis", True, version="1")
+
+    def unsupported(self, *given: Any) -> str | None:
+        return None
+
+    def predict_memory_bytes(self, *given: Any) -> float | None:
+        return None
+
+    def prepare(self, *given: Any) -> None:
+        if self.where == "prepare":
+            raise OverflowError("Python int too large to convert to C long")
+
+    def read(self, *given: Any) -> None:
+        raise KeyError("runtime")
+
+
+@pytest.mark.parametrize("where", ["prepare", "read"])
+def test_a_point_that_raises_anything_is_a_row_with_its_reason(where: str, tmp_path: Path) -> None:
+    """D3."""
+    this = named("stencil")
+    engine: Any = Raising(where)
+    record = attempt(this, engine, analysed(this), Limits(), tmp_path)
+    assert record["status"] == "failed" and re.match(r"(OverflowError|KeyError): .", record["reason"])
+
+
+def test_the_same_input_in_another_folder_has_the_same_digest(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / "deeper").mkdir(parents=True)
+        (tmp_path / name / "deeper/file").write_bytes(b"1")
+        (tmp_path / name / "link").symlink_to("deeper/file")
+    command = ["/usr/bin/program", "-x", "sh -c '/opt/a/run --y'", "file"]
+    one = input_digest(tmp_path / "a", command)
+    assert one == input_digest(tmp_path / "b", ["/opt/program", "-x", "sh -c '/usr/run --y'", "file"])
+    (tmp_path / "b/deeper/file").write_bytes(b"2")
+    assert one != input_digest(tmp_path / "b", command)
+    assert one != input_digest(tmp_path / "a", [*command, "-z"])
+
+
+@pytest.mark.parametrize("engine", ["caminos", "sst", "codes"])
+def test_preparing_twice_gives_the_same_input(engine: str, tmp_path: Path) -> None:
+    """Otherwise no changed code could ever be told to matter not."""
+    this = named("bisection", engine=engine, routing="minimal")
+    machine = analysed(this)
+    digests = set()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        record = attempt(this, _Unrun(engine_named(engine)), machine, Limits(), tmp_path / name)
+        digests.add(record.get("input"))
+    assert len(digests) == 1 and None not in digests
+
+
+def test_the_package_is_the_one_under_test() -> None:
+    assert Path(fabricstudy.__file__).parent == PACKAGE
