@@ -1,34 +1,44 @@
 """Interconnect studies: snakemake --cores N [--config study=NAME|PATH[,...]] (see README.md)."""
 
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
-from fabricstudy.checkout import checkout
-from fabricstudy.errors import StudyError
-from fabricstudy.source import code_digest
-from fabricstudy.structure.stage import structure_code
-from fabricstudy.pipeline import BATCH_CPU_S, pipelines
-
 min_version("9.0")
 
-# Predicted processor seconds of a batch: a minute suits a workstation, ten a cluster.
-BATCH_S = float(config.get("batch_cpu_s", BATCH_CPU_S))
+try:
+    from fabricstudy.errors import StudyError
+except ImportError:
+    raise WorkflowError(
+        f"fabricstudy is not installed for {sys.executable}; run `make setup` in the clone and its .venv/bin/snakemake"
+    ) from None
+
+from fabricstudy import workflow as ours
+from fabricstudy.checkout import checkout
+from fabricstudy.pipeline import pipelines
+from fabricstudy.source import code_digest
+from fabricstudy.structure.stage import structure_code
+
+ours.use_own_python()
 
 try:
-    STUDIES = pipelines(
-        config.get("study", "quick"), Path(workflow.basedir, "configs"), BATCH_S
-    )
+    SETTINGS = ours.settings(config)
+    STUDIES = pipelines(SETTINGS.study, batch_cpu_s=SETTINGS.batch_cpu_s)
+    for study in STUDIES.values():
+        ours.check_date(study.file)
 except StudyError as error:
     raise WorkflowError(str(error)) from None
 
+# Jobs on other nodes read this file, too; only the call that plans may say what is made again.
+if workflow.is_main_process:
+    for study in STUDIES.values():
+        ours.forget_what_is_gone(study, Path("results"))
+
 
 wildcard_constraints:
-    study="[a-z0-9][a-z0-9-]*",
-    chunk="[01]+|all",
-    batch="[a-z]+-([01]+|all)",
-    analysis="[a-z0-9][a-z0-9-]*",
+    **ours.WILDCARDS,
 
 
 # Seconds of work each: on a cluster they are done where Snakemake runs.
@@ -44,7 +54,7 @@ localrules:
 rule all:
     default_target: True
     input:
-        expand("reports/{study}/index.html", study=STUDIES),
+        [path for study in STUDIES.values() for path in ours.products(study)],
 
 
 rule artifact:

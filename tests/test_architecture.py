@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,9 @@ def test_each_package_says_what_goes_in_and_out(stage: str) -> None:
 def test_the_check_itself_sees_relative_and_absolute_imports(tmp_path: Path) -> None:
     assert "routing" in imported_stages(PACKAGE / "structure/load.py")
     assert "engine" in imported_stages(PACKAGE / "engine/batch.py")
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_package_has_what_it_offers(stage: str) -> None:
+    package = importlib.import_module(f"fabricstudy.{stage}")
+    assert [name for name in package.__all__ if not hasattr(package, name)] == []

@@ -6,6 +6,7 @@ enough. A new thing so changes only the chunk it falls into.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,7 +53,9 @@ def _split(name: str, items: list[tuple[str, float]], depth: int, bits: dict[str
 
 
 def divide_in_at_most(keys: Sequence[str], costs: Sequence[float], target: float, chunks: int) -> list[Chunk]:
-    """Divide by cost `target`, or by a larger one where that gave more than `chunks` chunks."""
+    """Divide by cost `target`, which is above 0, or by a larger one where that gave more than `chunks` chunks."""
+    if not 0 < target < math.inf:
+        raise ValueError(f"no chunk can have a cost of {target}")
     while True:
         divided = divide(keys, costs, target)
         if len(divided) <= chunks:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -22,16 +27,14 @@ from fabricstudy.engine.registry import engine_named, engines
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import Stores
 from fabricstudy.engine.validity import Validity, validity
-from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.errors import FabricstudyError, StudyError, exit_code_of
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines, study_file
+from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, Seconds, pipelines, study_file
 from fabricstudy.progress import PACE_S, Progress
 from fabricstudy.structure.summary import structure
 from fabricstudy.study.file import load_machine
 
-# The studies that come with the project stand beside its code (the install is an editable one).
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 WATCH_S = 5.0
 # A look at a large store, or at one on a slow file system, takes at most so much of the time.
 WATCH_SHARE = 0.05
@@ -41,6 +44,13 @@ BAR_COLUMNS = 60
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; give the exit code."""
     given = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Labels of a study may hold letters that this terminal has not.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return exit_code_of(lambda: _run(given), "fabricstudy", given.json)
+
+
+def _run(given: argparse.Namespace) -> int:
     try:
         found = given.command(given)
         if given.json:
@@ -49,9 +59,6 @@ def main(arguments: list[str] | None = None) -> int:
             given.show(found)
         sys.stdout.flush()
         return int(given.exit_code(found))
-    except FabricstudyError as error:
-        print(f"fabricstudy: {error}", file=sys.stderr)
-        return 1
     except BrokenPipeError:  # whoever reads us, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
@@ -59,8 +66,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _seconds(text: str) -> float:
+    try:
+        return TypeAdapter(Seconds).validate_python(float(text))
+    except (ValueError, ValidationError):
+        raise argparse.ArgumentTypeError(f"{text}: not a number of seconds above 0") from None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fabricstudy", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def command(name: str, run: Any, show: Any) -> argparse.ArgumentParser:
@@ -79,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     plan = command("plan", plan_study, show_plan)
     of_study(plan)
     plan.add_argument("--list", action="store_true", help="also list the points: id, experiment, labels, seed")
-    plan.add_argument("--batch-cpu-s", type=float, default=BATCH_CPU_S, help="predicted seconds a batch")
+    plan.add_argument("--batch-cpu-s", type=_seconds, default=BATCH_CPU_S, help="predicted seconds a batch")
     status = command("status", study_status, show_status)
     of_study(status)
     status.add_argument("--watch", action="store_true", help=f"look again every {WATCH_S:g} s until nothing is left")
@@ -110,14 +125,34 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _pipeline(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
-    (pipeline,) = pipelines(study, CONFIGS, batch_cpu_s).values()
-    return pipeline
+    if "," in study and not Path(study).is_file():
+        raise FabricstudyError(f"{study}: several studies; give one, and call again for each", "several-studies")
+    with _sign_of_life(f"planning {study}"):
+        (pipeline,) = pipelines(study, batch_cpu_s=batch_cpu_s).values()
+        return pipeline
+
+
+@contextmanager
+def _sign_of_life(words: str) -> Iterator[None]:
+    """Show in a terminal that something is going on; a study of 100,000 points takes its time."""
+    with Console(stderr=True).status(words):
+        yield
+
+
+def _results(given: argparse.Namespace) -> Path:
+    """Give the folder of the stores, which need not be there yet."""
+    folder: Path = given.results
+    if folder.exists() and not folder.is_dir():
+        raise FabricstudyError(f"{folder}: not a folder; give the folder `results` of a run", "not-a-folder")
+    return folder
 
 
 def plan_study(given: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
+    results = _results(given)
     pipeline = _pipeline(given.study, given.batch_cpu_s)
-    new = [point for point in pipeline.plan.points.values() if not _kept(point, given.results)]
+    new = [point for point in pipeline.plan.points.values() if not _kept(point, results)]
+    limits = pipeline.plan.study.limits
     engines = {point.point.engine.kind for point in pipeline.plan.points.values()}
     found = {
         "study": pipeline.name,
@@ -129,6 +164,8 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.analyses),
         "cpu_s": round(sum(_cost(point) for point in new), 1),
+        "over_time": sum(_cost(point) > limits.time_s for point in new),
+        "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
     }
     if given.list:
@@ -147,6 +184,10 @@ def _cost(point: PlannedPoint) -> float:
     return engine_named(point.point.engine.kind).predict_cpu_s(point.point)
 
 
+def _memory_bytes(point: PlannedPoint) -> float | None:
+    return engine_named(point.point.engine.kind).predict_memory_bytes(point.point)
+
+
 def show_plan(found: dict[str, Any]) -> None:
     """Print what `plan_study` found."""
     print(f"study     {found['study']}")
@@ -159,13 +200,19 @@ def show_plan(found: dict[str, Any]) -> None:
     print(f"kept      {found['kept']} (simulated before)")
     print(f"batches   {found['batches']}")
     print(f"predicted {found['cpu_s'] / 3600:.2f} CPU-hours ({found['cpu_s'] / 60:.1f} CPU-minutes) for the new points")
+    for limit, count in (("time", found["over_time"]), ("memory", found["over_memory"])):
+        if count:
+            print(
+                f"warning   {count} of the new points are predicted to pass limits.{limit} and would not be done; "
+                "raise it, or make them smaller"
+            )
     for engine in found["missing_engines"]:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")
 
 
 def study_status(given: argparse.Namespace) -> dict[str, Any]:
     """Count what is done, failed and left of a study, and estimate the time left."""
-    progress = Progress(_pipeline(given.study), given.results)
+    progress = Progress(_pipeline(given.study), _results(given))
     found, pause_s = _look(progress)
     if given.watch and _possible(found):
         # Standard output is for the result; elsewhere than in a terminal, nothing but the end is shown.
@@ -192,6 +239,8 @@ def show_status(found: dict[str, Any]) -> None:
 
 def _progress_text(found: dict[str, Any]) -> str:
     """A bar and three short lines, which fit a terminal of 80 columns."""
+    if not found["points"]:
+        return f"{found['study']}: nothing to simulate, analyses alone"
     ended = found["points"] - found["left"]
     width = BAR_COLUMNS * ended // found["points"]
     kinds = ", ".join(f"{count} {status}" for status, count in found["failures"].items())
@@ -242,14 +291,16 @@ def show_engines(found: list[dict[str, Any]]) -> None:
 
 def point_details(given: argparse.Namespace) -> dict[str, Any]:
     """Show one point with what is known of it, or simulate it in the foreground."""
-    planned, record = _find_point(given.point_id, given.study, given.results)
+    planned, record = _find_point(given.point_id, given.study, _results(given))
     limits = _pipeline(given.study).plan.study.limits if given.study else Limits()
     if not given.run:
         folder = Stores(given.results).points.folder(planned.point_id) if record else None
         return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
     folder = given.folder or Path(planned.point_id)
     if folder.exists() and any(folder.iterdir()):
-        raise FabricstudyError(f"{folder}: not empty; name another folder with --folder, or remove it")
+        raise FabricstudyError(
+            f"{folder}: not empty; name another folder with --folder, or remove it", "folder-not-empty"
+        )
     return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder, limits)
 
 
@@ -259,10 +310,12 @@ def _find_point(point_id: str, study: str | None, results: Path) -> tuple[Planne
         point = point_from_json(record.pop("point"))
         return PlannedPoint(point_id, machine_id(point.machine), point), record
     if study is None:
-        raise FabricstudyError(f"{point_id}: no such point in {results}/points; name its study with --study")
+        message = f"{point_id}: no such point in {results}/points; name its study with --study"
+        raise FabricstudyError(message, "no-such-point")
     planned = _pipeline(study).plan.points.get(point_id)
     if planned is None:
-        raise FabricstudyError(f"{point_id}: neither in {results}/points nor in the study {study}")
+        message = f"{point_id}: neither in {results}/points nor in the study {study}"
+        raise FabricstudyError(message, "no-such-point")
     return planned, None
 
 
@@ -276,7 +329,8 @@ def show_point(found: dict[str, Any]) -> None:
 def describe_machines(given: argparse.Namespace) -> Any:
     """Describe a machine: nodes, routers, cables, radix, diameter, mean hops, bisection."""
     configs = _machines(given.source, given.all)
-    found = [{"machine_id": machine_id(config)} | structure(config.build()).to_json() for config in configs]
+    with _sign_of_life(f"analysing {len(configs)} machines"):
+        found = [{"machine_id": machine_id(config)} | structure(config.build()).to_json() for config in configs]
     return found if given.all else found[0]
 
 
@@ -284,11 +338,12 @@ def _machines(source: str, every: bool) -> list[Topology]:
     if source in INSTANCES and not every:
         return [published(source)]
     try:
-        file = study_file(source, CONFIGS)
+        file = study_file(source)
     except StudyError:
         known = f"published machines are {', '.join(INSTANCES)}"
         raise FabricstudyError(
-            f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}"
+            f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}",
+            "no-such-machine",
         ) from None
     return list(_pipeline(source).plan.machines.values()) if every else [load_machine(file)]
 
@@ -296,14 +351,25 @@ def _machines(source: str, every: bool) -> list[Topology]:
 def show_machines(found: Any) -> None:
     """Print what `describe_machines` found."""
     table = Table(box=None)
-    names = ("machine_id", "nodes", "routers", "cables", "radix", "diameter", "mean_hops", "bisection (GB/s)", "method")
+    names = (
+        "machine_id",
+        "kind",
+        "nodes",
+        "routers",
+        "cables",
+        "radix",
+        "diameter",
+        "mean_hops",
+        "bisection (GB/s)",
+        "method",
+    )
     for name in names:
-        table.add_column(name, justify="left" if name in ("machine_id", "method") else "right")
+        table.add_column(name, justify="left" if name in ("machine_id", "kind", "method") else "right")
     for machine in found if isinstance(found, list) else [found]:
         cut = machine["bisection"]
         low, high = cut["lower_Bps"] / 1e9, cut["upper_Bps"] / 1e9
         interval = f"{high:g}" if cut["exact"] else f"{low:.4g} to {high:.4g}"
-        cells = [str(machine[name]) for name in names[:6]]
+        cells = [str(machine[name]) for name in names[:7]]
         table.add_row(*cells, f"{machine['mean_hops']:.3f}", interval, cut["method"])
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
 

@@ -3,12 +3,68 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import json
+import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+Code = Literal[
+    # the file
+    "no-such-file", "not-a-file", "file-unreadable", "file-too-large", "file-too-complex", "file-from-the-future",
+    "not-utf-8", "not-yaml", "not-a-study", "repeated-key", "bad-key", "number-too-long",
+    # one value
+    "unknown-key", "missing-key", "unknown-kind", "unknown-word", "no-value", "wrong-type", "out-of-range",
+    "wrong-length", "wrong-value", "bad-name", "reserved-name", "not-a-quantity", "no-unit", "mapping-file",
+    "repeated-entry", "given-twice-or-not",
+    # what varies
+    "no-such-path", "bad-axis", "bad-label", "repeated-label", "no-values", "overwritten-axis", "bad-seeds",
+    "no-such-axis", "no-such-label", "bad-zip", "everything-excluded", "experiments-and-sweep", "too-many-points",
+    # what has to agree
+    "machine-does-not-fit", "jobs-too-large", "no-node", "too-few-ranks", "too-many-ranks", "no-such-node",
+    "node-taken", "mapping-does-not-fit",
+    # what is shown
+    "no-such-experiment", "no-such-analysis", "no-such-column", "repeated-id", "not-run-alone", "no-labels-to-scale",
+    # how it is run
+    "no-such-study", "several-studies", "same-study-name", "no-such-point", "no-such-machine", "not-a-folder",
+    "folder-not-empty", "engine-missing", "study-changed", "gone-from-store",
+    # the rest
+    "disk-full", "system", "other",
+]  # fmt: skip
+"""What sort of mistake an error tells. Codes stay as they are when the words of a message are improved."""
+
+
+# How like two words are that are taken for one, from 0 to 1.
+LIKENESS = 0.6
+MOST_LISTED = 40
+
+SHOWN = 20
+"""So many mistakes of a study are told at most."""
 
 
 class FabricstudyError(Exception):
-    """Base of every error whose message is written for the user."""
+    """Base of every error whose message is written for the user.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what would be right.
+    code : str
+        What sort of mistake it is, for programs and tests.
+    """
+
+    def __init__(self, message: str, code: Code = "other") -> None:
+        self.code = code
+        super().__init__(message)
+
+    def each(self) -> Sequence[FabricstudyError]:
+        """Give this mistake, and those that were found together with it."""
+        return (self,)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the error as a JSON object."""
+        return {"code": self.code, "message": str(self)}
 
 
 class StudyError(FabricstudyError):
@@ -26,6 +82,10 @@ class StudyError(FabricstudyError):
         Dotted path in the file, such as ``machine.bandwidth.global``.
     value : object, optional
         The offending value as it stands in the file.
+    code : str
+        What sort of mistake it is.
+    others : sequence of StudyError
+        Further mistakes of the same file, each without `others` of its own.
 
     Examples
     --------
@@ -34,36 +94,117 @@ class StudyError(FabricstudyError):
     """
 
     def __init__(
-        self, problem: str, remedy: str, file: str | None = None, path: str | None = None, value: object = None
+        self,
+        problem: str,
+        remedy: str,
+        file: str | None = None,
+        path: str | None = None,
+        value: object = None,
+        code: Code = "wrong-value",
+        others: Sequence[StudyError] = (),
     ) -> None:
         self.problem, self.remedy, self.file, self.path, self.value = problem, remedy, file, path, value
-        super().__init__(problem)
+        self.others = tuple(others)
+        super().__init__(problem, code)
 
     def __str__(self) -> str:
+        more = len(self.others) + 1 - SHOWN
+        lines = [error._line() for error in self.each()[:SHOWN]]
+        return "\n".join([*lines, f"and {more} more mistakes"] if more > 0 else lines)
+
+    def _line(self) -> str:
         place = "".join(f"{part}: " for part in (self.file, self.path) if part)
-        shown = repr(self.value)
-        if len(shown) > 120:
-            shown = shown[:117] + "..."
-        value = "" if self.value is None else f" (value: {shown})"
+        value = "" if self.value is None else f" (value: {_shown(self.value)})"
         return f"{place}{self.problem}{value}; {self.remedy}"
 
+    def each(self) -> Sequence[StudyError]:
+        """Give this mistake, and those that were found together with it."""
+        return (self, *self.others)
 
-def exit_code_of(work: Callable[[], None]) -> int:
-    """Run a command's work; print an error that its user can mend in one line, and give the exit code."""
+    def in_file(self, file: str) -> StudyError:
+        """Give the same mistakes with the name of their file."""
+        others = [error.in_file(file) for error in self.others]
+        return StudyError(self.problem, self.remedy, file, self.path, self.value, self.code, others)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give this mistake alone as a JSON object."""
+        plain = self.value is None or isinstance(self.value, str | int) or _is_finite(self.value)
+        return {
+            "code": self.code,
+            "file": self.file,
+            "path": self.path,
+            "value": self.value if plain else _shown(self.value),
+            "problem": self.problem,
+            "remedy": self.remedy,
+            "message": self._line(),
+        }
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def together(mistakes: Sequence[StudyError]) -> StudyError:
+    """Make one error of several mistakes; the first one leads.
+
+    Examples
+    --------
+    >>> print(together([StudyError("a", "b"), StudyError("c", "d")]))
+    a; b
+    c; d
+    """
+    first, *others = [one for error in mistakes for one in error.each()]
+    return StudyError(first.problem, first.remedy, first.file, first.path, first.value, first.code, others)
+
+
+def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: bool = False) -> int:
+    """Run a command's work, tell what its user can mend, and give the exit code.
+
+    Every command of ours ends here. With `as_json` the mistakes go to standard output as ``{"errors": [...]}``,
+    otherwise to standard error, one a line, each after the name of the `program`.
+    """
     try:
-        work()
+        return work() or 0
     except FabricstudyError as error:
-        print(error, file=sys.stderr)
-    except OSError as error:  # a full disk, a file that is not there, no permission
-        print(f"{error.filename or 'writing'}: {error.strerror or error}", file=sys.stderr)
+        told = error
+    except OSError as error:
+        told = _of_the_system(error)
+    if as_json:
+        print(json.dumps({"errors": [error.to_json() for error in told.each()]}, indent=1))
     else:
-        return 0
+        sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in _lines(told))
     return 1
+
+
+def _lines(error: FabricstudyError) -> Iterator[str]:
+    yield from str(error).splitlines()
+
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def _of_the_system(error: OSError) -> FabricstudyError:
+    """Say what the operating system refused: a full disk, a file that is not there, no permission."""
+    full = error.errno in _FULL
+    # A write that finds no room does not know the name of its file.
+    place = error.filename or ("writing" if full else None)
+    words = error.strerror or str(error) or type(error).__name__
+    return FabricstudyError(f"{place}: {words}" if place else words, "disk-full" if full else "system")
 
 
 def suggestion(wrong: object, known: Iterable[str]) -> str:
     """Say what was probably meant, and what there is."""
-    options = sorted(known)
-    close = difflib.get_close_matches(str(wrong), options, 1, 0.6)
-    listed = ", ".join(options[:20]) + (", ..." if len(options) > 20 else "")
+    options = sorted(set(known))
+    close = difflib.get_close_matches(str(wrong), options, 1, LIKENESS)
+    listed = ", ".join(options[:MOST_LISTED]) + (", ..." if len(options) > MOST_LISTED else "")
     return (f"did you mean '{close[0]}'? " if close else "") + f"known: {listed}"
+
+
+def is_close(wrong: str, meant: str) -> bool:
+    """Tell whether one word may be a misspelling of another."""
+    return bool(difflib.get_close_matches(wrong, [meant], 1, LIKENESS))

@@ -139,14 +139,18 @@ class Kind(Model):
     def _kind_of(cls, value: Any, written: Any) -> type[Kind]:
         members = cls.FAMILY.members
         if not isinstance(written, dict):
-            problem = "no value" if value is None else "not a mapping of keys to values"
-            raise ConfigError(problem, "write it like {kind: ...}; " + suggestion("", members), value=value)
+            remedy = f"write {{kind: ...}}; {suggestion('', members)}"
+            if value is None:
+                raise ConfigError("no value", remedy, code="no-value")
+            raise ConfigError("not a mapping of keys to values", remedy, value=value, code="wrong-type")
         if "kind" not in written:
-            raise ConfigError("this key is missing", f"say which kind; {suggestion('', members)}", ("kind",))
+            remedy = f"say which kind; {suggestion('', members)}"
+            raise ConfigError("this key is missing", remedy, ("kind",), code="missing-key")
         kind = written["kind"]
         if not isinstance(kind, str) or kind not in members:
             path = ("kind",) if isinstance(value, dict) else ()
-            raise ConfigError(f"unknown kind of {cls.FAMILY.noun}", suggestion(kind, members), path, kind)
+            problem = f"unknown kind of {cls.FAMILY.noun}"
+            raise ConfigError(problem, suggestion(kind, members), path, kind, code="unknown-kind")
         return members[kind]
 
 

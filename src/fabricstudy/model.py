@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -17,6 +18,8 @@ from pydantic import (
     TypeAdapter,
 )
 from pydantic_core import CoreSchema, core_schema
+
+from fabricstudy.errors import Code, StudyError, together
 
 # YAML tells numbers, text and true/false apart, so none of them is taken for another.
 Whole = Annotated[int, Strict()]
@@ -106,19 +109,68 @@ class ConfigError(ValueError):
         Keys from the validated value to the offending one.
     value : object, optional
         The offending value.
+    code : str
+        As in `fabricstudy.errors.StudyError`.
+    others : sequence of ConfigError
+        Further mistakes below the same value, each without `others` of its own.
     """
 
-    def __init__(self, problem: str, remedy: str, path: tuple[str, ...] = (), value: object = None) -> None:
-        self.problem, self.remedy, self.path, self.value = problem, remedy, path, value
+    def __init__(
+        self,
+        problem: str,
+        remedy: str,
+        path: tuple[str, ...] = (),
+        value: object = None,
+        code: Code = "wrong-value",
+        others: Sequence[ConfigError] = (),
+    ) -> None:
+        self.problem, self.remedy, self.path, self.value, self.code = problem, remedy, path, value, code
+        self.others = tuple(others)
         super().__init__(f"{problem}; {remedy}")
+
+    def each(self) -> tuple[ConfigError, ...]:
+        """Give this mistake, and those that were found together with it."""
+        return (self, *self.others)
+
+    def below(self, *keys: str) -> ConfigError:
+        """Give the same mistakes as seen from further above, where `keys` lead to the value."""
+        others = [error.below(*keys) for error in self.others]
+        return ConfigError(self.problem, self.remedy, (*keys, *self.path), self.value, self.code, others)
+
+    def in_study(self, file: str | None = None) -> StudyError:
+        """Give the same mistakes as those of a study file."""
+        path = ".".join(self.path) or None
+        others = [error.in_study(file) for error in self.others]
+        return StudyError(self.problem, self.remedy, file, path, self.value, self.code, others)
+
+
+def check_all(checks: Iterable[Callable[[], object]]) -> None:
+    """Run all checks, and refuse everything that they refuse at once.
+
+    Raises
+    ------
+    StudyError
+        Without the name of the file.
+    """
+    mistakes = []
+    for check in checks:
+        try:
+            check()
+        except ConfigError as error:
+            mistakes.append(error.in_study())
+        except StudyError as error:
+            mistakes.append(error)
+    if mistakes:
+        raise together(mistakes)
 
 
 @dataclass(frozen=True)
 class Name:
-    """Restricts a text to `pattern`; `rule` says the pattern in words."""
+    """Restricts a text to `pattern`; `rule` says the pattern in words, but for its length."""
 
     pattern: str
     rule: str
+    longest: int = 64
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Check the text after pydantic's own checks."""
@@ -136,8 +188,11 @@ class Name:
         ConfigError
             If it does not.
         """
+        if len(value) > self.longest:
+            remedy = f"take at most {self.longest}"
+            raise ConfigError(f"the name has {len(value)} characters", remedy, value=value, code="wrong-length")
         if re.fullmatch(self.pattern, value) is None:
-            raise ConfigError("not a name that can be used here", self.rule, value=value)
+            raise ConfigError("not a name that can be used here", self.rule, value=value, code="bad-name")
         return value
 
 

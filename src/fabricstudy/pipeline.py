@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from fabricstudy.chunks import Chunk, divide_in_at_most
 from fabricstudy.engine.batch import Batch, batches
@@ -15,11 +18,15 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import machine_code
+from fabricstudy.model import Number
 from fabricstudy.source import code_digest
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 
+# The studies that come with the project stand beside its code (the install is an editable one).
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 BATCH_CPU_S = 60.0
+Seconds = Annotated[Number, Field(gt=0)]
 # Analysing a machine takes seconds; a study has at most so many jobs of each of the two machine stages.
 MACHINES_A_CHUNK = 4
 MOST_MACHINE_CHUNKS = 20
@@ -86,7 +93,7 @@ def _digest(parts: Iterable[str]) -> str:
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
 
 
-def study_file(name: str, configs: Path) -> Path:
+def study_file(name: str, configs: Path = CONFIGS) -> Path:
     """Find a study by its name in `configs` or by its path.
 
     Raises
@@ -105,11 +112,14 @@ def study_file(name: str, configs: Path) -> Path:
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise StudyError(
-        "no study of this name", f"{hint}known are {', '.join(names)}; or give a path to a .yaml file", value=name
+        "no study of this name",
+        f"{hint}known are {', '.join(names)}; or give a path to a .yaml file",
+        value=name,
+        code="no-such-study",
     )
 
 
-def pipelines(names: str, configs: Path, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
+def pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
     """Load and plan several studies, separated by commas, by the name each gives itself.
 
     Raises
@@ -128,6 +138,7 @@ def pipelines(names: str, configs: Path, batch_cpu_s: float = BATCH_CPU_S) -> di
                 str(file),
                 "study",
                 study.name,
+                "same-study-name",
             )
         found[study.name] = study
     return found

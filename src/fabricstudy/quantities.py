@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
+from fabricstudy.model import ConfigError
+
 if TYPE_CHECKING:
     import pint
 
@@ -62,7 +64,7 @@ def to_unit(text: str, unit: str, example: str) -> float:
 
     Raises
     ------
-    ValueError
+    ConfigError
         If `text` names no unit, an unknown one, or one of another dimension.
 
     Examples
@@ -75,10 +77,11 @@ def to_unit(text: str, unit: str, example: str) -> float:
     match = _TEXT.fullmatch(text)
     try:
         if match is None:
-            raise ValueError
+            raise ValueError(text)
         return float(Decimal(match[1]) * _factor(match[2], unit))
     except Exception:  # Pint's and decimal's own errors are many, and all mean the same here
-        raise ValueError(f"not a quantity with the right unit; write it like '{example}'") from None
+        problem = "not a quantity with the right unit"
+        raise ConfigError(problem, f"write it like '{example}'", value=text, code="not-a-quantity") from None
 
 
 def is_ours(context: dict[str, Any] | None) -> bool:
@@ -98,10 +101,12 @@ def _reader(unit: str, example: str, whole: bool) -> Any:
     def read(value: object, info: ValidationInfo) -> object:
         if is_ours(info.context):
             return value
+        if value is None:
+            raise ConfigError("no value", f"write it like '{example}'", code="no-value")
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ValueError(f"not a quantity; write it like '{example}'")
+            raise ConfigError("not a quantity", f"write it like '{example}'", code="not-a-quantity")
         if isinstance(value, int | float):
-            raise ValueError(f"a number without a unit; write it like '{example}'")
+            raise ConfigError("a number without a unit", f"write it like '{example}'", code="no-unit")
         magnitude = to_unit(value.strip(), unit, example)
         return int(magnitude) if whole and magnitude.is_integer() else magnitude
 

@@ -19,6 +19,9 @@ from typing import Any
 
 Record = dict[str, Any]
 
+POINTS, MACHINES, STRUCTURES = STORES = ("points", "machines", "structures")
+"""Folders below ``results`` that all studies share; no study may be called like one."""
+
 # A thing with one of these statuses would end the same way again.
 FINAL = frozenset({"done", "refused"})
 

@@ -263,6 +263,7 @@ def test_an_interrupted_snakemake_cancels_its_jobs_and_a_killed_one_leaves_them_
     wait_until(lambda: len(workplace.stored()) > len(kept) and simulating(cluster))
     killed.kill()
     killed.wait()
+    workplace.run("--unlock")
     # The same batches are submitted again while those of the dead one run: a point is simulated by one of them.
     workplace.run()
     check_nothing_lost(workplace, kept, interrupted=2)

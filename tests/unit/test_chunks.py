@@ -1,5 +1,6 @@
 """Chunks: every id once, small enough, and stable when one is added."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,3 +35,9 @@ def test_an_added_key_moves_no_key_between_other_chunks(keys: list[str], most: f
 
 def test_nothing_gives_no_chunk() -> None:
     assert divide([], [], 1.0) == []
+
+
+@pytest.mark.parametrize("target", [0.0, -5.0, float("nan"), float("inf")])
+def test_no_chunk_has_such_a_cost(target: float) -> None:
+    with pytest.raises(ValueError):
+        divide_in_at_most(["0a", "f0"], [1.0, 1.0], target, 1)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +140,109 @@ def test_errors_are_one_line_and_exit_code_1(
     (tmp_path / "bad.yaml").write_text(STUDY.replace("16 kB", "16"))
     text = said(capsys, command, name, code=1)
     assert text.count("\n") == 1 and name in text
+
+
+def mistakes(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    """Errors as a program sees them: one JSON object on standard output, and nothing else."""
+    assert cli.main([*arguments, "--json"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    found: list[dict[str, Any]] = json.loads(captured.out)["errors"]
+    return found
+
+
+ERRORS = {
+    "unknown study": (("plan", "quik"), "no-such-study"),
+    "no file": (("plan", "nowhere.yaml"), "no-such-file"),
+    "two studies": (("plan", "small.yaml,quick"), "several-studies"),
+    "status of two studies": (("status", "small.yaml,quick"), "several-studies"),
+    "point of two studies": (("point", "p000000000000", "--study", "small.yaml,quick"), "several-studies"),
+    "results that are a file": (("status", "small.yaml", "--results", "small.yaml"), "not-a-folder"),
+    "plan in a file": (("plan", "small.yaml", "--results", "small.yaml"), "not-a-folder"),
+    "no point": (("point", "p000000000000"), "no-such-point"),
+    "no point in the study": (("point", "p000000000000", "--study", "small.yaml"), "no-such-point"),
+    "no machine": (("machine", "mirra"), "no-such-machine"),
+    "a folder that cannot be written": (("compare", "/dev/null", "/dev/null"), "other"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_have_codes_for_programs(capsys: pytest.CaptureFixture[str], case: str) -> None:
+    arguments, code = ERRORS[case]
+    (found,) = mistakes(capsys, *arguments)
+    assert found["code"] == code and found["message"]
+
+
+def test_all_mistakes_of_a_study_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = STUDY.replace("groups: 3", "groups: 1").replace("16 kB", "16").replace("seeds: 2", "seed: 2")
+    Path("small.yaml").write_text(wrong)
+    found = mistakes(capsys, "plan", "small.yaml")
+    assert {(one["code"], one["path"], one["value"]) for one in found} == {
+        ("out-of-range", "machine.groups", 1),
+        ("no-unit", "jobs.0.pattern.message", 16),
+        ("unknown-key", "seed", "seed"),
+    }
+    assert {one["file"] for one in found} == {"small.yaml"}
+    text = said(capsys, "plan", "small.yaml", code=1)
+    assert all(one["message"] in text for one in found) and text.count("\n") == 3
+
+
+def test_all_values_of_axes_that_cannot_be_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("small.yaml").write_text(STUDY.replace("{1: 1 GB/s, 2: 2 GB/s}", "{1: 1 GB, 2: 2 GB/s, 3: 3}"))
+    found = mistakes(capsys, "plan", "small.yaml")
+    assert [(one["code"], one["path"]) for one in found] == [
+        ("not-a-quantity", "sweep.alpha.values.1"), ("no-unit", "sweep.alpha.values.3"),
+    ]  # fmt: skip
+
+
+def test_values_that_json_does_not_know_are_told_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("small.yaml").write_text(STUDY.replace("share: 1.0", "share: .nan"))
+    (found,) = mistakes(capsys, "plan", "small.yaml")
+    assert (found["path"], found["value"]) == ("jobs.0.share", "nan")
+
+
+def test_an_error_of_the_system_is_no_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/points").write_text("no folder")
+    (found,) = mistakes(capsys, "status", "small.yaml")
+    assert found["code"] == "system" and "results/points" in found["message"]
+    assert "writing" not in found["message"]
+
+
+def test_a_study_of_analyses_alone_has_a_status(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("alone.yaml").write_text("{study: alone, analyses: {p: {kind: partitions, machines: {M: mira}}}}\n")
+    assert data(capsys, "status", "alone.yaml")["left"] == 0
+    assert "alone" in said(capsys, "status", "alone.yaml")
+
+
+def test_the_plan_says_which_points_pass_their_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert data(capsys, "plan", "small.yaml")["over_time"] == 0
+    Path("small.yaml").write_text(STUDY + "limits: {time: 1 ms}\n")
+    assert data(capsys, "plan", "small.yaml")["over_time"] == 4
+    assert "limits.time" in said(capsys, "plan", "small.yaml")
+    Path("small.yaml").write_text(STUDY.replace("caminos", "codes") + "limits: {memory: 1 kB}\n")
+    found = data(capsys, "plan", "small.yaml")
+    assert (found["over_time"], found["over_memory"]) == (0, 4)
+    assert "limits.memory" in said(capsys, "plan", "small.yaml")
+
+
+@pytest.mark.parametrize("seconds", ["0", "-5", "nan", "inf", "abc"])
+def test_batches_of_no_length_are_refused(seconds: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["plan", "small.yaml", f"--batch-cpu-s={seconds}"])
+    assert caught.value.code == 2
+
+
+def test_labels_are_printed_where_the_terminal_lacks_their_letters(tmp_path: Path) -> None:
+    Path("small.yaml").write_text(STUDY.replace("{1: 1 GB/s,", "{größer: 1 GB/s,"), encoding="utf-8")
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-m", "fabricstudy.cli", "plan", "small.yaml", "--list"]
+    done = subprocess.run(command, env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"gr\\xf6\\xdfer") == 2
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["--version"])
+    assert caught.value.code == 0 and capsys.readouterr().out == f"fabricstudy {version('fabricstudy')}\n"

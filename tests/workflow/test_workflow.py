@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from fabricstudy.store import STORES
 
 from .conftest import BIN, FIGURE, ROOT, TINY, Workplace
 
@@ -120,12 +124,58 @@ def test_ten_thousand_points_are_at_most_300_jobs(workplace: Workplace) -> None:
     assert 10 < total <= 300
 
 
-def test_an_include_runs_nothing(tmp_path: Path) -> None:
+def test_included_in_another_workflow_it_runs_nothing_unasked(tmp_path: Path) -> None:
     snakefile = tmp_path / "Snakefile"
-    snakefile.write_text(f'include: "{ROOT / "workflow/rules/machine.smk"}"\n')
-    options = ["--cores", "1", "--snakefile", str(snakefile), "--directory", str(tmp_path)]
+    snakefile.write_text(
+        f'include: "{ROOT / "Snakefile"}"\nrule own:\n    output: "own.txt"\n    shell: "touch {{output}}"\n'
+    )
+    options = ["--cores", "1", "--snakefile", str(snakefile), "--directory", str(tmp_path), "own.txt"]
     done = subprocess.run([sys.executable, "-m", "snakemake", *options], capture_output=True, text=True)
-    assert not (tmp_path / "results").exists(), done.stdout
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"Snakefile", "own.txt", ".snakemake"}
+
+
+def test_without_its_environment_activated_it_runs_with_its_own_python(tmp_path: Path) -> None:
+    place = Workplace(tmp_path, "none")
+    place.write_study(TINY.replace("engine: caminos", "engine: analysis"))
+    command = [str(BIN / "snakemake"), *place.command("--until", "analyse")[3:]]
+    done = subprocess.run(command, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, cwd=tmp_path, text=True,
+                          capture_output=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "results/structures").glob("*/*/record.json"))
+
+
+def test_config_that_means_nothing_is_refused(tmp_path: Path) -> None:
+    command = [*Workplace(tmp_path, "none").command("--dry-run")[:-1], "studie=tiny.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 1 and "--config: studie: " in done.stdout, done.stdout
+    assert "Traceback" not in done.stdout and not (tmp_path / "results").exists()
+
+
+def test_what_is_removed_or_damaged_is_made_again(workplace: Workplace) -> None:
+    def runs(*rules: str) -> None:
+        said = workplace.run()
+        assert set(re.findall(r"rule (\w+):", said)) == {*rules, "table", "report", "all"}, said
+        assert workplace.table("jobs") == jobs
+
+    workplace.run()
+    jobs, results = workplace.table("jobs"), workplace.folder / "results"
+    assert {path.name for path in results.iterdir()} == {*STORES, "tiny"}
+    shutil.rmtree(results / "tiny/tables")
+    runs()
+    for name in ("machines", "structures"):
+        shutil.rmtree(results / name)
+    runs("machine", "analyse", "simulate")
+    assert workplace.started == 8
+    first, second, *_ = workplace.point_records()
+    first.write_text("{")
+    shutil.rmtree(second.parent)
+    runs("simulate")
+    assert workplace.started == 10
+    shutil.rmtree(results / "tiny")
+    runs("machine", "analyse", "simulate")
+    assert workplace.started == 10
+    assert "Nothing to be done" in workplace.run()
 
 
 def test_a_sites_module_brings_a_simulator_that_is_missing(tmp_path: Path) -> None:

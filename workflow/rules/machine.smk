@@ -20,5 +20,5 @@ rule machine:
             wildcards.chunk
         ),
     shell:
-        "python -m fabricstudy.jobs machine --study {input.study:q} --name {wildcards.chunk}"
+        "python -m fabricstudy.stages machine --study {input.study:q} --name {wildcards.chunk}"
         " --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

@@ -34,7 +34,7 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     engine = engine_named(planned.point.engine.kind)
     probe = engine.probe()
     if not probe.found:
-        raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}")
+        raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")
     folder.mkdir(parents=True, exist_ok=True)
     machine = planned.point.machine.build()
     analysed = AnalysedMachine(machine, bisect(machine).half, distances(machine))

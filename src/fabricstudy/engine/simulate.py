@@ -19,7 +19,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.stage import keep_machine, load_machine
-from fabricstudy.store import Record, Store
+from fabricstudy.store import POINTS, Record, Store
 from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns
 from fabricstudy.structure.load import has_loads, link_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
@@ -68,7 +68,7 @@ class Stores:
     @property
     def points(self) -> Store:
         """Finished simulations."""
-        return Store(self.results / "points", "point_id")
+        return Store(self.results / POINTS, "point_id")
 
     def machine(self, machine_id: str, config: Topology) -> AnalysedMachine:
         """Load a machine with its analysis, made anew if they were removed.

@@ -62,10 +62,11 @@ class Topology(Kind):
         """Refuse the name of a machine that is not published."""
         known = [*INSTANCES, *cls.FAMILY.kinds]
         if isinstance(value, str) and value not in known:
-            raise ConfigError("no machine of this name", suggestion(value, known))
+            raise ConfigError("no machine of this name", suggestion(value, known), code="unknown-kind")
         if isinstance(value, dict) and "instance" in value and value["instance"] not in list(INSTANCES):
             name = value["instance"]
-            raise ConfigError("no machine of this name", suggestion(name, INSTANCES), ("instance",), name)
+            remedy = suggestion(name, INSTANCES)
+            raise ConfigError("no machine of this name", remedy, ("instance",), name, code="unknown-kind")
 
     def build(self) -> Machine:
         """Build the machine: the same arrays each time for the same description."""

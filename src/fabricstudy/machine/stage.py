@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.source import code_digest
-from fabricstudy.store import Store
+from fabricstudy.store import MACHINES, Store
 
 from .graph import Machine
 
 
 def machine_store(results: Path) -> Store:
     """Give the store of machines under the folder `results`."""
-    return Store(results / "machines", "machine_id")
+    return Store(results / MACHINES, "machine_id")
 
 
 def machine_code(config: Topology) -> str:
@@ -25,12 +26,19 @@ def keep_machine(results: Path, machine_id: str, config: Topology) -> None:
     """Build a machine and keep it, unless it is there."""
     store, mark = machine_store(results), machine_code(config)
     with store.lock(machine_id):
-        if store.finished(machine_id, mark) is not None:
+        if store.finished(machine_id, mark) is not None and has_machine(results, machine_id):
             return
         store.sweep(machine_id)
         with store.workspace(machine_id) as folder:
             config.build().save(folder / "machine.npz")
             store.keep(folder, {"machine_id": machine_id, "status": "done", "fingerprint": mark})
+
+
+def has_machine(results: Path, machine_id: str) -> bool:
+    """Say whether a machine is in the store, whole."""
+    store = machine_store(results)
+    # The directory of the archive stands at its end, so a file that was cut short is none.
+    return store.record(machine_id) is not None and zipfile.is_zipfile(store.folder(machine_id) / "machine.npz")
 
 
 def load_machine(results: Path, machine_id: str) -> Machine:

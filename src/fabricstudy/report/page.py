@@ -39,6 +39,11 @@ _EXAMPLE = "(example)"
 _MOST_ANALYSIS_ROWS = 120
 
 
+def _workflow() -> str:
+    """Name the workflow where Snakemake would not find it by itself, in a folder that is not the clone."""
+    return "" if Path("Snakefile").is_file() else "--snakefile CLONE/Snakefile "
+
+
 def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, name: str) -> str:
     """Give the page's HTML.
 
@@ -79,7 +84,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
         reasons=_reasons(tables.points),
         missing_engines=_missing_engines(tables.points),
         provenance=_provenance(study, tables, source),
-        command=f"snakemake --cores all --config {shlex.quote(f'study={name}')}",
+        command=f"snakemake {_workflow()}--cores all --config {shlex.quote(f'study={name}')}",
     )
 
 

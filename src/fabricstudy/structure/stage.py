@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.errors import FabricstudyError
 from fabricstudy.machine.stage import load_machine, machine_store
 from fabricstudy.source import code_digest
-from fabricstudy.store import Record, Store
+from fabricstudy.store import STRUCTURES, Record, Store
 
 from .summary import structure
+
+HALF = "half.npy"
 
 
 def structure_code() -> str:
@@ -21,7 +24,7 @@ def structure_code() -> str:
 
 def structure_store(results: Path) -> Store:
     """Give the store of structures under the folder `results`."""
-    return Store(results / "structures", "machine_id")
+    return Store(results / STRUCTURES, "machine_id")
 
 
 def keep_structure(results: Path, machine_id: str) -> Record:
@@ -30,15 +33,25 @@ def keep_structure(results: Path, machine_id: str) -> Record:
     store, mark = structure_store(results), f"{structure_code()}-{built and built['fingerprint']}"
     with store.lock(machine_id):
         kept = store.finished(machine_id, mark)
-        if kept is not None:
+        if kept is not None and has_structure(results, machine_id):
             return kept
         store.sweep(machine_id)
         found = structure(load_machine(results, machine_id))
         record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | found.to_json()
         with store.workspace(machine_id) as folder:
-            np.save(folder / "half.npy", found.bisection.half)
+            np.save(folder / HALF, found.bisection.half)
             store.keep(folder, record)
     return record
+
+
+def has_structure(results: Path, machine_id: str) -> bool:
+    """Say whether the structure of a machine is in the store, whole."""
+    store = structure_store(results)
+    try:
+        np.load(store.folder(machine_id) / HALF)
+    except (OSError, ValueError, EOFError):
+        return False
+    return store.record(machine_id) is not None
 
 
 def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[Any, np.dtype[np.bool_]]]:
@@ -46,5 +59,6 @@ def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[A
     store = structure_store(results)
     record = store.record(machine_id)
     if record is None:
-        raise FileNotFoundError(f"no structure of machine {machine_id} in {store.root}")
-    return record, np.load(store.folder(machine_id) / "half.npy")
+        remedy = "run the same command again, which makes it"
+        raise FabricstudyError(f"no structure of machine {machine_id} in {store.root}; {remedy}", "gone-from-store")
+    return record, np.load(store.folder(machine_id) / HALF)

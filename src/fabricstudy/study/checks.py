@@ -39,8 +39,10 @@ _SAYS = {"dimensions": "the dimensions of a grid", "levels": "the levels of a tr
 
 def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, path: tuple[str, ...]) -> None:
     if asking.needs is not None and asking.needs not in machine.traits:
-        problem = f"this {noun} needs {_SAYS[asking.needs]}, which a machine of kind {machine.kind} has not"
-        raise ConfigError(problem, f"take another {noun}, such as {_ANYWHERE[noun]}", path, asking.kind)
+        problem = f"this {noun} needs {_SAYS[asking.needs]}, and a machine of kind {machine.kind} has none"
+        raise ConfigError(
+            problem, f"take another {noun}, such as {_ANYWHERE[noun]}", path, asking.kind, code="machine-does-not-fit"
+        )
 
 
 _ANYWHERE = {"routing": "minimal", "allocation": "cluster"}
@@ -49,28 +51,36 @@ _ANYWHERE = {"routing": "minimal", "allocation": "cluster"}
 def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
     share = sum(job.share or 0 for job in jobs)
     if share > 1 + 1e-9:
-        raise ConfigError(f"the shares of the jobs sum to {share:g}", "let them sum to at most 1", ("jobs",))
+        raise ConfigError(
+            f"the shares of the jobs sum to {share:g}", "let them sum to at most 1", ("jobs",), code="jobs-too-large"
+        )
     needed = 0
     for number, job in enumerate(jobs):
         own = job.node_count(machine.nodes)
         path = ("jobs", str(number), _size_key(job))
         if own == 0:
             problem = f"the job gets no node of a machine of {machine.nodes}"
-            raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share)
+            raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share, code="no-node")
         held = _held(machine, job, number)
         needed += held
         if needed > machine.nodes:
             before = f" after {needed - held} for the jobs before it" if number else ""
             whole = f" ({held} by its allocation)" if held > own else ""
             problem = f"the job needs {own} nodes{whole}{before}, and the machine has {machine.nodes}"
-            raise ConfigError(problem, "make the jobs smaller or the machine larger", path, job.nodes or job.share)
+            raise ConfigError(
+                problem,
+                "make the jobs smaller or the machine larger",
+                path,
+                job.nodes or job.share,
+                code="jobs-too-large",
+            )
 
 
 def _held(machine: Topology, job: Job, number: int) -> int:
     try:
         return nodes_held(machine, job)
     except ConfigError as error:
-        raise ConfigError(error.problem, error.remedy, ("jobs", str(number), *error.path), error.value) from None
+        raise error.below("jobs", str(number)) from None
 
 
 def _size_key(job: Job) -> str:
@@ -93,9 +103,12 @@ def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
                     f"take 0 to {machine.nodes - 1}",
                     (*path, "nodes"),
                     outside[0],
+                    code="no-such-node",
                 )
             if drawn:
-                raise ConfigError("an earlier job may take these nodes", "put jobs with explicit nodes first", path)
+                raise ConfigError(
+                    "an earlier job may take these nodes", "put jobs with explicit nodes first", path, code="node-taken"
+                )
             taken = [node for node in job.allocation.nodes if node not in free]
             if taken:
                 raise ConfigError(
@@ -103,6 +116,7 @@ def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
                     "give each node to one job",
                     (*path, "nodes"),
                     taken[0],
+                    code="node-taken",
                 )
             nodes = list(job.allocation.nodes)
         elif isinstance(job.allocation, Cluster) and not drawn:
@@ -121,22 +135,24 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
             "lower it, or raise machine.cores_per_node",
             (*path, "ranks_per_node"),
             job.ranks_per_node,
+            code="too-many-ranks",
         )
     if isinstance(job.pattern, Idle):
         return
     if ranks < 2:
         problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"
-        raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)))
+        raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)), code="too-few-ranks")
     try:
         job.pattern.check_ranks(ranks)
     except ConfigError as error:
-        raise ConfigError(error.problem, error.remedy, (*path, "pattern", *error.path), error.value) from None
+        raise error.below(*path, "pattern") from None
     if isinstance(job.mapping, RecursiveBisection) and job.pattern.follows_placement:
         raise ConfigError(
             f"recursive-bisection places ranks by their traffic, and {job.pattern.kind} gets its traffic by placement",
             "take another mapping, such as linear or random",
             (*path, "mapping"),
             job.mapping.kind,
+            code="mapping-does-not-fit",
         )
     if isinstance(job.mapping, MappingFile) and len(job.mapping.cores) != ranks:
         raise ConfigError(
@@ -144,4 +160,5 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
             "write one core a rank",
             (*path, "mapping", "file"),
             job.mapping.file,
+            code="mapping-file",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Literal
 
@@ -10,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.errors import StudyError
-from fabricstudy.model import Model
+from fabricstudy.model import Model, Name, check_all
 
 from .figures import KEYS, NAMES, Condition, Figure, Label, Selection, as_tuple
 
@@ -182,13 +183,18 @@ class Part(Model):
         return (self.measure,)
 
 
+ClaimId = Annotated[
+    str, Name("[A-Za-z0-9][A-Za-z0-9_.-]{0,31}", "take letters, digits, '_', '.' and '-', a letter or digit first", 32)
+]
+
+
 class Claim(Model):
     """What a source says, in our words. It is reproduced if every part lies in its interval.
 
     A claim without parts is never run; its `note` says why. A `note` may also tell a slip of the source.
     """
 
-    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$", description="short name, such as 2.1")
+    id: ClaimId = Field(description="short name, such as 2.1")
     says: str = Field(min_length=1, max_length=1000, description="what the source says, in our words")
     source: str = Field(min_length=1, max_length=500, description="where it says so")
     note: str = Field("", max_length=2000, description="a remark, such as a slip of the source or why nothing is run")
@@ -221,17 +227,26 @@ def check_names(
     Raises
     ------
     StudyError
-        With the dotted path of the first offence, without a file name.
+        With the dotted path of each offence, without a file name.
     """
     figures, claims = list(figures), list(claims)
-    _check_ids("figures", [figure.id for figure in figures])
-    _check_ids("claims", [claim.id for claim in claims])
-    for index, figure in enumerate(figures):
-        _check_selection(f"figures.{index}", figure, experiments, analyses)
+    selections = _selections(figures, claims)
+    check_all(
+        [
+            lambda: _check_ids("figures", [figure.id for figure in figures]),
+            lambda: _check_ids("claims", [claim.id for claim in claims]),
+            *(partial(_check_selection, path, one, experiments, analyses) for path, one in selections),
+        ]
+    )
+
+
+def _selections(figures: Iterable[Figure], claims: Iterable[Claim]) -> list[tuple[str, Selection]]:
+    """Give all selections of rows, each with its dotted path."""
+    found: list[tuple[str, Selection]] = [(f"figures.{index}", figure) for index, figure in enumerate(figures)]
     for index, claim in enumerate(claims):
         for number, part in enumerate(claim.parts):
-            for measure in part.measures():
-                _check_selection(f"claims.{index}.parts.{number}.measure", measure, experiments, analyses)
+            found += [(f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures()]
+    return found
 
 
 def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Collection[str]) -> None:
@@ -247,29 +262,25 @@ def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Co
     Raises
     ------
     StudyError
-        With the dotted path of the first offence, without a file name.
+        With the dotted path of each offence, without a file name.
     """
-    selections: list[tuple[str, Selection, str]] = [
-        (f"figures.{index}", figure, figure.y) for index, figure in enumerate(figures)
-    ]
-    for index, claim in enumerate(claims):
-        for number, part in enumerate(claim.parts):
-            place = f"claims.{index}.parts.{number}.measure"
-            selections += [(place, measure, name) for measure in part.measures() for name in measure.numbers()]
-    for path, selection, column in selections:
-        if (
-            selection.analysis is None
-            and column in ("slowdown", "alone_ns", "variation")
-            and selection.experiment not in asked
-        ):
+    check_all(partial(_check_alone, path, selection, asked) for path, selection in _selections(figures, claims))
+
+
+def _check_alone(path: str, selection: Selection, asked: Collection[str]) -> None:
+    for column in selection.numbers() if selection.analysis is None else ():
+        if column in ("slowdown", "alone_ns", "variation") and selection.experiment not in asked:
+            problem = "jobs are not run alone in this experiment"
             remedy = f"set slowdown: true for the experiment {selection.experiment!r}"
-            raise StudyError("jobs are not run alone in this experiment", remedy, None, path, column)
+            raise StudyError(problem, remedy, None, path, column, code="not-run-alone")
 
 
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:
-            raise StudyError("an id used twice", "give each its own", None, f"{section}.{index}.id", name)
+            raise StudyError(
+                "an id used twice", "give each its own", None, f"{section}.{index}.id", name, code="repeated-id"
+            )
 
 
 def _check_selection(
@@ -280,7 +291,9 @@ def _check_selection(
         return
     if selection.experiment not in experiments:
         remedy = f"take one of {', '.join(sorted(experiments))}"
-        raise StudyError("no such experiment", remedy, None, f"{path}.experiment", selection.experiment)
+        raise StudyError(
+            "no such experiment", remedy, None, f"{path}.experiment", selection.experiment, code="no-such-experiment"
+        )
     names = NAMES.get(selection.table, {})
     known = {*experiments[selection.experiment], *KEYS[selection.table], *names, "seed"}
     if selection.table == "jobs" and selection.over_jobs != "each":
@@ -290,13 +303,13 @@ def _check_selection(
     unknown = sorted(selection.axes() - known)
     if unknown:
         remedy = f"take one of {', '.join(sorted(known))}"
-        raise StudyError("no such axis", remedy, None, path, unknown[0])
+        raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
 
 
 def _check_columns(path: str, selection: Selection, name: str, analyses: Mapping[str, Analysis]) -> None:
     if name not in analyses:
         known = ", ".join(sorted(analyses)) or "none: write them below `analyses`"
-        raise StudyError("no such analysis", f"known: {known}", None, f"{path}.analysis", name)
+        raise StudyError("no such analysis", f"known: {known}", None, f"{path}.analysis", name, code="no-such-analysis")
     for names, known_names, noun in (
         (selection.axes() - {"seed"}, analyses[name].columns(), "column"),
         (selection.numbers(), analyses[name].numbers, "number"),
@@ -304,4 +317,4 @@ def _check_columns(path: str, selection: Selection, name: str, analyses: Mapping
         unknown = sorted(set(names) - set(known_names))
         if unknown:
             remedy = f"take one of {', '.join(known_names)}"
-            raise StudyError(f"the analysis has no such {noun}", remedy, None, path, unknown[0])
+            raise StudyError(f"the analysis has no such {noun}", remedy, None, path, unknown[0], code="no-such-column")

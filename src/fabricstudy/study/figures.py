@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fabricstudy.model import Model
+from fabricstudy.model import ConfigError, Model, Name
 from fabricstudy.quantities import to_unit
 
 TableName = Literal["points", "jobs", "links", "interference", "machines", "agreement"]
@@ -147,6 +147,11 @@ def as_tuple(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 
 
+FigureId = Annotated[
+    str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
+]
+
+
 class Figure(Selection):
     """One figure: `y` against the axis `x`, coloured by `hue`, one panel each value of `columns` and `rows`.
 
@@ -154,7 +159,7 @@ class Figure(Selection):
     `normalise_to` divides each value by the median over seeds of the otherwise equal points with these labels.
     """
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$", description="name of the file and of the anchor in the page")
+    id: FigureId = Field(description="name of the file and of the anchor in the page")
     kind: Literal["line", "bar", "box"] = Field(description="lines, bars or boxes")
     title: str = Field(min_length=1, max_length=200, description="what the figure shows, above it")
     caption: str = Field("", max_length=2000, description="what the reader should see, below it")
@@ -194,7 +199,11 @@ class Figure(Selection):
         if self.unit is not None and self.normalise_to:
             raise ValueError("normalised values have no unit; leave `unit` out")
         if self.unit is not None:
-            unit_factor(self.y, self.unit)
+            try:
+                unit_factor(self.y, self.unit)
+            except ConfigError as error:
+                remedy = f"take one of the kind of {column_unit(self.y)}"
+                raise ConfigError(error.problem, remedy, ("unit",), self.unit, error.code) from None
         return self
 
     def axes(self) -> set[str]:
@@ -212,8 +221,9 @@ def check_metric(table: str, column: str) -> None:
 
     Raises
     ------
-    ValueError
+    ConfigError
         Naming the columns there are.
     """
     if column not in METRICS[table]:
-        raise ValueError(f"table {table} has no number '{column}'; take one of {', '.join(METRICS[table])}")
+        remedy = f"take one of {', '.join(METRICS[table])}"
+        raise ConfigError(f"table {table} has no number '{column}'", remedy, value=column, code="no-such-column")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import ValidationError
@@ -12,16 +13,37 @@ from fabricstudy.errors import StudyError
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import Model
 
-from .messages import first_mistake
+from .messages import mistakes
 from .model import Study
 
 LARGEST_BYTES = 10_000_000
 LARGEST_NODES = 1_000_000
+LONGEST_NUMBER = 100
 DEEPEST = 50
 
 M = TypeVar("M", bound=Model)
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Safe):  # type: ignore[misc]
+    """Reads plain scalars as YAML 1.2 does: what version 1.1 turns into something else than is written stays text.
+
+    In 1.1, which PyYAML reads, 011 is 9, 1:30 is 90, 2024-01-01 a date, and yes, no, on and off are true and false.
+    """
+
+    yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+
+
+for _tag, _pattern, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?(0|[1-9][0-9_]*)|0x[0-9a-fA-F]+", list("-+0123456789")),
+    ("float", r"[-+]?(\.[0-9]+|(0|[1-9][0-9_]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", list("-+.")),
+    ("merge", r"<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_pattern})\\Z"), _first)
 
 
 def load_study(path: str | Path) -> Study:
@@ -37,13 +59,13 @@ def load_study(path: str | Path) -> Study:
     Raises
     ------
     StudyError
-        With file, path in it, value and remedy, at the first thing that is wrong.
+        With file, path in it, value and remedy of all that is wrong.
     """
     path = Path(path)
     try:
         return read_study(parse_yaml(_text(path)), path)
     except StudyError as error:
-        raise StudyError(error.problem, error.remedy, str(path), error.path, error.value) from None
+        raise error.in_file(str(path)) from None
 
 
 def read_study(data: Any, path: Path | None = None) -> Study:
@@ -56,16 +78,22 @@ def read_study(data: Any, path: Path | None = None) -> Study:
     """
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
-        raise StudyError(f"the file is {what}", "write keys and values, as configs/README.md shows")
-    return _validated(Study, data, {"file": path, "folder": path.parent if path else Path()})
+        raise StudyError(f"the file is {what}", "write keys and values, as configs/README.md shows", code="not-a-study")
+    return validated(Study, data, {"file": path, "folder": path.parent if path else Path()})
 
 
-def _validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
+def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
+    """Check values that have been read against a model.
+
+    Raises
+    ------
+    StudyError
+        Without the name of the file.
+    """
     try:
         return model.model_validate(data, context=context, by_alias=True, by_name=False)
     except ValidationError as error:
-        found = first_mistake(error, data, model)
-        raise StudyError(found.problem, found.remedy, None, ".".join(found.path) or None, found.value) from None
+        raise mistakes(error, data, model).in_study() from None
 
 
 def load_machine(path: str | Path) -> Topology:
@@ -74,7 +102,7 @@ def load_machine(path: str | Path) -> Topology:
     Raises
     ------
     StudyError
-        With file, path in it, value and remedy, at the first thing that is wrong.
+        With file, path in it, value and remedy of all that is wrong.
     """
     path = Path(path)
     try:
@@ -85,10 +113,12 @@ def load_machine(path: str | Path) -> Topology:
             return read_machine(data["machine"])
         machine = read_study(data, path).machine
         if machine is None:
-            raise StudyError("the study has no machine of its own", "give a study that simulates, or a machine")
+            raise StudyError(
+                "the study has no machine of its own", "give a study that simulates, or a machine", code="missing-key"
+            )
         return machine
     except StudyError as error:
-        raise StudyError(error.problem, error.remedy, str(path), error.path, error.value) from None
+        raise error.in_file(str(path)) from None
 
 
 def read_machine(data: Any) -> Topology:
@@ -99,7 +129,7 @@ def read_machine(data: Any) -> Topology:
     StudyError
         Without the name of the file.
     """
-    return _validated(_OnlyMachine, {"machine": data}, {}).machine
+    return validated(_OnlyMachine, {"machine": data}, {}).machine
 
 
 class _OnlyMachine(Model):
@@ -108,20 +138,26 @@ class _OnlyMachine(Model):
 
 def _text(path: Path) -> str:
     if path.is_dir():
-        raise StudyError("this is a folder", "give a study file, such as configs/quick.yaml")
+        raise StudyError("this is a folder", "give a study file, such as configs/quick.yaml", code="not-a-file")
     if not path.exists():
-        raise StudyError("there is no such file", "check the name; studies stand in configs/")
+        raise StudyError("there is no such file", "check the name; studies stand in configs/", code="no-such-file")
     if not path.is_file():
-        raise StudyError("this is not a regular file", "give a study file, such as configs/quick.yaml")
+        raise StudyError(
+            "this is not a regular file", "give a study file, such as configs/quick.yaml", code="not-a-file"
+        )
     try:
         size = path.stat().st_size
         if size > LARGEST_BYTES:
-            raise StudyError(f"the file has {size:,} bytes", f"stay below {LARGEST_BYTES:,}; is it a study?")
+            raise StudyError(
+                f"the file has {size:,} bytes", f"stay below {LARGEST_BYTES:,}; is it a study?", code="file-too-large"
+            )
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise StudyError(f"the file cannot be read ({error.strerror})", "check its permissions") from None
+        problem = f"the file cannot be read ({error.strerror})"
+        raise StudyError(problem, "check its permissions", code="file-unreadable") from None
     except UnicodeDecodeError as error:
-        raise StudyError(f"the file is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
+        problem = f"the file is not UTF-8 (byte {error.start})"
+        raise StudyError(problem, "save it as UTF-8", code="not-utf-8") from None
 
 
 def parse_yaml(text: str) -> Any:
@@ -140,7 +176,8 @@ def parse_yaml(text: str) -> Any:
         _Walk(loader).visit(root, ())
         return loader.construct_document(root)
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        raise StudyError(f"not plain YAML: {_reason(error)}", "mend it there; quote text that holds : # or {") from None
+        remedy = "mend it there; quote text that holds : # or {"
+        raise StudyError(f"not plain YAML: {_reason(error)}", remedy, code="not-yaml") from None
     finally:
         loader.dispose()
 
@@ -166,10 +203,15 @@ class _Walk:
             what = (
                 "too deeply nested" if len(path) > DEEPEST else f"more than {LARGEST_NODES:,} values, aliases counted"
             )
-            raise StudyError(f"the file is {what}", "make it smaller", None, ".".join(path[:8]) or None)
+            place = ".".join(path[:8]) or None
+            raise StudyError(f"the file is {what}", "make it smaller", None, place, code="file-too-complex")
         if isinstance(node, yaml.SequenceNode):
             for number, item in enumerate(node.value):
                 self.visit(item, (*path, str(number)))
+        elif isinstance(node, yaml.ScalarNode):
+            if node.tag == "tag:yaml.org,2002:int" and len(node.value) > LONGEST_NUMBER:
+                problem = f"a number of {len(node.value):,} digits"
+                raise StudyError(problem, "write a smaller one", None, ".".join(path), code="number-too-long")
         elif isinstance(node, yaml.MappingNode):
             self._visit_mapping(node, path)
 
@@ -177,14 +219,20 @@ class _Walk:
         seen: set[Any] = set()
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                raise StudyError("a key is a list or a mapping", "take text or a number as key", None, ".".join(path))
+                remedy = "take text or a number as key"
+                raise StudyError("a key is a list or a mapping", remedy, None, ".".join(path), code="bad-key")
             place = (*path, key_node.value)
             if key_node.tag != "tag:yaml.org,2002:merge":
                 key = self._loader.construct_object(key_node)
                 if key in seen:
                     line = key_node.start_mark.line + 1
                     raise StudyError(
-                        f"the key stands twice (again in line {line})", "keep one of them", None, ".".join(place), key
+                        f"the key stands twice (again in line {line})",
+                        "keep one of them",
+                        None,
+                        ".".join(place),
+                        key,
+                        "repeated-key",
                     )
                 seen.add(key)
             self.visit(value_node, place)

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from fabricstudy.errors import suggestion
+from fabricstudy.errors import is_close, suggestion
 from fabricstudy.kinds import kind_of, members_of
 from fabricstudy.model import ConfigError, Model
 
@@ -54,8 +54,8 @@ _EXAMPLES = {
 }
 
 
-def first_mistake(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
-    """Tell the first thing that is wrong with `raw` in plain words, and how many further ones there are.
+def mistakes(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
+    """Tell all that is wrong with `raw` in plain words; the first mistake leads, the others go with it.
 
     Parameters
     ----------
@@ -71,15 +71,23 @@ def first_mistake(error: ValidationError, raw: Any, annotation: Any) -> ConfigEr
         by_path.setdefault(_as_written(detail, raw), []).append(detail)
     # A list with a broken entry is also called too short; that is no mistake of its own.
     own = [path for path in by_path if not any(other[: len(path)] == path for other in by_path if other != path)]
-    path, others = own[0], len(own) - 1
-    found = _explain(by_path[path], path, raw, annotation)
-    more = f" (and {others} more mistake{'s' if others > 1 else ''})" if others else ""
-    return ConfigError(found.problem, found.remedy + more, (*path, *found.path), found.value)
+    own = [path for path in own if not _is_misspelt(path, by_path)]
+    first, *others = [one for path in own for one in _explain(by_path[path], path, raw, annotation).below(*path).each()]
+    return ConfigError(first.problem, first.remedy, first.path, first.value, first.code, others)
 
 
 def _rank(detail: ErrorDetails) -> int:
     # A misspelt key is also a missing one; the misspelling is what the user has to see.
     return {"extra_forbidden": 0, "missing": 2}.get(detail["type"], 1)
+
+
+def _is_misspelt(path: tuple[str, ...], by_path: dict[tuple[str, ...], list[ErrorDetails]]) -> bool:
+    """Tell whether a missing key stands beside an unknown one that was probably meant to be it."""
+    if by_path[path][0]["type"] != "missing":
+        return False
+    beside = [other[-1] for other, (detail, *_) in by_path.items() if other and detail["type"] == "extra_forbidden"
+              and other[:-1] == path[:-1]]  # fmt: skip
+    return any(is_close(key, path[-1]) for key in beside)
 
 
 def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
@@ -151,21 +159,21 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         holder = path[:-1] if path and path[-1] == key else path
         owner = _chosen(_asked_for(holder, raw, annotation), _at(raw, holder))
         found = _about_key(kind, key, fields_of(owner) if owner else {})
-        return ConfigError(found.problem, found.remedy, () if len(path) > len(holder) else (key,), found.value)
+        return found if len(path) > len(holder) else found.below(key)
     if kind == "literal_error":
         names = re.findall(r"'([^']*)'", str(context["expected"]))
         remedy = suggestion(value, names) if names else f"take {context['expected']}"
-        return ConfigError("not one of the possible values", remedy, value=shown)
+        return ConfigError("not one of the possible values", remedy, value=shown, code="unknown-word")
     if kind in _BOUNDS:
         name, problem, remedy = _BOUNDS[kind]
-        return ConfigError(problem, f"{remedy} {context[name]}", value=shown)
+        bound = context[name]
+        text = f"{bound:g}" if isinstance(bound, float) else str(bound)
+        return ConfigError(problem, f"{remedy} {text}", value=shown, code="out-of-range")
     if kind in _NOT_A:
-        wanted = list(dict.fromkeys(_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A))
-        problem = "no value" if value is None else "not " + " or ".join(wanted)
-        return ConfigError(problem, _EXAMPLES[wanted[0]], value=value)
+        return _about_type(value, [_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A])
     if kind in _LENGTHS:
         name, problem, remedy = _LENGTHS[kind]
-        return ConfigError(problem, remedy.format(context[name]), value=shown)
+        return ConfigError(problem, remedy.format(context[name]), value=shown, code="wrong-length")
     if kind == "value_error":
         return _as_raised(context["error"], shown)
     return ConfigError(detail["msg"].rstrip("."), "see configs/README.md", value=shown)
@@ -173,15 +181,22 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
 
 def _about_key(kind: str, key: str, fields: dict[str, FieldInfo]) -> ConfigError:
     if kind == "extra_forbidden":
-        return ConfigError("unknown key", suggestion(key, fields), value=key)
+        return ConfigError("unknown key", suggestion(key, fields), value=key, code="unknown-key")
     about = f" ({fields[key].description})" if key in fields and fields[key].description else ""
-    return ConfigError("this key is missing", f"add {key}: ...{about}")
+    return ConfigError("this key is missing", f"add {key}: ...{about}", code="missing-key")
+
+
+def _about_type(value: Any, wanted: list[str]) -> ConfigError:
+    names = list(dict.fromkeys(wanted))
+    if value is None:
+        return ConfigError("no value", _EXAMPLES[names[0]], code="no-value")
+    return ConfigError(f"not {' or '.join(names)}", _EXAMPLES[names[0]], value=value, code="wrong-type")
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:
     """Take a validator's own words: a `ConfigError`, or a text "problem; remedy"."""
     if isinstance(error, ConfigError):
         value = shown if error.value is None and not error.path else error.value
-        return ConfigError(error.problem, error.remedy, error.path, value)
+        return ConfigError(error.problem, error.remedy, error.path, value, error.code, error.others)
     problem, _, remedy = str(error).partition("; ")
     return ConfigError(problem, remedy or "see configs/README.md", value=shown)

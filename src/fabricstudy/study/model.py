@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError, Name
+from fabricstudy.model import ConfigError, Name, check_all
 from fabricstudy.routing.base import Routing
+from fabricstudy.store import STORES
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
@@ -32,6 +33,10 @@ StudyName = Annotated[
 
 # What every point needs.
 _OF_A_POINT = ("machine", "routing", "jobs", "engine")
+
+
+def _has_logarithm(label: object) -> bool:
+    return isinstance(label, int | float) and not isinstance(label, bool) and label > 0
 
 
 class Study(Sweep):
@@ -72,41 +77,56 @@ class Study(Sweep):
         study._file = (info.context or {}).get("file")
         return study
 
+    @field_validator("study")
+    @classmethod
+    def _is_no_store(cls, name: str) -> str:
+        if name in STORES:
+            remedy = f"call it otherwise: results/{name} belongs to all studies"
+            raise ConfigError("the name is that of a store", remedy, value=name, code="reserved-name")
+        return name
+
     @model_validator(mode="after")
-    def _one_way_to_vary(self) -> Self:
+    def _agrees(self) -> Self:
+        checks = [self._check_ways_to_vary, self._check_base, self._check_size, self._check_names]
+        check_all([*checks, *(partial(self._check_scale, number) for number in range(len(self.figures)))])
+        return self
+
+    def _check_ways_to_vary(self) -> None:
         both = self.model_fields_set & set(Sweep.model_fields)
         if "experiments" in self.model_fields_set and both:
             key = "zip" if "zip_" in both else sorted(both)[0]
-            raise ConfigError(
-                "a study has either experiments or a sweep of its own", "move it into an experiment", (key,)
-            )
-        return self
+            problem = "a study has either experiments or a sweep of its own"
+            raise ConfigError(problem, "move it into an experiment", (key,), code="experiments-and-sweep")
 
-    @model_validator(mode="after")
-    def _base_fits(self) -> Self:
+    def _check_base(self) -> None:
         if not self.simulates:
-            return self
+            return
         for key in _OF_A_POINT:
             if not getattr(self, key):
                 about = type(self).model_fields[key].description
-                raise ConfigError("this key is missing", f"add {key}: ... ({about})", (key,))
+                raise ConfigError("this key is missing", f"add {key}: ... ({about})", (key,), code="missing-key")
         assert self.machine is not None and self.routing is not None
         check_point(self.machine, self.routing, self.jobs)
-        return self
 
-    @model_validator(mode="after")
-    def _can_be_expanded(self) -> Self:
+    def _check_size(self) -> None:
         points = sum(part.size for part in self.parts.values())
         if points > MOST_POINTS:
             key = "experiments" if self.experiments else "sweep"
-            raise ConfigError(f"{points:,} points are too many", f"stay at or below {MOST_POINTS:,}", (key,))
-        return self
+            remedy = f"stay at or below {MOST_POINTS:,}"
+            raise ConfigError(f"{points:,} points are too many", remedy, (key,), code="too-many-points")
 
-    @model_validator(mode="after")
-    def _names_are_there(self) -> Self:
+    def _check_names(self) -> None:
         check_names(self.figures, self.claims, dict.fromkeys(self.parts, self.axes), self.analyses)
         check_slowdown(self.figures, self.claims, {name for name, part in self.parts.items() if part.slowdown})
-        return self
+
+    def _check_scale(self, number: int) -> None:
+        figure = self.figures[number]
+        part = self.parts.get(figure.experiment)
+        labels = part.sweep[figure.x].labels if part is not None and figure.x in part.sweep else ()
+        if figure.x_log and figure.analysis is None and not all(_has_logarithm(label) for label in labels):
+            problem = f"the labels of axis '{figure.x}' have no logarithm"
+            remedy = "label the values by numbers above 0, or leave x_log out"
+            raise ConfigError(problem, remedy, ("figures", str(number), "x_log"), True, "no-labels-to-scale")
 
     @property
     def simulates(self) -> bool:

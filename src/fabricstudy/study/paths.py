@@ -6,6 +6,7 @@ A path such as ``jobs.*.pattern.message`` goes through keys and list positions; 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -67,6 +68,7 @@ def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
     }
 
 
+@lru_cache(maxsize=4096)
 def find_path(text: str, root: type[Model]) -> Path:
     """Read a dotted path.
 
@@ -89,17 +91,24 @@ def find_path(text: str, root: type[Model]) -> Path:
         if info is not None and _is_list(info.annotation):
             if key != "*" and not (key.isascii() and key.isdigit()):
                 raise ConfigError(
-                    f"'{here}' is a list", f"go on with a position from 0, or * for all: {here}.*", value=text
+                    f"'{here}' is a list",
+                    f"go on with a position from 0, or * for all: {here}.*",
+                    value=text,
+                    code="no-such-path",
                 )
             steps.append(Step(key, True))
             info = None
             continue
         known = _keys(models, only_roots=number == 0)
         if not known:
-            raise ConfigError(f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text)
+            raise ConfigError(
+                f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text, code="no-such-path"
+            )
         if key not in known:
             where = f" in '{here}'" if here else ""
-            raise ConfigError(f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text)
+            raise ConfigError(
+                f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text, code="no-such-path"
+            )
         found = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
         owners = {model: members_of(info.annotation) for model, info in found.items()}
         steps.append(Step(key, False, owners))
@@ -137,7 +146,10 @@ def _put(node: Any, path: Path, depth: int, value: Any, allowed: list[type[Model
         items = list(node) if isinstance(node, list) else []
         if step.key != "*" and int(step.key) >= len(items):
             raise ConfigError(
-                f"there is no position {step.key} in a list of {len(items)}", "count from 0", value=path.text
+                f"there is no position {step.key} in a list of {len(items)}",
+                "count from 0",
+                value=path.text,
+                code="no-such-path",
             )
         for index in range(len(items)) if step.key == "*" else (int(step.key),):
             items[index] = _put(items[index], path, depth + 1, value, allowed)

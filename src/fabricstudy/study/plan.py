@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
 from fabricstudy.engine.settings import EngineSettings, Network
-from fabricstudy.errors import StudyError
+from fabricstudy.errors import SHOWN, StudyError, together
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
@@ -19,10 +19,13 @@ from fabricstudy.workload.job import Job
 from fabricstudy.workload.pattern.idle import Idle
 
 from .checks import check_point
-from .messages import first_mistake
+from .messages import mistakes
 from .model import WHOLE_SWEEP, Study
 from .paths import Path, get, put
 from .sweep import Axis, Experiment, Label
+
+FOLLOWED = 10_000
+"""Of an experiment with a mistake so many points at most are checked for further ones."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,18 @@ def plan(study: Study) -> Plan:
     Raises
     ------
     StudyError
-        At the first point that cannot be; the path is that of the axis value it stems from.
+        If a point cannot be; the path is that of the axis value it stems from. Mistakes of one sort at one place are
+        told once, at the first point that shows them.
     """
     planner = _Planner(study)
+    wrong: list[StudyError] = []
     for name, part in study.parts.items():
-        planner.add(name, part)
+        try:
+            planner.add(name, part)
+        except StudyError as error:
+            wrong.append(error)
+    if wrong:
+        raise together(wrong)
     _unify(planner.rows, study.axes)
     return Plan(study, planner.rows, planner.points, planner.machines, study.axes)
 
@@ -134,7 +144,9 @@ class _Sections:
         if root != "jobs":
             return (self._section(root, {} if raw is None and root == "network" else raw, (root,)),)
         if not isinstance(raw, list) or not raw:
-            raise ConfigError("not a list of jobs", "write [{pattern: ..., share: 1.0}]", ("jobs",), raw)
+            raise ConfigError(
+                "not a list of jobs", "write [{pattern: ..., share: 1.0}]", ("jobs",), raw, code="wrong-type"
+            )
         return tuple(self._section("job", job, ("jobs", str(number))) for number, job in enumerate(raw))
 
     def _section(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
@@ -152,8 +164,7 @@ class _Sections:
         try:
             model = _TYPES[kind].model_validate(raw, context=self._context, by_alias=True, by_name=False)
         except ValidationError as error:
-            found = first_mistake(error, raw, _TYPES[kind])
-            raise ConfigError(found.problem, found.remedy, (*path, *found.path), found.value) from None
+            raise mistakes(error, raw, _TYPES[kind]).below(*path) from None
         return _Section(model, canonical_json(model.physics()))
 
     def silent(self, job: _Section) -> _Section:
@@ -181,16 +192,25 @@ class _Planner:
         """Plan the rows of one experiment."""
         prefix = () if name == WHOLE_SWEEP and not self.study.experiments else ("experiments", name)
         expansion = _Expansion(self.study, part, prefix)
-        before = len(self.rows)
-        for indices in part.combinations():
+        found: dict[tuple[str | None, str], StudyError] = {}
+        number = 0
+        for number, indices in enumerate(part.combinations(), 1):
             tree = expansion.tree(indices)
             try:
                 parts = self._sections.of(tree)
             except ConfigError as error:
-                raise expansion.error(error, indices) from None
-            self._add_rows(name, part, self._labels(part, indices, tree, parts), parts)
-        if len(self.rows) == before:
-            raise expansion.error_at("everything is excluded", "leave something over", ("exclude",))
+                for one in (expansion.error(each, indices) for each in error.each()):
+                    found.setdefault((one.path, one.code), one)
+                if len(found) >= SHOWN or number >= FOLLOWED:
+                    break
+                continue
+            if not found:
+                self._add_rows(name, part, self._labels(part, indices, tree, parts), parts)
+        if found:
+            raise together(list(found.values()))
+        if not number:
+            nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
+            raise expansion.error_at(nothing, ("exclude",))
 
     def _add_rows(self, name: str, part: Experiment, labels: dict[str, Label | None], parts: Parts) -> None:
         jobs = parts["jobs"]
@@ -296,7 +316,7 @@ class _Expansion:
             try:
                 base = put(base, path, value)
             except ConfigError as error:
-                raise self.error_at(error.problem, error.remedy, ("set", path.text), path.text) from None
+                raise self.error_at(error, ("set", path.text), path.text) from None
         self._trees = [base]
 
     def tree(self, indices: tuple[int, ...]) -> dict[str, Any]:
@@ -312,7 +332,7 @@ class _Expansion:
             except ConfigError as error:
                 name = list(self._part.sweep)[number]
                 place = self._part.sweep[name].path_place(indices[number], str(error.value))
-                raise self.error_at(error.problem, error.remedy, ("sweep", name, *place), error.value) from None
+                raise self.error_at(error, ("sweep", name, *place), error.value) from None
         self._indices = indices
         return self._trees[-1]
 
@@ -329,7 +349,7 @@ class _Expansion:
         at = f" (at {', '.join(f'{k}={v}' for k, v in told.items())})" if len(told) > 1 else ""
         if own:
             place, value = (*place, *error.path[len(path.steps) :]), error.value
-        return self.error_at(error.problem + at, error.remedy, place, value)
+        return self.error_at(error, place, value, at)
 
     def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, Path, Any]]:
         return [
@@ -343,12 +363,13 @@ class _Expansion:
         for path, _ in self._part.fixed:
             if path.touches(error.path):
                 place = ("set", path.text, *error.path[len(path.steps) :])
-                return self.error_at(error.problem, error.remedy, place, error.value)
-        return StudyError(error.problem, error.remedy, self._file, ".".join(error.path), error.value)
+                return self.error_at(error, place, error.value)
+        return StudyError(error.problem, error.remedy, self._file, ".".join(error.path), error.value, error.code)
 
-    def error_at(self, problem: str, remedy: str, place: tuple[str, ...], value: object = None) -> StudyError:
-        """Make the error for a place in this experiment."""
-        return StudyError(problem, remedy, self._file, ".".join((*self._prefix, *place)), value)
+    def error_at(self, error: ConfigError, place: tuple[str, ...], value: object = None, at: str = "") -> StudyError:
+        """Make the error for a place in this experiment; `at` says for which labels it holds."""
+        path = ".".join((*self._prefix, *place))
+        return StudyError(error.problem + at, error.remedy, self._file, path, value, error.code)
 
     @property
     def _file(self) -> str | None:

@@ -44,7 +44,7 @@ RESERVED = frozenset(itertools.chain(_IDENTITY, _PROVENANCE, _STRUCTURE, _TIMES,
 MOST_SEEDS = 10_000
 
 AxisName = Annotated[
-    str, Strict(), Name("[a-z][a-z0-9_]{0,31}", "take small letters, digits and '_', with a letter first")
+    str, Strict(), Name("[a-z][a-z0-9_]{0,31}", "take small letters, digits and '_', with a letter first", 32)
 ]
 
 
@@ -55,9 +55,15 @@ def label_key(label: Label) -> float | str:
 
 def _check_label(label: object, path: tuple[str, ...]) -> None:
     if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
-        raise ConfigError("not a label", "write values as {label: value}, with text or a number as label", path, label)
+        raise ConfigError(
+            "not a label",
+            "write values as {label: value}, with text or a number as label",
+            path,
+            label,
+            code="bad-label",
+        )
     if isinstance(label, str) and not 0 < len(label) <= 100:
-        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label)
+        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label, code="bad-label")
 
 
 def _same_kind(labels: list[Label]) -> tuple[Label, ...]:
@@ -68,26 +74,34 @@ def _same_kind(labels: list[Label]) -> tuple[Label, ...]:
 
 def _check_values(values: Any) -> Any:
     if not isinstance(values, list | dict):
-        raise ConfigError("not a list of values", "write [a, b] or {label: value}")
+        raise ConfigError("not a list of values", "write [a, b] or {label: value}", code="wrong-type")
     if not values:
-        raise ConfigError("there are no values", "give at least one, or leave the axis out")
+        raise ConfigError("there are no values", "give at least one, or leave the axis out", code="no-values")
     seen: set[float | str] = set()
     for number, label in enumerate(values):
         path = () if isinstance(values, dict) else (str(number),)
         _check_label(label, path)
         if label_key(label) in seen:
-            raise ConfigError("two values have the same label", "give each its own: {label: value}", path, label)
+            raise ConfigError(
+                "two values have the same label",
+                "give each its own: {label: value}",
+                path,
+                label,
+                code="repeated-label",
+            )
         seen.add(label_key(label))
     return values
 
 
 def _check_settings(settings: Any) -> Any:
     if not isinstance(settings, dict):
-        raise ConfigError("not a mapping", "write {label: {path: value, ...}, ...}")
+        raise ConfigError("not a mapping", "write {label: {path: value, ...}, ...}", code="wrong-type")
     _check_values(settings)
     for label, paths in settings.items():
         if not isinstance(paths, dict) or not paths or not all(isinstance(path, str) for path in paths):
-            raise ConfigError("not a mapping of paths to values", "write {path: value, ...}", (str(label),), paths)
+            raise ConfigError(
+                "not a mapping of paths to values", "write {path: value, ...}", (str(label),), paths, code="wrong-type"
+            )
     return settings
 
 
@@ -112,10 +126,14 @@ class Axis(Model):
     @model_validator(mode="after")
     def _one_way(self) -> Axis:
         if self.mix is not None and self.of != "jobs":
-            raise ConfigError("a mix gives whole lists of jobs", "write {of: jobs, mix: {...}}", ("of",), self.of)
+            raise ConfigError(
+                "a mix gives whole lists of jobs", "write {of: jobs, mix: {...}}", ("of",), self.of, code="bad-axis"
+            )
         ways = (self.values is not None) + (self.mix is not None)
         if (self.settings is None) == (self.of is None) or ways != (self.of is not None):
-            raise ConfigError("an axis has either `of` and `values`, or `set`", "write {of: path, values: [...]}")
+            raise ConfigError(
+                "an axis has either `of` and `values`, or `set`", "write {of: path, values: [...]}", code="bad-axis"
+            )
         return self
 
     @property
@@ -171,21 +189,23 @@ def point_path(text: str, place: tuple[str, ...]) -> Path:
     try:
         return find_path(text, Point)
     except ConfigError as error:
-        raise ConfigError(error.problem, error.remedy, place, text) from None
+        raise ConfigError(error.problem, error.remedy, place, text, error.code) from None
 
 
 def _seed_list(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_SEEDS:
-            raise ConfigError("not a number of seeds", f"take 1 to {MOST_SEEDS}, or a list of seeds")
+            raise ConfigError("not a number of seeds", f"take 1 to {MOST_SEEDS}, or a list of seeds", code="bad-seeds")
         return tuple(range(1, value + 1))
     if not isinstance(value, list | tuple) or not value:
-        raise ConfigError("not a number of seeds", "write a number like 3, or a list like [1, 2, 3]")
+        raise ConfigError("not a number of seeds", "write a number like 3, or a list like [1, 2, 3]", code="bad-seeds")
     for number, seed in enumerate(value):
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-            raise ConfigError("not a seed", "take whole numbers from 0 to 2147483647", (str(number),), seed)
+            raise ConfigError(
+                "not a seed", "take whole numbers from 0 to 2147483647", (str(number),), seed, code="bad-seeds"
+            )
         if seed in value[:number]:
-            raise ConfigError("a seed is listed twice", "list each seed once", (str(number),), seed)
+            raise ConfigError("a seed is listed twice", "list each seed once", (str(number),), seed, code="bad-seeds")
     return tuple(value)
 
 
@@ -220,7 +240,7 @@ class Sweep(Model):
             taken = name in RESERVED and not (name == "engine" and axis.of in ("engine", "engine.kind"))
             if taken or keyword.iskeyword(name):
                 problem = "the name is taken by a column of the tables or by Python"
-                raise ConfigError(problem, f"call it {name}_axis, say", ("sweep", name), name)
+                raise ConfigError(problem, f"call it {name}_axis, say", ("sweep", name), name, code="reserved-name")
             if name == "engine":
                 self._engines_are_labelled_by_kind(axis)
         return self
@@ -231,7 +251,7 @@ class Sweep(Model):
             if (value.get("kind") if isinstance(value, dict) else value) != label:
                 problem = "the label of an axis called engine is not the engine's kind"
                 remedy = "label each engine by its kind, or call the axis otherwise"
-                raise ConfigError(problem, remedy, ("sweep", "engine", "values", str(label)), label)
+                raise ConfigError(problem, remedy, ("sweep", "engine", "values", str(label)), label, code="bad-label")
 
     @model_validator(mode="after")
     def _paths_fit(self) -> Sweep:
@@ -243,6 +263,7 @@ class Sweep(Model):
                         f"this axis sets {path.text} and so overwrites {other.text} of axis '{names[earlier]}'",
                         f"put '{names[later]}' before '{names[earlier]}', or let them set different paths",
                         ("sweep", names[later]),
+                        code="overwritten-axis",
                     )
         return self
 
@@ -269,18 +290,26 @@ class Sweep(Model):
         for number, group in enumerate(self.zip_):
             path = ("zip", str(number))
             if len(group) < 2:
-                raise ConfigError("a group of fewer than two axes", "name at least two: [[a, b]]", path, list(group))
+                raise ConfigError(
+                    "a group of fewer than two axes", "name at least two: [[a, b]]", path, list(group), code="bad-zip"
+                )
             for name in group:
                 if name not in self.sweep:
-                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name)
+                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="no-such-axis")
                 if name in used:
-                    raise ConfigError("an axis is named twice", "name each axis in one group, once", path, name)
+                    raise ConfigError(
+                        "an axis is named twice", "name each axis in one group, once", path, name, code="bad-zip"
+                    )
                 used.add(name)
             sizes = {name: len(self.sweep[name]) for name in group}
             if len(set(sizes.values())) > 1:
                 told = ", ".join(f"{name} has {size}" for name, size in sizes.items())
                 raise ConfigError(
-                    f"axes of unequal lengths move together: {told}", "give them equally many values", path, list(group)
+                    f"axes of unequal lengths move together: {told}",
+                    "give them equally many values",
+                    path,
+                    list(group),
+                    code="bad-zip",
                 )
         return self
 
@@ -288,16 +317,25 @@ class Sweep(Model):
     def _excludes_fit(self) -> Sweep:
         for number, entry in enumerate(self.exclude):
             if not entry:
-                raise ConfigError("an empty entry would leave out everything", "name an axis", ("exclude", str(number)))
+                raise ConfigError(
+                    "an empty entry would leave out everything",
+                    "name an axis",
+                    ("exclude", str(number)),
+                    code="everything-excluded",
+                )
             for name, labels in entry.items():
                 path = ("exclude", str(number), name)
                 if name not in self.sweep:
-                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name)
+                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="no-such-axis")
                 for label in labels if isinstance(labels, list) else [labels]:
                     _check_label(label, path)
                     if self.sweep[name].index(label) is None:
                         raise ConfigError(
-                            "no such label", suggestion(label, map(str, self.sweep[name].labels)), path, label
+                            "no such label",
+                            suggestion(label, map(str, self.sweep[name].labels)),
+                            path,
+                            label,
+                            code="no-such-label",
                         )
         return self
 

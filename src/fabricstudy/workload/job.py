@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from fabricstudy.model import Model, Name, NoPhysics, Number, Whole
+from fabricstudy.model import ConfigError, Model, Name, NoPhysics, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
@@ -40,10 +40,8 @@ class Job(Model):
         explicit = isinstance(self.allocation, ExplicitNodes)
         given = (self.share is not None) + (self.nodes is not None) + explicit
         if given != 1:
-            raise ValueError(
-                f"the job's size is given {given} times; give it exactly once: as share (like 0.5), as nodes (like "
-                "36), or by an explicit allocation"
-            )
+            remedy = "give it exactly once: as share (like 0.5), as nodes (like 36), or by an explicit allocation"
+            raise ConfigError(f"the job's size is given {given} times", remedy, code="given-twice-or-not")
         return self
 
     def node_count(self, machine_nodes: int) -> int:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import Drawn
 from fabricstudy.report.page import render, write_report
@@ -81,11 +83,18 @@ def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("**/x"))
 
 
-def test_the_command_is_quoted_for_a_shell(make: Make, tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_the_clone", [True, False])
+def test_the_command_is_quoted_for_a_shell_and_names_the_workflow_elsewhere(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_the_clone: bool
+) -> None:
     case = make(figures=[])
+    monkeypatch.chdir(tmp_path)
+    if in_the_clone:
+        (tmp_path / "Snakefile").touch()
     _, page = written(case, tmp_path / "out")
     command = next(words for words in page.words if words.startswith("snakemake "))
-    assert shlex.split(command) == ["snakemake", "--cores", "all", "--config", f"study={case.file}"]
+    where = [] if in_the_clone else ["--snakefile", "CLONE/Snakefile"]
+    assert shlex.split(command) == ["snakemake", *where, "--cores", "all", "--config", f"study={case.file}"]
 
 
 def test_the_page_needs_nothing_else_and_every_picture_has_words_and_files(make: Make, tmp_path: Path) -> None:

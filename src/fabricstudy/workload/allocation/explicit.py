@@ -28,7 +28,7 @@ class ExplicitNodes(Allocation):
     def _no_node_twice(self) -> ExplicitNodes:
         if len(set(self.nodes)) != len(self.nodes):
             twice = next(node for index, node in enumerate(self.nodes) if node in self.nodes[:index])
-            raise ConfigError("a node is listed twice", "list each node once", ("nodes",), twice)
+            raise ConfigError("a node is listed twice", "list each node once", ("nodes",), twice, code="repeated-entry")
         return self
 
     def allocate(self, request: Request) -> Grant:

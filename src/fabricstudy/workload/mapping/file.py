@@ -71,11 +71,17 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ConfigError(
-            f"the mapping file cannot be read ({reason})", f"put it in {folder} or give its path", ("file",), name
+            f"the mapping file cannot be read ({reason})",
+            f"put it in {folder} or give its path",
+            ("file",),
+            name,
+            code="mapping-file",
         ) from None
     except ValueError:
-        raise ConfigError("the mapping file holds something else than whole numbers", remedy, ("file",), name) from None
+        raise ConfigError(
+            "the mapping file holds something else than whole numbers", remedy, ("file",), name, code="mapping-file"
+        ) from None
     if sorted(cores) != list(range(len(cores))) or not cores:
         problem = f"the mapping file does not hold each core from 0 to {max(len(cores) - 1, 0)} exactly once"
-        raise ConfigError(problem, remedy, ("file",), name)
+        raise ConfigError(problem, remedy, ("file",), name, code="mapping-file")
     return cores

@@ -1,4 +1,4 @@
-"""What the workflow's jobs of the first stages do: ``python -m fabricstudy.jobs machine|analyse|analysis|simulate``.
+"""What the first stages of the workflow do: ``python -m fabricstudy.stages machine|analyse|analysis|simulate``.
 
 A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
 is no longer the one that Snakemake saw.
@@ -64,7 +64,9 @@ def _pipeline(given: argparse.Namespace, batch_cpu_s: float = BATCH_CPU_S) -> Pi
 
 def _check(given: argparse.Namespace, digest: str) -> None:
     if digest != given.digest:
-        raise FabricstudyError(f"{given.study}: the study was changed while it ran; start Snakemake again")
+        raise FabricstudyError(
+            f"{given.study}: the study was changed while it ran; start Snakemake again", "study-changed"
+        )
 
 
 def _end_when_asked() -> None:
@@ -87,7 +89,7 @@ def _stop_again(lost: sys.UnraisableHookArgs) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Do one job."""
-    parser = argparse.ArgumentParser(prog="python -m fabricstudy.jobs", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m fabricstudy.stages", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(required=True, metavar="STAGE")
     jobs = {
         "machine": build_machines, "analyse": analyse_machines, "analysis": make_analysis, "simulate": simulate_batch,

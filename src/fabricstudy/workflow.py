@@ -1,0 +1,152 @@
+"""What the Snakefile asks of us: its settings, the files of a study, and what has gone from the stores since."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.errors import StudyError
+from fabricstudy.machine.stage import has_machine
+from fabricstudy.model import ConfigError, Model
+from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, Seconds
+from fabricstudy.structure.stage import has_structure
+from fabricstudy.study.file import validated
+
+WILDCARDS = {
+    "study": "[a-z0-9][a-z0-9-]*",
+    "chunk": "[01]+|all",
+    "batch": "[a-z][a-z0-9-]*-([01]+|all)",
+    "analysis": "[a-z0-9][a-z0-9-]*",
+}
+"""What the parts of our file names look like; a batch is called after its engine."""
+
+# Clocks of file servers are some seconds off.
+CLOCKS_DIFFER_S = 60.0
+
+
+def _names(value: object) -> object:
+    # Snakemake reads what is given on the command line as YAML: a study called 2024 is a number to it.
+    named = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if named is None or named == "":
+        raise ConfigError("no study is named", "write study=NAME, or leave it out for quick", code="no-value")
+    return named
+
+
+class Settings(Model):
+    """What a call of Snakemake may set with ``--config``."""
+
+    study: Annotated[str, BeforeValidator(_names)] = Field(
+        "quick", description="name in configs/ or path to a study file; several with commas between them"
+    )
+    batch_cpu_s: Seconds = Field(
+        BATCH_CPU_S, description="predicted processor seconds of a batch: 60 suits a workstation, 600 a cluster"
+    )
+    container: str | None = Field(None, description="image in which simulations run, with --sdm apptainer")
+    envmodules: Annotated[
+        tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+    ] = Field((), description="modules of the site to load for simulations, with --sdm env-modules")
+
+
+def settings(config: Mapping[str, Any]) -> Settings:
+    """Check what Snakemake calls its config.
+
+    Raises
+    ------
+    StudyError
+        At what is unknown or of no use.
+
+    Examples
+    --------
+    >>> settings({"study": "quick", "envmodules": "codes/1"}).envmodules
+    ('codes/1',)
+    """
+    try:
+        return validated(Settings, dict(config), {})
+    except StudyError as error:
+        raise error.in_file("--config") from None
+
+
+def use_own_python() -> None:
+    """Let the rules' ``python`` be the one that runs Snakemake, also where its environment is not activated."""
+    own = Path(sys.executable).parent
+    found = shutil.which("python")
+    if found is None or Path(found).parent != own:
+        os.environ["PATH"] = f"{own}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
+
+def check_date(file: Path) -> None:
+    """Refuse a study file of tomorrow: Snakemake would make everything from it again for ever.
+
+    Raises
+    ------
+    StudyError
+        If it is dated in the future.
+    """
+    if file.stat().st_mtime > time.time() + CLOCKS_DIFFER_S:
+        raise StudyError(
+            "the file is dated in the future, so nothing made from it would ever be newer",
+            "give it today's date: touch FILE",
+            str(file),
+            code="file-from-the-future",
+        )
+
+
+def products(pipeline: Pipeline) -> list[str]:
+    """Give all files that a study leaves: whichever of them is removed is made again."""
+    made = f"results/{pipeline.name}"
+    return [
+        *(f"{made}/machine/{chunk}.txt" for chunk in pipeline.machine_chunks),
+        *(f"{made}/analyse/{chunk}.{end}" for chunk in pipeline.machine_chunks for end in ("jsonl", "stored")),
+        *(f"{made}/analyses/{name}.jsonl" for name in pipeline.analyses),
+        *(f"{made}/simulate/{batch}.{end}" for batch in pipeline.batches for end in ("jsonl", "stored")),
+        f"{made}/tables",
+        f"reports/{pipeline.name}/index.html",
+        f"reports/{pipeline.name}/figures",
+    ]
+
+
+def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
+    """Remove the marks of chunks and batches of which the stores no longer hold everything; give those removed.
+
+    Snakemake sees files, not stores. A mark is a file that says that all things of a chunk or batch were stored;
+    without it Snakemake runs the job again, which makes what is gone. A mark holds nothing else, so that this costs
+    nothing if the store comes back.
+    """
+    stores, made = Stores(results), results / pipeline.name
+    gone = [
+        *_marks(made / "machine", ".txt", _machines(pipeline), lambda one: has_machine(results, one)),
+        *_marks(made / "analyse", ".stored", _machines(pipeline), lambda one: has_structure(results, one)),
+        *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.points.record(one) is not None),
+    ]
+    for mark in gone:
+        mark.unlink(missing_ok=True)
+    return gone
+
+
+def _machines(pipeline: Pipeline) -> Iterator[tuple[str, list[str]]]:
+    return ((name, [f"m{key}" for key in chunk.keys]) for name, chunk in pipeline.machine_chunks.items())
+
+
+def _points(pipeline: Pipeline) -> Iterator[tuple[str, list[str]]]:
+    for name, batch in pipeline.batches.items():
+        # Without its engine a point cannot be made again, and was perhaps never stored.
+        if engine_named(batch.engine).probe().found:
+            yield name, [point.point_id for point in batch.points]
+
+
+def _marks(
+    folder: Path, suffix: str, things: Iterable[tuple[str, list[str]]], is_there: Callable[[str], bool]
+) -> Iterator[Path]:
+    for name, ids in things:
+        mark = folder / f"{name}{suffix}"
+        if mark.exists() and not all(map(is_there, ids)):
+            yield mark

@@ -1,0 +1,129 @@
+"""What the Snakefile asks of us: settings, names of files, and what has gone from the stores."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricstudy.engine.registry import engines
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.errors import StudyError
+from fabricstudy.machine.stage import keep_machine
+from fabricstudy.pipeline import Pipeline, pipelines
+from fabricstudy.structure.stage import keep_structure
+from fabricstudy.workflow import WILDCARDS, check_date, forget_what_is_gone, products, settings
+
+STUDY = """\
+study: small
+machine: {kind: dragonfly, groups: 3, routers_per_group: 2, nodes_per_router: 2, bandwidth: 1 GB/s}
+routing: {kind: minimal}
+jobs: [{share: 1.0, pattern: {kind: all-to-all, message: 16 kB}}]
+engine: analysis
+sweep: {alpha: {of: machine.bandwidth.global, values: {1: 1 GB/s, 2: 2 GB/s}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "code", "path"),
+    [
+        ({"studie": "small.yaml"}, "unknown-key", "studie"),
+        ({"study": None}, "no-value", "study"),
+        ({"study": ""}, "no-value", "study"),
+        ({"study": True}, "wrong-type", "study"),
+        ({"batch_cpu_s": "abc"}, "wrong-type", "batch_cpu_s"),
+        ({"batch_cpu_s": True}, "wrong-type", "batch_cpu_s"),
+        ({"batch_cpu_s": 0}, "out-of-range", "batch_cpu_s"),
+        ({"batch_cpu_s": -1}, "out-of-range", "batch_cpu_s"),
+        ({"batch_cpu_s": float("nan")}, "wrong-type", "batch_cpu_s"),
+        ({"batch_cpu_s": float("inf")}, "wrong-type", "batch_cpu_s"),
+        ({"envmodules": 3}, "wrong-type", "envmodules"),
+    ],
+)
+def test_config_is_checked(config: dict[str, Any], code: str, path: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        settings(config)
+    assert (caught.value.code, caught.value.path) == (code, path)
+
+
+def test_config_is_taken_as_it_is_written() -> None:
+    found = settings({"study": 2024, "batch_cpu_s": 600, "envmodules": "codes/1", "container": "image.sif"})
+    assert (found.study, found.batch_cpu_s, found.envmodules) == ("2024", 600, ("codes/1",))
+    assert settings({}).study == "quick" and settings({"envmodules": ["a/1", "b/2"]}).envmodules == ("a/1", "b/2")
+
+
+@pytest.mark.parametrize("engine", [*engines(), "booksim2", "ns-3"])
+def test_file_names_of_any_engine_fit_the_rules(engine: str) -> None:
+    assert re.fullmatch(WILDCARDS["batch"], f"{engine}-all") and re.fullmatch(WILDCARDS["batch"], f"{engine}-0110")
+
+
+def test_a_file_of_tomorrow_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.touch()
+    check_date(file)
+    os.utime(file, (time.time() + 86_400,) * 2)
+    with pytest.raises(StudyError) as caught:
+        check_date(file)
+    assert caught.value.code == "file-from-the-future"
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    """A study of two machines, one batch of two points, all of which are in the stores, and all of its files."""
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(STUDY)
+    pipeline = pipelines("small.yaml")["small"]
+    for machine_id, config in pipeline.plan.machines.items():
+        keep_machine(Path("results"), machine_id, config)
+        keep_structure(Path("results"), machine_id)
+    store = Stores(Path("results")).points
+    for point_id in pipeline.plan.points:
+        with store.lock(point_id), store.workspace(point_id) as folder:
+            store.keep(folder, {"point_id": point_id, "status": "done"})
+    for name in products(pipeline):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    return pipeline
+
+
+def first(pattern: str) -> Path:
+    return min(Path("results").glob(pattern))
+
+
+MACHINE, STRUCTURES, POINTS = (
+    f"results/small/{name}" for name in ("machine/all.txt", "analyse/all.stored", "simulate/analysis-all.stored")
+)
+LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
+    "nothing": (lambda: None, []),
+    "a point": (lambda: first("points/*/*/record.json").unlink(), [POINTS]),
+    "a point, damaged": (lambda: first("points/*/*/record.json").write_text('{"point_id": '), [POINTS]),
+    "a point that is another": (lambda: first("points/*/*/record.json").write_text('{"point_id": "p0"}'), [POINTS]),
+    "a machine": (lambda: first("machines/*/*/machine.npz").unlink(), [MACHINE]),
+    "a machine, cut short": (lambda: os.truncate(first("machines/*/*/machine.npz"), 100), [MACHINE]),
+    "a structure": (lambda: first("structures/*/*/half.npy").unlink(), [STRUCTURES]),
+    "a structure, cut short": (lambda: os.truncate(first("structures/*/*/half.npy"), 100), [STRUCTURES]),
+    "the store of points": (lambda: Path("results/points").rename("elsewhere"), [POINTS]),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_is_gone_is_noticed(stored: Pipeline, loss: str) -> None:
+    lose, marks = LOSSES[loss]
+    lose()
+    assert [str(path) for path in forget_what_is_gone(stored, Path("results"))] == marks
+    assert [name for name in products(stored) if not Path(name).exists()] == marks
+
+
+def test_points_that_cannot_be_made_again_are_kept(stored: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fabricstudy import workflow
+    from fabricstudy.engine.contract import Probe
+    from fabricstudy.engine.registry import engine_named
+
+    monkeypatch.setattr(type(engine_named("analysis")), "probe", lambda engine: Probe("analysis", False))
+    Path("results/points").rename("elsewhere")
+    assert workflow.forget_what_is_gone(stored, Path("results")) == []
