@@ -14,11 +14,10 @@ from typing import Any
 from markdown.extensions.toc import slugify
 
 from fabricstudy import cli
+from fabricstudy.columns import METRICS, TABLES, names_of
 from fabricstudy.kinds import kind_of, members_of
-from fabricstudy.study.figures import METRICS
 from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
-from fabricstudy.table.schemas import TABLES, columns_of
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -48,7 +47,7 @@ def tables() -> str:
     rows = ["| table | numbers to draw or to judge | other columns |", "| --- | --- | --- |"]
     for name in TABLES:
         numbers = METRICS.get(name, ())
-        others = [column for column in columns_of(name) if column not in numbers]
+        others = [column for column in names_of(name) if column not in numbers]
         rows.append(f"| `{name}` | {_codes(numbers)} | {_codes(others)} |")
     return "\n".join(rows)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.columns import DONE, FAILURES
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.simulate import Stores
@@ -16,7 +17,6 @@ from fabricstudy.engine.validity import is_current
 from fabricstudy.pipeline import Pipeline
 from fabricstudy.store import Record
 
-FAILURES = ("failed", "timeout", "memory", "refused")
 # The pace is that of what ended in so many last seconds.
 PACE_S = 900.0
 
@@ -61,7 +61,7 @@ class Progress:
             in it.
         """
         self._read_new()
-        done = {key: ended for key, ended in self._ended.items() if ended.status == "done"}
+        done = {key: ended for key, ended in self._ended.items() if ended.status == DONE}
         predicted_s = sum(self._cost_s[key] for key in done)
         used_s = sum(ended.used_cpu_s for ended in done.values())
         left = {key: point for key, point in self._pipeline.plan.points.items() if key not in self._ended}

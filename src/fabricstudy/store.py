@@ -17,13 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.columns import FINAL
+
 Record = dict[str, Any]
 
 POINTS, MACHINES, STRUCTURES = STORES = ("points", "machines", "structures")
 """Folders below ``results`` that all studies share; no study may be called like one."""
-
-# A thing with one of these statuses would end the same way again.
-FINAL = frozenset({"done", "refused"})
 
 
 class Store:

@@ -12,13 +12,13 @@ from typing import get_args
 import pytest
 import yaml
 
+from fabricstudy.columns import STATUSES, TABLES
 from fabricstudy.errors import Code
 from fabricstudy.kinds import kind_of, members_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
 from fabricstudy.study.plan import plan
-from fabricstudy.table.schemas import STATUSES, TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 TROUBLES = (ROOT / "docs/troubleshooting.md").read_text()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fabricstudy.analysis.base import keys_of
+from fabricstudy.columns import TABLES
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import ANALYSIS, read_tables
@@ -24,23 +25,6 @@ TOLERANCE = 0.05
 
 ROUNDING = 1e-9
 """Relative difference of numbers with fractions that is allowed everywhere, since processors round sums differently."""
-
-NOT_COMPARED = frozenset(
-    {"cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "host", "started", "version", "fingerprint", "reason", "at"}
-)
-"""Columns on where, when and how fast something ran, and remarks that follow from the values that are compared."""
-
-_KEYS: dict[str, tuple[str, ...]] = {
-    "points": ("seed", "engine", "point_id"),
-    "jobs": ("seed", "engine", "point_id", "job"),
-    "links": ("seed", "engine", "point_id", "class"),
-    "interference": ("seed", "engine", "point_id", "job"),
-    "machines": ("machine_id",),
-    "agreement": ("seed", "machine_id", "pair", "job"),
-    "claims": ("claim", "part"),
-    "verdicts": ("engine", "claim", "part"),
-}
-"""What tells the rows of a table apart, besides experiment and axes. The ids stand for the physics of a point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +133,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
 
     Values are compared exactly, numbers with fractions to `ROUNDING`, where the same version of the engine simulated
     the point in both; else to `tolerance`. Tables of machines and analyses are always compared exactly, and so are
-    texts, statuses and verdicts. `NOT_COMPARED` lists the columns that are left out.
+    texts, statuses and verdicts. Columns on where, when and how fast something ran are left out.
 
     Parameters
     ----------
@@ -231,7 +215,8 @@ def _compare_table(name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: _Al
     keys = [*_axes(name, old), *_keys(name, old)]
     old, new = old.set_index(_row_names(old, keys)), new.set_index(_row_names(new, keys))
     common = old.index[old.index.isin(new.index)]
-    columns = [column for column in old.columns if column not in NOT_COMPARED and column not in keys]
+    left_out = {column.name for column in TABLES.get(name, ()) if not column.compared}
+    columns = [column for column in old.columns if column not in left_out and column not in keys]
     bound = allowed.rows(name, old.loc[common])
     parts = [_compare_column(column, old.loc[common, column], new.loc[common, column], bound) for column in columns]
     return TableComparison(
@@ -246,7 +231,7 @@ def _compare_table(name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: _Al
 def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
     if name.startswith(ANALYSIS):
         return keys_of(frame["kind"].iloc[0]) if len(frame) else ()
-    return _KEYS[name]
+    return tuple(column.name for column in TABLES[name] if column.identity)
 
 
 def _axes(name: str, frame: pd.DataFrame) -> list[str]:

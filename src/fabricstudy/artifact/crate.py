@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from fabricstudy.checkout import Checkout
+from fabricstudy.columns import DONE
 
 from .finished import Finished
 
@@ -188,7 +189,7 @@ def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any
 def _outcome(found: Finished) -> str:
     if not found.plan.rows:
         return f"{len(found.outputs.analyses)} analyses, no simulations."
-    done, hosts = int((found.points["status"] == "done").sum()), sorted(found.points["host"].dropna().unique())
+    done, hosts = int((found.points["status"] == DONE).sum()), sorted(found.points["host"].dropna().unique())
     return f"{done} of {len(found.points)} points done, on {', '.join(hosts)}."
 
 

@@ -15,6 +15,7 @@ import jinja2
 import pandas as pd
 
 from fabricstudy.checkout import Checkout
+from fabricstudy.columns import DONE
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import expectation, shown
 from fabricstudy.study.figures import Figure
@@ -65,7 +66,7 @@ def _facts(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> di
         "study_file": found.study_path,
         "points": len(points),
         "rows": len(found.plan.rows),
-        "done": int((points["status"] == "done").sum()),
+        "done": int((points["status"] == DONE).sum()),
         "machines": len(found.plan.machines),
         "seeds": found.tables.points["seed"].nunique(),
         "code": code,

@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
+from fabricstudy.columns import ALONE, DONE
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.study.file import load_study, parse_yaml
 from fabricstudy.study.plan import Plan, plan
-from fabricstudy.table.collect import ALONE
 from fabricstudy.table.store import Tables, read_tables
 
 
@@ -190,7 +190,7 @@ def _stale_tables(found: Finished) -> str:
     only_alone = set(found.plan.points) - {row.point_id for row in found.plan.rows}
     if list(rows) != planned or set(points.loc[alone, "point_id"]) != only_alone:
         return f"{found.outputs.tables}: the tables are older than the study {found.file} and have other points"
-    if found.plan.rows and not (points["status"] == "done").any():
+    if found.plan.rows and not (points["status"] == DONE).any():
         return f"{found.outputs.tables}: no point of the study is done"
     return ""
 

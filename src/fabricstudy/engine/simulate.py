@@ -20,7 +20,7 @@ from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.stage import keep_machine, load_machine
 from fabricstudy.store import POINTS, Record, Store
-from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns
+from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, phase_bound_ns
 from fabricstudy.structure.load import has_loads, link_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.structure.stage import keep_structure, load_structure
@@ -328,8 +328,16 @@ def _job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMach
         "bytes": job.bytes_sent,
         "bound_ns": bound,
         "bound_method": method,
+        "phase_bound_ns": _phase_bound_ns(job, point, analysed),
         "hop_bytes": hop_bytes(job, analysed.machine, analysed.distance),
     }
+
+
+def _phase_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> float:
+    sent = job.messages
+    messages = sent.phase, sent.source, sent.destination, sent.size_bytes
+    latency_ns = point.network.router_latency_ns
+    return phase_bound_ns(analysed.machine, job.node_of_rank, messages, analysed.distance, latency_ns)
 
 
 def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:

@@ -9,8 +9,9 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+from fabricstudy.columns import FINAL
 from fabricstudy.source import OURS, code_digest, digest_of, imported
-from fabricstudy.store import FINAL, Record
+from fabricstudy.store import Record
 
 from .point import Point
 from .registry import engine_named

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from fabricstudy.columns import DONE
 from fabricstudy.errors import exit_code_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
@@ -22,7 +23,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the report")
     given = parser.parse_args(arguments)
     study = load_study(given.study)
-    source = given.study.read_text(encoding="utf-8")
+    source = given.study.read_bytes()
     tables = read_tables(given.tables)
     write_report(study, tables, source, str(given.study), given.out)
     print(_ending(study, tables, given.out))
@@ -31,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _ending(study: Study, tables: Tables, folder: Path) -> str:
     """Say in a line how the points of a study ended."""
     counts = tables.points.drop_duplicates("point_id")["status"].value_counts().to_dict()
-    done, others = counts.pop("done", 0), ", ".join(f"{count} {status}" for status, count in counts.items())
+    done, others = counts.pop(DONE, 0), ", ".join(f"{count} {status}" for status, count in counts.items())
     told = f"{done} of {done + sum(counts.values())} points done" + (f" ({others}: see Failures)" if others else "")
     return f"{study.study}: {told if study.simulates else 'analyses done'}; {folder}/index.html"
 

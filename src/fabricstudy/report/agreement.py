@@ -8,9 +8,16 @@ from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engines
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
 from .text import Grid, expectation, number, shown
+
+MOST_SLOWDOWNS = 200
+"""Most rows of the table of slowdowns in a page."""
+
+_ENGINE, _SLOWDOWN, _POINT = "(engine)", "(slowdown)", "(point)"
 
 
 def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
@@ -59,10 +66,44 @@ def ratios(tables: Tables) -> Grid:
     return Grid(head, rows, frozenset(range(2, 8)))
 
 
+def slowdown_ratios(tables: Tables) -> Grid:
+    """Compare how far engines agree on interference: ratios of the slowdowns of the same jobs."""
+    known = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
+    rows = []
+    for (experiment, pair), part in known.groupby(["experiment", "pair"], sort=False):
+        ratio = part["slowdown_ratio"]
+        rank = part["slowdown_a"].rank().corr(part["slowdown_b"].rank())
+        facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
+        rows.append([str(experiment), str(pair), str(len(part)), *facts])
+    head = ("experiment", "engines", "jobs", "least", "median", "largest", "rank correlation")
+    return Grid(head, rows, frozenset(range(2, 7)))
+
+
+def slowdowns(tables: Tables) -> Grid:
+    """Slowdown of each job by each engine that ran it, medians over seeds; empty if there are too many for a page."""
+    known = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
+    sides = []
+    for side in ("a", "b"):
+        columns = {f"engine_{side}": _ENGINE, f"slowdown_{side}": _SLOWDOWN, f"point_{side}_id": _POINT}
+        sides.append(known[["experiment", *axes_of(known), "job", *columns]].rename(columns=columns))
+    both = pd.concat(sides).drop_duplicates([_POINT, "experiment", "job"])
+    engines = sorted(both[_ENGINE].unique())
+    keys = ["experiment", *axes_of(known), "job"]
+    rows = []
+    for key, part in both.groupby(keys, sort=False, dropna=False):
+        experiment, *labels = key
+        texts = zip(keys[1:], map(label_text, labels), strict=True)
+        at = ", ".join(f"{name} {text}" for name, text in texts if text != label_text(None))
+        middle = part.groupby(_ENGINE)[_SLOWDOWN].median()
+        rows.append([str(experiment), at, *(number(middle.get(engine), 3) for engine in engines)])
+    kept = rows if len(rows) <= MOST_SLOWDOWNS else []
+    return Grid(("experiment", "job", *engines), kept, frozenset(range(2, 2 + len(engines))))
+
+
 def verdicts(tables: Tables) -> Grid:
     """Each part of each claim by the points of one engine alone, and whether all engines give the same verdict."""
     engines = list(dict.fromkeys(tables.verdicts["engine"]))
-    head = ("claim", "measured was", "expected", *engines, "same verdict")
+    head = ("claim", "what was measured", "expected", *engines, "same verdict")
     rows = []
     both = tables.verdicts.merge(
         tables.claims[["claim", "part", "part_says", "show", "expect_low", "expect_high"]],

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fabricstudy.study.figures import KEYS, METRICS, NAMES, column_unit
+from fabricstudy.columns import ALONE, DONE, KEYS, METRICS, NAMES, column_unit
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -104,10 +104,10 @@ def _drawable(name: str, tables: Tables) -> pd.DataFrame:
     """Rows that can be drawn: simulations that are done, jobs that communicate, machines of each experiment."""
     frame: pd.DataFrame = getattr(tables, name)
     if name == "points":
-        return frame[frame["status"] == "done"]
+        return frame[frame["status"] == DONE]
     if name == "machines":
         # Two experiments may use machines of different sizes, which no axis tells apart.
-        used = tables.points.loc[tables.points["experiment"] != "(alone)", ["experiment", "machine_id"]]
+        used = tables.points.loc[tables.points["experiment"] != ALONE, ["experiment", "machine_id"]]
         return used.drop_duplicates().merge(frame, on="machine_id")
     return frame[frame["messages"] > 0] if name == "jobs" else frame
 
@@ -140,11 +140,13 @@ def _table(source: _Source) -> str:
 
 
 def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
-    """Give an axis' labels, numbers sorted and texts as in the study, and which of them each row has."""
-    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    numeric = bool(number and column.notna().all())
+    """Give an axis' labels, numbers sorted and texts as in the study, and which of them each row has.
+
+    Rows of experiments that do not have the axis are labelled "none", also between numbers.
+    """
+    numeric = bool(pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column))
     codes, labels = pd.factorize(column, sort=numeric, use_na_sentinel=False)
-    shown = [_whole(float(label)) if numeric else label_text(label) for label in labels]
+    shown = [label_text(label) if pd.isna(label) or not numeric else _whole(float(label)) for label in labels]
     return {"name": name, "numeric": numeric, "labels": shown, "codes": codes.tolist()}
 
 

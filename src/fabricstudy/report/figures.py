@@ -18,9 +18,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from fabricstudy.study.figures import Figure, column_unit, unit_factor
+from fabricstudy.columns import column_unit
+from fabricstudy.study.figures import Figure, unit_factor
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
 from fabricstudy.table.store import Tables
+
+from .text import counted_pairs
 
 _STYLE = {
     **sns.axes_style("whitegrid"),
@@ -72,16 +75,21 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """What is drawn: columns x, y, hue, style, column, row, seed and, where asked for, low, high and bound."""
+    """What is drawn: columns x, y, hue, style, column, row, seed and, where asked for, low, high and bound.
+
+    `family` gives for each hue the label of its first axis.
+    """
 
     frame: pd.DataFrame
     basis: str
     hues: list[str]
+    family: dict[str, str]
     styles: list[str]
     columns: list[str]
     rows: list[str]
     numeric_x: bool
     xs: list[Any]
+    noise: tuple[float, float] | None = None
 
 
 def draw(figure: Figure, tables: Tables) -> Drawn:
@@ -123,9 +131,21 @@ def _data(figure: Figure, tables: Tables, seen: Observations) -> _Data:
     numeric = pd.api.types.is_numeric_dtype(x) and not (pd.api.types.is_bool_dtype(x) or x.hasnans)
     drawn["x"] = x.astype(float) if numeric else x.map(label_text)
     xs = sorted(drawn["x"].unique()) if numeric else list(dict.fromkeys(drawn["x"]))
-    basis = _basis(figure, seen, frame, drawn)
+    noise = _noise(figure, tables)
+    basis = _basis(figure, seen, frame, drawn, noise)
     hues, styles, columns, rows = (list(dict.fromkeys(drawn[name])) for name in ("hue", "style", "column", "row"))
-    return _Data(drawn, basis, hues, styles, columns, rows, numeric, xs)
+    first = frame[figure.hue[0]].map(label_text) if figure.hue else drawn["hue"]
+    family = dict(zip(drawn["hue"], first, strict=True))
+    return _Data(drawn, basis, hues, family, styles, columns, rows, numeric, xs, noise)
+
+
+def _noise(figure: Figure, tables: Tables) -> tuple[float, float] | None:
+    """Slowdowns of jobs that share no link, from which others cannot be told; None where no floor is known."""
+    if figure.y != "slowdown" or figure.normalise_to:
+        return None
+    rows = tables.interference[tables.interference["experiment"] == figure.experiment]
+    low, high = rows["noise_low"].min(), rows["noise_high"].max()
+    return None if pd.isna(low) else (min(float(low), 1.0), max(float(high), 1.0))
 
 
 def _beside(figure: Figure) -> dict[str, str]:
@@ -150,7 +170,18 @@ def _normalised(figure: Figure, frame: pd.DataFrame, keys: list[str]) -> pd.Data
     return both.assign(**{VALUE: both[VALUE] / both[AGAINST]})
 
 
-def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
+def _pairs(figure: Figure, frame: pd.DataFrame, keys: list[str]) -> int:
+    """Count the points, seeds apart, that are divided by another one."""
+    return len(frame.loc[~mask(frame, figure.normalise_to), keys].drop_duplicates())
+
+
+def _basis(
+    figure: Figure,
+    seen: Observations,
+    frame: pd.DataFrame,
+    drawn: pd.DataFrame,
+    noise: tuple[float, float] | None,
+) -> str:
     """Say how many points and seeds a figure shows, what its bars mean and what is missing."""
     seeds = drawn["seed"].nunique()
     parts = [f"n = {seen.needed - sum(seen.missing.values())} {seen.noun}"]
@@ -170,10 +201,14 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
         parts.append(f"median over {' and '.join(over)}, whiskers: least to largest")
     if figure.show_bound:
         parts.append("dotted: bound, the least time that the links allow")
+    if noise:
+        inside = int(drawn["y"].between(*noise).sum())
+        parts.append(f"grey: {noise[0]:.3g} to {noise[1]:.3g}, noise of jobs that share no link; {inside} values in it")
     parts.append(seen.gap() or "none missing")
-    baseless = len(seen.frame) - len(frame)
-    if baseless:
-        parts.append(f"{baseless} left out that have nothing to be normalised to")
+    if figure.normalise_to:
+        pairs, asked = (_pairs(figure, some, seen.keys) for some in (frame, seen.frame))
+        left_out = "; what has no partner is left out" if pairs < asked else ""
+        parts.append(f"{counted_pairs(pairs, asked)}{left_out}")
     return "; ".join(parts) + "."
 
 
@@ -216,7 +251,7 @@ def _legend_columns(data: _Data, handles: list[Any], width: float) -> int:
 
 def _families(data: _Data) -> list[str]:
     """Labels of the first axis of hues that come from two."""
-    return list(dict.fromkeys(text.split(", ")[0] for text in data.hues))
+    return list(dict.fromkeys(data.family[hue] for hue in data.hues))
 
 
 def _wrapped(text: str, width: int) -> str:
@@ -241,8 +276,8 @@ def _colour(data: _Data, hue: str) -> Any:
     if len(families) == len(data.hues) or len(families) > 10:
         name = "colorblind" if len(data.hues) <= 10 else "viridis"
         return sns.color_palette(name, len(data.hues))[data.hues.index(hue)]
-    family = hue.split(", ")[0]
-    members = [text for text in data.hues if text.split(", ")[0] == family]
+    family = data.family[hue]
+    members = [other for other in data.hues if data.family[other] == family]
     base = np.array(sns.color_palette("colorblind", len(families))[families.index(family)])
     white = 0.7 * members.index(hue) / max(len(members) - 1, 1)
     return tuple(base * (1 - white) + white)
@@ -258,6 +293,8 @@ def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> No
             axes.set_ylim(bottom=0)
         if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
             axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
+        if data.noise:
+            axes.axhspan(*data.noise, color="#000000", alpha=0.08, linewidth=0, zorder=0.4)
         if figure.kind == "line" and data.numeric_x:
             _numeric_ticks(axes, figure, data)
         else:

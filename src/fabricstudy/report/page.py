@@ -15,17 +15,20 @@ import jinja2
 import pandas as pd
 
 import fabricstudy
+from fabricstudy.columns import ALONE, DONE, STATUSES, VERDICTS
 from fabricstudy.files import atomic_text
 from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
+from fabricstudy.study.plan import plan
 from fabricstudy.table.claims import COMPUTED
-from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.noise import shares_no_link
+from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
 from .explorer import explorer
 from .figures import Drawn, draw
-from .text import Grid, expectation, number, shown
+from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
 
 EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
@@ -35,7 +38,7 @@ _LIBRARIES = (
     *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
 )
 _MOST_REASONS = 50
-_EXAMPLE = "(example)"
+_EXAMPLE, _OVER = "(example)", "(over)"
 _MOST_ANALYSIS_ROWS = 120
 
 
@@ -44,7 +47,7 @@ def _workflow() -> str:
     return "" if Path("Snakefile").is_file() else "--snakefile CLONE/Snakefile "
 
 
-def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, name: str) -> str:
+def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:
     """Give the page's HTML.
 
     Parameters
@@ -55,8 +58,8 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
         What came out.
     drawn : sequence of Drawn
         The figures, as `draw` gave them.
-    source : str
-        Text of the study file.
+    source : bytes
+        The study file.
     name : str
         What stands after ``study=`` on the command line.
     """
@@ -66,7 +69,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
     )  # fmt: skip
     return environment.get_template("page.html.j2").render(
         study=study,
-        source=source,
+        source=source.decode("utf-8", "replace"),
         experiments=_experiments(tables),
         verdicts=_verdicts(tables.claims),
         claims=_claims(tables.claims),
@@ -76,8 +79,12 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
         analyses=_analyses(tables),
         figures=_pictures(drawn),
         explorer=explorer(tables),
+        jobs=_jobs(study, tables.jobs),
+        interference=_interference(tables.interference),
         bounds=_bounds(tables.jobs),
         agreement=agreement.ratios(tables),
+        slowdown_ratios=agreement.slowdown_ratios(tables),
+        slowdowns=agreement.slowdowns(tables),
         agreement_verdicts=agreement.verdicts(tables),
         differences=agreement.differences(study, tables),
         statuses=_statuses(tables.points),
@@ -91,18 +98,58 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: str, na
 def _experiments(tables: Tables) -> Grid:
     """What varies in each experiment."""
     rows = []
-    points = tables.points[tables.points["experiment"] != "(alone)"]
+    points = tables.points[tables.points["experiment"] != ALONE]
     for name, part in points.groupby("experiment", sort=False):
-        axes = [axis for axis in axes_of(part) if part[axis].nunique(dropna=False) > 1]
+        axes = [axis for axis in own_axes(part) if part[axis].nunique() > 1]
         values = "; ".join(f"{axis}: {', '.join(map(label_text, part[axis].unique()))}" for axis in axes)
         rows.append((str(name), str(len(part)), str(part["seed"].nunique()), values or "nothing"))
     return Grid(("experiment", "points", "seeds", "what varies"), rows, frozenset((1, 2)))
 
 
+def _jobs(study: Study, jobs: pd.DataFrame) -> Grid:
+    """The jobs of each experiment: what they do, and how large they are."""
+    points = plan(study).points
+    patterns = [
+        points[point_id].point.jobs[job].pattern.kind
+        for point_id, job in zip(jobs["point_id"], jobs["job"], strict=True)
+    ]
+    rows = []
+    for key, part in jobs.groupby(["experiment", "job_name", pd.Series(patterns, jobs.index, dtype=str)], sort=False):
+        sizes = [_extent(part[name]) for name in ("ranks", "nodes", "messages", "bytes")]
+        rows.append([*map(str, key), *sizes, str(part["point_id"].nunique())])
+    head = ("experiment", "job", "pattern", "ranks", "nodes", "messages", "bytes", "points")
+    return Grid(head, rows, frozenset(range(3, 8)))
+
+
+def _extent(column: pd.Series[Any]) -> str:
+    """Write the least and the largest number, or the one that all are."""
+    low, high = (f"{int(value):,}" for value in (column.min(), column.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def _interference(rows: pd.DataFrame) -> Grid:
+    """Slowdowns of each experiment beside what chance does to them."""
+    known = rows[rows["slowdown"].notna()]
+    found = []
+    for (experiment, engine), part in known.groupby(["experiment", "engine"], sort=False):
+        apart = int(shares_no_link(part).sum())
+        floor = f"{number(part['noise_low'].min(), 3)} to {number(part['noise_high'].max(), 3)}" if apart else "unknown"
+        inside = str(int(part["in_noise"].fillna(False).sum())) if apart else NO_NUMBER
+        slowdown = part["slowdown"]
+        facts = [number(value, 3) for value in (slowdown.min(), slowdown.median(), slowdown.max())]
+        seeds = str(part["seed"].nunique())
+        found.append([str(experiment), str(engine), str(len(part)), seeds, *facts, str(apart), floor, inside])
+    head = (
+        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "jobs that share no link",
+        "their slowdowns (noise)", "slowdowns within noise",
+    )  # fmt: skip
+    return Grid(head, found, frozenset(range(2, 10)))
+
+
 def _verdicts(claims: pd.DataFrame) -> dict[str, int]:
     """Number of claims of each verdict."""
     found = claims.drop_duplicates("claim")["claim_verdict"].value_counts()
-    return {verdict: int(found.get(verdict, 0)) for verdict in ("reproduced", "differs", "not run")}
+    return {verdict: int(found.get(verdict, 0)) for verdict in VERDICTS}
 
 
 def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
@@ -140,15 +187,20 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
         "measured": shown(row["measured"], how),
         "at": "" if pd.isna(row["at"]) else f"at {row['at']}",
         "interval": spread if measured and row["seeds"] > 1 else "–",
-        "n": f"{row['points']} {what if row['points'] > 1 else what[:-1]}{seeds}" if measured else "–",
+        "n": f"{row['points']} {what if row['points'] > 1 else what[:-1]}{seeds}{_pairs(row)}" if measured else "–",
         "verdict": row["verdict"],
         "reason": "" if pd.isna(row["reason"]) else row["reason"],
     }
 
 
+def _pairs(row: Mapping[Any, Any]) -> str:
+    """Say how many comparisons a number rests on, and how many found no partner."""
+    return "" if pd.isna(row["pairs"]) else f", {counted_pairs(row['pairs'], row['pairs_asked'])}"
+
+
 def _totals(tables: Tables) -> dict[str, str]:
     distinct = tables.points.drop_duplicates("point_id")
-    done = int((distinct["status"] == "done").sum())
+    done = int((distinct["status"] == DONE).sum())
     return {
         "points": str(len(distinct)),
         "done": str(done),
@@ -226,23 +278,36 @@ def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
 
 
 def _bounds(jobs: pd.DataFrame) -> Grid:
-    """How far above its bound the time of a job lies."""
+    """How far above the higher one of its two bounds the time of a job lies, and which job lies furthest above it."""
     rows = []
     known = jobs[jobs["over_bound"].notna()]
+    # The higher bound is the one that the time is closer to.
+    known = known.assign(**{_OVER: known[["over_bound", "over_phase_bound"]].min(axis="columns")})
     for (experiment, method), part in known.groupby(["experiment", "bound_method"], sort=False):
-        over = part["over_bound"]
-        below = int((over < 1).sum())
+        over = part[_OVER]
+        phase = int((part["phase_bound_ns"] > part["bound_ns"]).sum())
         facts = [number(value) for value in (over.min(), over.median(), over.max())]
-        rows.append([str(experiment), str(method), str(len(part)), *facts, str(below)])
-    head = ("experiment", "bound from", "jobs", "least", "median", "largest", "below the bound")
-    return Grid(head, rows, frozenset(range(2, 7)))
+        furthest = _job_text(part[over == over.max()].iloc[0], part)
+        rows.append(
+            [str(experiment), str(method), str(len(part)), str(phase), *facts, str(int((over < 1).sum())), furthest]
+        )
+    head = (
+        "experiment", "link bound from", "jobs", "phase bound is higher", "least", "median", "largest", "below 1",
+        "the largest is",
+    )  # fmt: skip
+    return Grid(head, rows, frozenset(range(2, 8)))
+
+
+def _job_text(job: pd.Series[Any], among: pd.DataFrame) -> str:
+    """Name a job by its point and by what varies among the rows that it is from."""
+    axes = [axis for axis in axes_of(among) if among[axis].nunique() > 1]
+    labels = "".join(f", {axis} {label_text(job[axis])}" for axis in axes)
+    return f"{job['job_name']} (job {job['job']}) of {job['point_id']}{labels}, seed {job['seed']}"
 
 
 def _statuses(points: pd.DataFrame) -> Grid:
     counts = pd.crosstab(points["experiment"], points["status"])
-    names = [
-        name for name in ("done", "failed", "timeout", "memory", "refused", "skipped", "missing") if name in counts
-    ]
+    names = [name for name in STATUSES if name in counts]
     order = points["experiment"].unique()
     rows = [[str(experiment), *(str(counts.loc[experiment, name]) for name in names)] for experiment in order]
     return Grid(("experiment", *names), rows, frozenset(range(1, len(names) + 1)))
@@ -250,7 +315,7 @@ def _statuses(points: pd.DataFrame) -> Grid:
 
 def _reasons(points: pd.DataFrame) -> Grid:
     """Why points are not done, the most frequent reasons first, with one point as an example."""
-    lost = points[points["status"] != "done"].drop_duplicates("point_id").fillna({"reason": "no reason given"})
+    lost = points[points["status"] != DONE].drop_duplicates("point_id").fillna({"reason": "no reason given"})
     lost = lost.assign(**{_EXAMPLE: lost.index})
     keys = ["status", "engine", "reason"]
     groups = lost.groupby(keys, sort=False)[_EXAMPLE].agg(["size", "first"]).reset_index()
@@ -270,9 +335,9 @@ def _missing_engines(points: pd.DataFrame) -> list[str]:
     return [f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")]
 
 
-def _provenance(study: Study, tables: Tables, source: str) -> list[tuple[str, str]]:
+def _provenance(study: Study, tables: Tables, source: bytes) -> list[tuple[str, str]]:
     points = tables.points.drop_duplicates("point_id")
-    plan = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
+    ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
     started = points["started"].dropna()
     seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} around them"
     memory = points["memory_bytes"].max()
@@ -283,12 +348,12 @@ def _provenance(study: Study, tables: Tables, source: str) -> list[tuple[str, st
         ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
         ("CPU seconds", seconds),
         ("largest memory of a simulation", "–" if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
-        ("SHA-256 of the sorted point ids", plan),
+        ("SHA-256 of the sorted point ids", ids),
     ]
     return [
         ("fabricstudy", fabricstudy.__version__),
         *(of_points if study.simulates else ()),
-        ("SHA-256 of the study file", hashlib.sha256(source.encode()).hexdigest()),
+        ("SHA-256 of the study file", hashlib.sha256(source).hexdigest()),
         ("Python", platform.python_version()),
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES if _present(name))),
     ]
@@ -305,7 +370,7 @@ def _distinct(column: pd.Series[Any]) -> str:
     return ", ".join(sorted(column.dropna().unique())) or "none"
 
 
-def write_report(study: Study, tables: Tables, source: str, name: str, folder: Path) -> None:
+def write_report(study: Study, tables: Tables, source: bytes, name: str, folder: Path) -> None:
     """Draw all figures of a study and write them and the page into `folder`; the page comes last."""
     pictures = folder / "figures"
     pictures.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,9 @@ class Grid:
     numeric: frozenset[int] = frozenset()
 
 
+NO_NUMBER = "\N{EN DASH}"
+
+
 def number(value: Any, digits: int = 4) -> str:
     """Write a number with a few significant digits; a missing one as a dash.
 
@@ -47,6 +50,17 @@ def shown(value: Any, how: str | None) -> str:
         return "–"
     text = f"{round(100 * value, 1):g}\N{NO-BREAK SPACE}%" if how == "percent" else number(value)
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+def counted_pairs(pairs: int, asked: int) -> str:
+    """Say how many comparisons were made, and of how many where some found no partner.
+
+    Examples
+    --------
+    >>> counted_pairs(3, 3), counted_pairs(2, 3), counted_pairs(1, 1)
+    ('3 pairs', '2 of 3 pairs', '1 pair')
+    """
+    return f"{pairs} pair{'s' * (asked != 1)}" if pairs == asked else f"{pairs} of {asked} pairs"
 
 
 def expectation(low: Any, high: Any, how: str | None) -> str:

@@ -10,10 +10,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.analysis.base import Analysis
+from fabricstudy.columns import KEYS, NAMES
 from fabricstudy.errors import StudyError
 from fabricstudy.model import Model, Name, check_all
 
-from .figures import KEYS, NAMES, Condition, Figure, Label, Selection, as_tuple
+from .figures import Condition, Figure, Label, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]
 

@@ -6,47 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from fabricstudy.columns import METRICS, column_unit
 from fabricstudy.model import ConfigError, Model, Name
 from fabricstudy.quantities import to_unit
 
 TableName = Literal["points", "jobs", "links", "interference", "machines", "agreement"]
-
-METRICS: dict[str, tuple[str, ...]] = {
-    "points": ("cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s"),
-    "jobs": (
-        "runtime_ns", "bound_ns", "over_bound", "alone_ns", "slowdown", "rate_Bps", "hop_bytes", "hops_mean",
-        "bytes", "messages",
-    ),
-    "links": (
-        "load_mean_bytes", "load_max_bytes", "load_used_bytes", "imbalance", "busy_max_ns", "used", "links",
-        "packets", "stall_mean_ns", "stall_max_ns",
-    ),
-    "interference": (
-        "slowdown", "variation", "mls", "tls", "links_shared", "mls_routes", "tls_routes", "links_shared_routes",
-    ),
-    "machines": (
-        "bisection_Bps", "bisection_lower_Bps", "bisection_upper_Bps", "nodes", "routers", "cables", "radix",
-        "diameter", "mean_hops",
-    ),
-    "agreement": ("ratio",),
-}  # fmt: skip
-"""Columns of each table that hold a number to draw or to judge."""
-
-KEYS: dict[str, tuple[str, ...]] = {
-    "points": ("engine",),
-    "jobs": ("engine", "job"),
-    "links": ("engine", "class"),
-    "interference": ("engine", "job"),
-    "machines": (),
-    "agreement": ("pair", "job"),
-}
-"""Columns of each table that tell its rows apart, besides the study's axes and the seed."""
-
-NAMES: dict[str, dict[str, str]] = {"jobs": {"job_name": "job"}, "interference": {"job_name": "job"}}
-"""Columns that name what a key numbers, and that key; they stand in its place where a study mentions them."""
-
-UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
-"""Unit that the last part of a column's name stands for."""
 
 Label = bool | int | float | str
 
@@ -68,6 +32,27 @@ class Range(Model):
 
 Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | Range
 """One label, a list of labels, or a range of numbers."""
+
+
+def fulfils(label: object, condition: Condition) -> bool:
+    """Tell whether a label is what a condition asks for; text equals a number that is written so.
+
+    Examples
+    --------
+    >>> fulfils(4, Range(min=2)), fulfils("4", (4, 8)), fulfils(True, 1), fulfils(None, "none")
+    (True, True, False, False)
+    """
+    if label is None:
+        return False
+    number = isinstance(label, int | float) and not isinstance(label, bool)
+    if isinstance(condition, Range):
+        low, high = condition.min, condition.max
+        return number and (low is None or label >= low) and (high is None or label <= high)  # type: ignore[operator]
+    wanted = condition if isinstance(condition, tuple) else (condition,)
+    if isinstance(label, str):
+        return label in {str(one) for one in wanted}
+    # In Python 1 equals True; a study means a number or a truth value, never both.
+    return any(one == label for one in wanted if isinstance(one, bool) != number and not isinstance(one, str))
 
 
 class Selection(Model):
@@ -107,17 +92,6 @@ class Selection(Model):
         # Which numbers an analysis has is known only together with the study.
         for column in self.numbers() if self.analysis is None else ():
             check_metric(self.table, column)
-
-
-def column_unit(column: str) -> str | None:
-    """Give the unit that a column's name ends in, or None for a plain number.
-
-    Examples
-    --------
-    >>> column_unit("runtime_ns"), column_unit("slowdown")
-    ('nanosecond', None)
-    """
-    return UNIT_OF_SUFFIX.get(column.rsplit("_", 1)[-1]) if "_" in column or column == "bytes" else None
 
 
 def unit_factor(column: str, unit: str) -> float:
@@ -199,12 +173,19 @@ class Figure(Selection):
         if self.unit is not None and self.normalise_to:
             raise ValueError("normalised values have no unit; leave `unit` out")
         if self.unit is not None:
-            try:
-                unit_factor(self.y, self.unit)
-            except ConfigError as error:
-                remedy = f"take one of the kind of {column_unit(self.y)}"
-                raise ConfigError(error.problem, remedy, ("unit",), self.unit, error.code) from None
+            self._check_unit(self.unit)
+        if self.x_log and self.kind != "line":
+            raise ConfigError(f"a figure of kind {self.kind} has no scale along x", "leave x_log out", ("x_log",))
         return self
+
+    def _check_unit(self, unit: str) -> None:
+        if column_unit(self.y) is None:
+            raise ConfigError(f"column {self.y} has no unit", "leave `unit` out", ("unit",), unit)
+        try:
+            unit_factor(self.y, unit)
+        except ValueError:
+            problem = f"not a unit of {self.y}, which is in {column_unit(self.y)}"
+            raise ConfigError(problem, "take one like ms, MB or GB/s", ("unit",), unit, "not-a-quantity") from None
 
     def axes(self) -> set[str]:
         """Names of the axes that the figure mentions."""

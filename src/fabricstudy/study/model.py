@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
@@ -33,10 +33,6 @@ StudyName = Annotated[
 
 # What every point needs.
 _OF_A_POINT = ("machine", "routing", "jobs", "engine")
-
-
-def _has_logarithm(label: object) -> bool:
-    return isinstance(label, int | float) and not isinstance(label, bool) and label > 0
 
 
 class Study(Sweep):
@@ -87,8 +83,7 @@ class Study(Sweep):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        checks = [self._check_ways_to_vary, self._check_base, self._check_size, self._check_names]
-        check_all([*checks, *(partial(self._check_scale, number) for number in range(len(self.figures)))])
+        check_all([self._check_ways_to_vary, self._check_base, self._check_size, self._check_names])
         return self
 
     def _check_ways_to_vary(self) -> None:
@@ -116,17 +111,9 @@ class Study(Sweep):
             raise ConfigError(f"{points:,} points are too many", remedy, (key,), code="too-many-points")
 
     def _check_names(self) -> None:
-        check_names(self.figures, self.claims, dict.fromkeys(self.parts, self.axes), self.analyses)
+        axes = {name: tuple(part.sweep) for name, part in self.parts.items()}
+        check_names(self.figures, self.claims, axes, self.analyses)
         check_slowdown(self.figures, self.claims, {name for name, part in self.parts.items() if part.slowdown})
-
-    def _check_scale(self, number: int) -> None:
-        figure = self.figures[number]
-        part = self.parts.get(figure.experiment)
-        labels = part.sweep[figure.x].labels if part is not None and figure.x in part.sweep else ()
-        if figure.x_log and figure.analysis is None and not all(_has_logarithm(label) for label in labels):
-            problem = f"the labels of axis '{figure.x}' have no logarithm"
-            remedy = "label the values by numbers above 0, or leave x_log out"
-            raise ConfigError(problem, remedy, ("figures", str(number), "x_log"), True, "no-labels-to-scale")
 
     @property
     def simulates(self) -> bool:
@@ -136,7 +123,7 @@ class Study(Sweep):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of all axes; the rows of every experiment have all of them."""
+        """Names of all axes; each is a column of the tables, empty in the rows of experiments that do not have it."""
         return tuple(dict.fromkeys(name for part in self.parts.values() for name in part.sweep))
 
     @property

@@ -21,8 +21,9 @@ from fabricstudy.workload.pattern.idle import Idle
 from .checks import check_point
 from .messages import mistakes
 from .model import WHOLE_SWEEP, Study
-from .paths import Path, get, put
-from .sweep import Axis, Experiment, Label
+from .pairs import check_pairs
+from .paths import Path, put
+from .sweep import Experiment, Label
 
 FOLLOWED = 10_000
 """Of an experiment with a mistake so many points at most are checked for further ones."""
@@ -35,8 +36,7 @@ class Row:
     Parameters
     ----------
     labels : dict
-        Label of every axis of the study. An axis that the experiment does not have gets the label that fits, else the
-        value at its path, or None.
+        Label of every axis of the study; None for an axis that the experiment does not have.
     alone_ids : tuple of str or None
         For each job the point in which it runs alone (the row's own point if it does so anyway); None for an idle
         job, and for all where the study does not ask for slowdown.
@@ -72,7 +72,8 @@ def plan(study: Study) -> Plan:
     ------
     StudyError
         If a point cannot be; the path is that of the axis value it stems from. Mistakes of one sort at one place are
-        told once, at the first point that shows them.
+        told once, at the first point that shows them. Or at the first figure or claim that compares a point which has
+        no partner.
     """
     planner = _Planner(study)
     wrong: list[StudyError] = []
@@ -84,6 +85,7 @@ def plan(study: Study) -> Plan:
     if wrong:
         raise together(wrong)
     _unify(planner.rows, study.axes)
+    check_pairs(study, planner.rows, planner.points)
     return Plan(study, planner.rows, planner.points, planner.machines, study.axes)
 
 
@@ -186,7 +188,6 @@ class _Planner:
         self.machines: dict[str, Topology] = {}
         self._sections = _Sections(study)
         self._machine_ids: dict[_Section, str] = {}
-        self._foreign: dict[tuple[Any, ...], Label | None] = {}
 
     def add(self, name: str, part: Experiment) -> None:
         """Plan the rows of one experiment."""
@@ -205,7 +206,7 @@ class _Planner:
                     break
                 continue
             if not found:
-                self._add_rows(name, part, self._labels(part, indices, tree, parts), parts)
+                self._add_rows(name, part, self._labels(part, indices), parts)
         if found:
             raise together(list(found.values()))
         if not number:
@@ -253,38 +254,10 @@ class _Planner:
             self.machines[self._machine_ids[machine]] = machine.model
         return self._machine_ids[machine]
 
-    def _labels(
-        self, part: Experiment, indices: tuple[int, ...], tree: dict[str, Any], parts: Parts
-    ) -> dict[str, Label | None]:
+    def _labels(self, part: Experiment, indices: tuple[int, ...]) -> dict[str, Label | None]:
+        """Label the experiment's own axes; what other experiments vary says nothing of this one."""
         own = {name: axis.labels[index] for (name, axis), index in zip(part.sweep.items(), indices, strict=True)}
-        return {name: own[name] if name in own else self._fitting(name, tree, parts) for name in self.study.axes}
-
-    def _fitting(self, name: str, tree: dict[str, Any], parts: Parts) -> Label | None:
-        """Find the label of an axis that the experiment does not have: the one that would change nothing."""
-        owner = next(part for part in self.study.parts.values() if name in part.sweep)
-        roots = sorted({path.root for change in owner.changes[name] for path, _ in change})
-        key = (name, *(section for root in roots for section in parts[root]))
-        if key not in self._foreign:
-            self._foreign[key] = self._fit(owner.sweep[name], owner.changes[name], roots, tree, parts)
-        return self._foreign[key]
-
-    def _fit(
-        self, axis: Axis, changes: list[list[tuple[Path, Any]]], roots: list[str], tree: dict[str, Any], parts: Parts
-    ) -> Label | None:
-        for label, change in zip(axis.labels, changes, strict=True):
-            try:
-                changed = _applied(tree, change)
-                same = all(
-                    [s.text for s in self._sections.part(changed, root)] == [s.text for s in parts[root]]
-                    for root in roots
-                )
-            except ConfigError:
-                continue
-            if same:
-                return label
-        value = get(tree, changes[0][0][0]) if axis.of is not None else None
-        value = value.get("kind") if isinstance(value, dict) else value
-        return value if isinstance(value, str | int | float | bool) else None
+        return {name: own.get(name) for name in self.study.axes}
 
 
 def _point(parts: Parts, seed: int) -> Point:

@@ -11,35 +11,15 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
 
+from fabricstudy.columns import RESERVED
 from fabricstudy.engine.point import Point
 from fabricstudy.errors import suggestion
 from fabricstudy.model import ConfigError, Flag, Model, Name, OrList, Written
 
-from .figures import KEYS, METRICS, NAMES
 from .mix import Mix
 from .paths import Path, find_path
 
 Label = str | int | float | bool
-
-_IDENTITY = (
-    "study",
-    "experiment",
-    "point_id",
-    "machine_id",
-    "alone_id",
-    "seed",
-    "label",
-    "engine_a",
-    "engine_b",
-    "point_a_id",
-    "point_b_id",
-)
-_PROVENANCE = ("version", "fingerprint", "status", "reason", "exit_code", "host", "started", "kind", "bound_method")
-_STRUCTURE = ("bisection", "bisection_exact", "bisection_method", "exact", "method", "ranks")
-_TIMES = ("runtime_a_ns", "runtime_b_ns")
-_OF_TABLES = itertools.chain(*METRICS.values(), *KEYS.values(), *NAMES.values())
-RESERVED = frozenset(itertools.chain(_IDENTITY, _PROVENANCE, _STRUCTURE, _TIMES, _OF_TABLES))
-"""Columns of the tables, which no axis may be called; only an axis over the engine, labelled by kind, is `engine`."""
 
 MOST_SEEDS = 10_000
 

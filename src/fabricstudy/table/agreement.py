@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from fabricstudy.columns import names_of
 from fabricstudy.engine.point import canonical_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
@@ -16,7 +17,6 @@ from fabricstudy.study.claims import Claim
 from fabricstudy.study.plan import Plan
 
 from .claims import judge
-from .schemas import columns_of
 from .store import Tables
 
 _TWIN, _NAME = "(twin)", "(engine)"
@@ -24,7 +24,7 @@ _BY_POINT = ("points", "jobs", "links", "interference")
 
 
 def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
-    """Put times of the same job on two engines side by side, the first in the alphabet under the fraction.
+    """Put times and slowdowns of a job on two engines side by side, the first in the alphabet under the fraction.
 
     An engine with settings of its own, such as another unit of data, counts as another engine.
 
@@ -44,7 +44,7 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     for first, second in combinations(sorted(busy[_NAME].unique()), 2):
         pairs.append(_pair(busy, first, second))
     if not pairs:
-        names_of_columns = set(columns_of("agreement")) - set(jobs.columns)
+        names_of_columns = set(names_of("agreement")) - set(jobs.columns)
         none: pd.DataFrame = jobs[:0].assign(**{name: [] for name in names_of_columns})
         return none
     return pd.concat(pairs, ignore_index=True)
@@ -53,7 +53,7 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
 def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     kept = [name for name in busy.columns if name not in ("engine", "runtime_ns", "point_id", _NAME)]
     left = busy.loc[busy[_NAME] == first, [*kept, "runtime_ns", "point_id"]]
-    right = busy.loc[busy[_NAME] == second, ["experiment", _TWIN, "job", "runtime_ns", "point_id"]]
+    right = busy.loc[busy[_NAME] == second, ["experiment", _TWIN, "job", "runtime_ns", "slowdown", "point_id"]]
     right = right.drop_duplicates(["experiment", _TWIN, "job"])
     both = left.merge(right, on=["experiment", _TWIN, "job"], suffixes=("_a", "_b"))
     both = both.rename(
@@ -63,7 +63,8 @@ def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
         }
     )  # fmt: skip
     found: pd.DataFrame = both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}")
-    found["ratio"] = found["runtime_b_ns"] / found["runtime_a_ns"].where(found["runtime_a_ns"] > 0)
+    for column, a, b in (("ratio", "runtime_a_ns", "runtime_b_ns"), ("slowdown_ratio", "slowdown_a", "slowdown_b")):
+        found[column] = found[b] / found[a].where(found[a] > 0)
     return found
 
 

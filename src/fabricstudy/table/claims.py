@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fabricstudy.columns import KEYS, NAMES, names_of
 from fabricstudy.study.claims import (
     AnyMeasure,
     Claim,
@@ -23,7 +24,7 @@ from fabricstudy.study.claims import (
     Trend,
     Value,
 )
-from fabricstudy.study.figures import KEYS, NAMES, Condition
+from fabricstudy.study.figures import Condition
 
 from .select import AGAINST, VALUE, analysis_rows, by, join, label_text, mask, medians, observe
 from .store import Tables
@@ -54,6 +55,9 @@ class Measured:
         Labels of the points that decided it; empty for medians and means.
     points, seeds : int
         How many points (or machines) and seeds it rests on.
+    pairs, pairs_asked : int or None
+        How many comparisons it rests on, and how many were asked for: pairs of points, or of a spread the groups of
+        otherwise equal ones. None for a measure that compares nothing.
     """
 
     value: float
@@ -63,18 +67,14 @@ class Measured:
     at: str
     points: int
     seeds: int
+    pairs: int | None = None
+    pairs_asked: int | None = None
 
 
 def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
     """Judge each part of each claim; one row a part, and one row for a claim without parts."""
     rows = [row for claim in claims for row in _judge_claim(claim, tables)]
-    return pd.DataFrame(rows, columns=_COLUMNS)
-
-
-_COLUMNS = (
-    "claim", "part", "says", "source", "note", "part_says", "show", "expect_low", "expect_high", "measured", "low",
-    "high", "interval", "at", "points", "seeds", "verdict", "reason", "claim_verdict",
-)  # fmt: skip
+    return pd.DataFrame(rows, columns=names_of("claims"))
 
 
 def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
@@ -100,7 +100,8 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
     inside = (low is None or found.value >= low - slack) and (high is None or found.value <= high + slack)
     facts = {
         "measured": found.value, "low": found.low, "high": found.high, "interval": found.interval,
-        "at": found.at or None, "points": found.points, "seeds": found.seeds,
+        "at": found.at or None, "points": found.points, "seeds": found.seeds, "pairs": found.pairs,
+        "pairs_asked": found.pairs_asked,
     }  # fmt: skip
     return {**row, **facts, "verdict": "reproduced" if inside else "differs"}
 
@@ -167,7 +168,11 @@ def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) 
     if all(sample.asked.analysis for sample in samples):
         interval = COMPUTED
     points = sum(sample.points for sample in samples)
-    return Measured(value, min(parts), max(parts), interval, at, points, len(every) if seeded else 0)
+    pairs, asked = ([sample.compared[side] for sample in samples if sample.compared] for side in (0, 1))
+    return Measured(
+        value, min(parts), max(parts), interval, at, points, len(every) if seeded else 0,
+        sum(pairs) if pairs else None, sum(asked) if asked else None,
+    )  # fmt: skip
 
 
 class _Sample:
@@ -179,12 +184,13 @@ class _Sample:
         self.seeds = {int(seed) for seed in self.frame["seed"]}
         self.seeded = asked.analysis is None and asked.table != "machines"
         self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
-        within = (*KEYS[asked.table], *NAMES.get(asked.table, ()))
+        within = {*KEYS[asked.table], *NAMES.get(asked.table, ())} - {"engine"}
         of_point = [name for name in self.keys if asked.analysis or name not in within]
         self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
         if groups.empty:
             raise NotRun("no two otherwise equal points to compare")
+        self.compared = _compared(asked, self.frame, self.keys, groups)
         self.labels = [name for name in groups if name != VALUE]
         self.deciding = groups
         self.at = ""
@@ -220,11 +226,27 @@ def _values(asked: Value, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     middle = medians(frame, keys)
     others = [name for name in keys if name not in asked.of]
-    own = mask(middle, asked.against)
+    right = middle.loc[mask(middle, asked.against), [*others, VALUE]]
+    return _divided(join(_compared_points(asked, middle), right, others))
+
+
+def _compared_points(asked: Pairs, points: pd.DataFrame) -> pd.DataFrame:
     # A point is no pair with itself.
-    left, right = middle[mask(middle, asked.of) & ~own], middle.loc[own, [*others, VALUE]]
-    pairs = join(left, right, others)
-    return _divided(pairs)
+    return points[mask(points, asked.of) & ~mask(points, asked.against)]
+
+
+def _compared(
+    asked: SimpleMeasure, frame: pd.DataFrame, keys: list[str], groups: pd.DataFrame
+) -> tuple[int, int] | None:
+    """Give how many comparisons there are, and how many were asked for; None where nothing is compared."""
+    if isinstance(asked, Pairs):
+        along = asked.along if isinstance(asked, Trend) else {}
+        wanted = _compared_points(asked, frame)[[name for name in keys if name not in along]]
+        return len(groups), len(wanted.drop_duplicates())
+    if isinstance(asked, Spread):
+        rest = [name for name in keys if name not in asked.over]
+        return len(groups), len(frame[rest].drop_duplicates()) if rest else 1
+    return None
 
 
 def _divided(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -10,24 +10,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fabricstudy.columns import ALONE, DONE, TABLES, names_of
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
+from .noise import with_noise
 from .schemas import checked, checked_analysis, labels
 from .store import Tables
 
 Record = Mapping[str, Any]
 
-ALONE = "(alone)"
-"""Stands for the experiment of points that run only to give the time of a job by itself."""
-
 ALONE_ID = "(alone point)"
 """Column of the point in which a job runs by itself."""
 
-_RUN_FACTS = (
-    "version", "reason", "cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "host", "started", "fingerprint",
-)  # fmt: skip
+_COMPUTED = frozenset(
+    {"job_name", "alone_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "load_used_bytes"}
+    | {"imbalance"}
+)
+"""Columns of jobs and links that no record holds."""
 
 
 def collect(
@@ -86,7 +87,7 @@ def _latest(records: Iterable[Record]) -> dict[str, Record]:
     found: dict[str, Record] = {}
     for record in records:
         known = found.get(record["point_id"])
-        if known is None or record["status"] == "done" or known["status"] != "done":
+        if known is None or record["status"] == DONE or known["status"] != DONE:
             found[record["point_id"]] = record
     return found
 
@@ -114,7 +115,7 @@ def _keys(plan: Plan) -> pd.DataFrame:
 def _points(keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
     none: Record = {"status": "missing", "reason": "no record"}
     records = [found.get(point_id, none) for point_id in keys["point_id"]]
-    facts = {name: [record.get(name) for record in records] for name in ("status", *_RUN_FACTS)}
+    facts = {name: [record.get(name) for record in records] for name in _facts("points", keys)}
     return pd.concat([keys, pd.DataFrame(facts, dtype=object)], axis=1)
 
 
@@ -124,14 +125,15 @@ def _expand(keys: pd.DataFrame, at: list[int], rows: list[dict[str, Any]], colum
     return pd.concat([keys.iloc[at].reset_index(drop=True), facts], axis=1)
 
 
-_JOB_FACTS = (
-    "job", "job_name", "ranks", "nodes", "messages", "bytes", "runtime_ns", "bound_ns", "bound_method", "hop_bytes",
-    "alone_ns",
-)  # fmt: skip
-_LINK_FACTS = (
-    "class", "links", "used", "load_mean_bytes", "load_max_bytes", "busy_max_ns", "packets", "stall_mean_ns",
-    "stall_max_ns",
-)  # fmt: skip
+def _facts(table: str, keys: pd.DataFrame) -> tuple[str, ...]:
+    """Columns of a table that the records of points hold."""
+    return tuple(name for name in names_of(table) if name not in _COMPUTED and name not in keys)
+
+
+def _numeric(table: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Make numbers of the columns that may hold nothing but None."""
+    names = [one.name for one in TABLES[table] if one.type != "text" and one.name in frame]
+    return frame.assign(**{name: pd.to_numeric(frame[name]) for name in names})
 
 
 def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
@@ -143,11 +145,10 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Dat
             alone_id = row.alone_ids[job["job"]] if job["job"] < len(row.alone_ids) else None
             alone_ns = _alone_ns(alone_id, job["job"], found)
             rows.append({**job, "job_name": row.job_names[job["job"]], ALONE_ID: alone_id, "alone_ns": alone_ns})
-    jobs = _expand(keys, at, rows, (*_JOB_FACTS, ALONE_ID))
-    for name in ("bytes", "runtime_ns", "bound_ns", "hop_bytes", "alone_ns"):
-        jobs[name] = pd.to_numeric(jobs[name])
+    jobs = _numeric("jobs", _expand(keys, at, rows, (*_facts("jobs", keys), "job_name", "alone_ns", ALONE_ID)))
     return jobs.assign(
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
+        over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
         slowdown=_ratio(jobs["runtime_ns"], jobs["alone_ns"]),
         rate_Bps=_ratio(jobs["bytes"], jobs["runtime_ns"] * 1e-9),
         hops_mean=_ratio(jobs["hop_bytes"], jobs["bytes"]),
@@ -156,7 +157,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Dat
 
 def _done(found: Mapping[str, Record], point_id: str | None) -> Record:
     record = found.get(point_id or "", {})
-    return record if record.get("status") == "done" else {}
+    return record if record.get("status") == DONE else {}
 
 
 def _alone_ns(alone_id: str | None, job: int, found: Mapping[str, Record]) -> float | None:
@@ -177,9 +178,7 @@ def _links(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Da
         links = _done(found, row.point_id).get("links") or ()
         at += [index] * len(links)
         rows += links
-    links = _expand(keys, at, rows, _LINK_FACTS)
-    for name in ("load_mean_bytes", "load_max_bytes", "stall_mean_ns", "stall_max_ns"):
-        links[name] = pd.to_numeric(links[name])
+    links = _numeric("links", _expand(keys, at, rows, _facts("links", keys)))
     return links.assign(
         load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),
         imbalance=_ratio(links["load_max_bytes"], links["load_mean_bytes"]),
@@ -194,7 +193,7 @@ def _interference(jobs: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFra
     facts = [_sharing(found[point_id], job) for point_id, job in zip(rows["point_id"], rows["job"], strict=True)]
     columns = [f"{name}{how}" for how in _SHARING.values() for name in ("mls", "tls", "links_shared")]
     shares: dict[str, Any] = {name: [fact.get(name) for fact in facts] for name in columns}
-    return rows.assign(**shares, variation=_variation(rows))
+    return with_noise(rows.assign(**shares, variation=_variation(rows)))
 
 
 _SHARING = {"simulated": "", "routes": "_routes"}
@@ -235,5 +234,6 @@ def _machines(plan: Plan, keys: pd.DataFrame, structures: Iterable[Record]) -> p
     for name in ("lower_Bps", "upper_Bps", "exact", "method"):
         machines[f"bisection_{name}"] = [fact["bisection"][name] for fact in facts]
     machines["bisection_Bps"] = machines["bisection_upper_Bps"].where(machines["bisection_exact"].astype(bool))
-    label = keys.drop_duplicates("machine_id").drop(columns=["experiment", "engine", "seed", "point_id"])
-    return machines.merge(label, on="machine_id", how="left")
+    # Each experiment labels a machine on its own axes only; the first label of each axis counts.
+    labelled = keys.drop(columns=["experiment", "engine", "seed", "point_id"])
+    return machines.merge(labelled.groupby("machine_id", as_index=False).first(), on="machine_id", how="left")

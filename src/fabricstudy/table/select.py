@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from fabricstudy.analysis.base import keys_of
-from fabricstudy.study.figures import KEYS, NAMES, Condition, Range, Selection
+from fabricstudy.columns import DONE, KEYS, NAMES
+from fabricstudy.study.figures import Condition, Selection, fulfils
 
-from .schemas import axes_of
+from .schemas import axes_of, own_axes
 from .store import Tables
 
 VALUE = "(value)"
@@ -81,19 +81,8 @@ def mask(frame: pd.DataFrame, where: Mapping[str, Condition]) -> pd.Series[Any]:
 
 
 def _fulfils(column: pd.Series[Any], condition: Condition) -> pd.Series[Any]:
-    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    if isinstance(condition, Range):
-        if not number:
-            return pd.Series(False, index=column.index)
-        low = -np.inf if condition.min is None else condition.min
-        high = np.inf if condition.max is None else condition.max
-        return column.between(low, high).fillna(False).astype(bool)
-    wanted = condition if isinstance(condition, tuple) else (condition,)
-    if pd.api.types.is_string_dtype(column):
-        wanted = tuple(str(label) for label in wanted)
-    else:
-        # In pandas 1 equals True; a study means a number or a truth value, never both.
-        wanted = tuple(label for label in wanted if isinstance(label, bool) != number and not isinstance(label, str))
+    labels = column.dropna().drop_duplicates()
+    wanted = [label for label, plain in zip(labels, labels.tolist(), strict=True) if fulfils(plain, condition)]
     return column.isin(wanted).fillna(False).astype(bool)
 
 
@@ -121,9 +110,9 @@ def observe(
     if selection.table == "machines":
         return _of_machines(tables, selection, column, points)
     rows = _chosen(getattr(tables, selection.table), selection, any_of)
-    keys = _keys(rows, selection)
+    keys = _keys(tables, rows, selection)
     values = _per_point(rows, keys, selection, column)
-    done = points["status"] == "done"
+    done = points["status"] == DONE
     missing = Counter(points.loc[~done, "status"])
     known = values.loc[values[VALUE].notna(), "point_id"] if "point_id" in values else points["point_id"]
     missing["without a number"] = int((~points.loc[done, "point_id"].isin(known)).sum())
@@ -131,11 +120,17 @@ def observe(
     return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n})
 
 
-def _keys(rows: pd.DataFrame, selection: Selection) -> list[str]:
-    """Columns that tell observations apart; the name of a job takes its number's place where it is mentioned."""
+def _keys(tables: Tables, rows: pd.DataFrame, selection: Selection) -> list[str]:
+    """Columns that tell observations apart: the axes of their experiment, and what tells apart rows of one point.
+
+    The engine follows from the axes, so it is one of them only where it is mentioned. The name of a job takes its
+    number's place where it is mentioned.
+    """
     mentioned = selection.axes()
     named = {key: name for name, key in NAMES.get(selection.table, {}).items() if name in mentioned}
-    return list(dict.fromkeys((*axes_of(rows), *(named.get(key, key) for key in KEYS[selection.table]))))
+    of_rows = [named.get(key, key) for key in KEYS[selection.table] if key != "engine" or key in mentioned]
+    of_experiment = own_axes(tables.points[tables.points["experiment"] == selection.experiment])
+    return list(dict.fromkeys((*(axis for axis in axes_of(rows) if axis in of_experiment), *of_rows)))
 
 
 def _chosen(
@@ -155,7 +150,7 @@ def _chosen(
 def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column: str) -> pd.DataFrame:
     """Reduce the jobs of a point to one number, which is missing if any job's is; other tables stay as they are."""
     if selection.table == "points":
-        rows = rows[rows["status"] == "done"]
+        rows = rows[rows["status"] == DONE]
     if selection.table == "jobs":
         rows = rows[rows["messages"] > 0]
     rows = rows.assign(**{VALUE: rows[column].astype(float)})
@@ -172,7 +167,7 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     """One observation a machine, told apart by the axes that have one label for each."""
     labels = points.groupby("machine_id")
     mentioned = selection.axes()
-    keys = [axis for axis in axes_of(points) if axis in mentioned or (labels[axis].nunique(dropna=False) <= 1).all()]
+    keys = [axis for axis in own_axes(points) if axis in mentioned or (labels[axis].nunique(dropna=False) <= 1).all()]
     rows = points.drop_duplicates(["machine_id", *keys])[["machine_id", *keys]].assign(seed=0)
     rows = rows.merge(tables.machines[["machine_id", column]], on="machine_id", how="left")
     rows = rows.assign(**{VALUE: rows[column].astype(float)})

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.machine.distances import distances
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns
+from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, phase_bound_ns
 from fabricstudy.structure.load import link_loads
 
 
@@ -71,3 +72,53 @@ def test_nothing_to_send_takes_no_time(dragonfly):
     none = np.array([], dtype=np.int32)
     found = bounds(machine, none, none, none, np.arange(6) < 3)
     assert set(found.values()) == {0.0}
+
+
+def phases(machine, rows, ranks=None, router_ns=100.0) -> float:
+    """The phase bound of (phase, source, destination, bytes), one rank a node."""
+    nodes = np.arange(machine.nodes if ranks is None else ranks)
+    messages = tuple(np.array(column) for column in zip(*rows, strict=True))
+    return phase_bound_ns(machine, nodes, messages, distances(machine), router_ns)
+
+
+def test_phases_follow_each_other(from_graph):
+    """One message of 1 kB to the next of three routers, then one from there to the last; each takes three cables."""
+    machine = from_graph(nx.path_graph(3))
+    one = 1000 / machine.host.bandwidth_Bps * 1e9 + 2 * machine.host.latency_ns + machine.classes[0].latency_ns + 200
+    assert phases(machine, [(0, 0, 1, 1000)]) == pytest.approx(one)
+    assert phases(machine, [(0, 0, 1, 1000), (1, 1, 2, 1000)]) == pytest.approx(2 * one)
+    # Who has nothing to wait for sends at once, whatever the number of its phase.
+    assert phases(machine, [(0, 0, 1, 1000), (1, 2, 1, 1000)]) == pytest.approx(one)
+    assert phases(machine, [(0, 0, 1, 1000), (0, 1, 2, 1000), (0, 2, 1, 500)]) == pytest.approx(one)
+
+
+def test_a_ring_all_gather_waits_for_each_of_its_steps(from_graph):
+    """The example of the analysis page: many short phases, of which the link bound knows nothing."""
+    ranks = 8
+    machine = from_graph(nx.cycle_graph(ranks))
+    rows = [(step, rank, (rank + 1) % ranks, 2000) for step in range(ranks - 1) for rank in range(ranks)]
+    one = phases(machine, [(0, 0, 1, 2000)])
+    assert phases(machine, rows) == pytest.approx((ranks - 1) * one)
+
+
+def test_messages_within_a_node_take_no_time(from_graph):
+    machine = from_graph(nx.path_graph(2))
+    messages = tuple(np.array([column]) for column in (0, 0, 1, 1000))
+    assert phase_bound_ns(machine, np.array([1, 1]), messages, distances(machine), 100.0) == 0.0
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.integers(1, 5000)), min_size=1))
+@settings(deadline=None, max_examples=40)
+def test_the_phase_bound_is_the_longest_chain_of_waiting(from_graph, rows):
+    """Against the longest path through the graph of who waits for whom."""
+    machine = from_graph(nx.cycle_graph(5))
+    rows = sorted(rows, key=lambda row: row[:2])
+    waits = nx.DiGraph()
+    for rank in range(5):
+        nx.add_path(waits, [(rank, phase) for phase in range(5)], weight=0.0)
+    for phase, source, destination, size in rows:
+        time = phases(machine, [(0, source, destination, size)])
+        for end in (source, destination):
+            before = waits.get_edge_data((source, phase), (end, phase + 1), {"weight": 0.0})["weight"]
+            waits.add_edge((source, phase), (end, phase + 1), weight=max(before, time))
+    assert phases(machine, rows) == pytest.approx(nx.dag_longest_path_length(waits))

@@ -43,7 +43,7 @@ def ran(tmp_path: Path) -> Finished:
     shard.write_text("".join(f"{json.dumps(row)}\n" for row in rows["squares"]))
     tables = collect(plan(study), [], [], rows)
     write_tables(tables, base / "results/small-tori/tables")
-    write_report(study, tables, file.read_text(), str(file), base / "reports/small-tori")
+    write_report(study, tables, file.read_bytes(), str(file), base / "reports/small-tori")
     return finished(file, base, [], [], [shard])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.report.agreement import differences, ratios, verdicts
+from fabricstudy.report.agreement import differences, ratios, slowdown_ratios, slowdowns, verdicts
 from fabricstudy.table.collect import collect
 
 from ..table.test_collect import ENGINES, STUDY, on_two_engines, planned, records, structures
@@ -82,3 +82,21 @@ def test_one_engine_has_nothing_to_agree_with(tmp_path: Path) -> None:
     of = planned(tmp_path, slowdown=False)
     tables = collect(of, records(of).values(), structures(of))
     assert not ratios(tables).rows and not verdicts(tables).rows and not differences(of.study, tables)
+
+
+def test_slowdowns_of_engines_stand_side_by_side(tmp_path: Path) -> None:
+    of = planned(tmp_path, sweep=ENGINES)
+    tables = collect(of, on_two_engines(of), structures(of))
+    (row,) = slowdown_ratios(tables).rows
+    assert row[:6] == ["main", "sst / caminos", "8", "1", "1", "1"]
+    each = slowdowns(tables)
+    assert each.head == ("experiment", "job", "caminos", "sst")
+    # Two routings and two jobs, medians over two seeds.
+    assert len(each.rows) == 4
+    assert all(line[2] == line[3] != "" for line in each.rows)
+
+
+def test_without_slowdowns_there_is_no_such_table(tmp_path: Path) -> None:
+    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    tables = collect(of, on_two_engines(of), structures(of))
+    assert not slowdown_ratios(tables).rows and not slowdowns(tables).rows

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import seaborn as sns
 from matplotlib.figure import Figure
 
-from fabricstudy.report.figures import Drawn, _log_ticks, draw
+from fabricstudy.report.figures import Drawn, _colour, _data, _log_ticks, draw
+from fabricstudy.table.select import observe
 
-from .conftest import FIGURES, Case
+from .conftest import FIGURES, STUDY, Case
 
 Make = Callable[..., Case]
 
@@ -65,7 +67,8 @@ def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make) -> None:
     found = drawn(make(lost=3), "lines", "bars")
     assert "n = 21 points, 3 seeds" in found["lines"].basis
     assert "3 of 24 points missing (3 failed)" in found["lines"].basis
-    assert "3 left out that have nothing to be normalised to" in found["bars"].basis
+    assert "3 of 4 pairs" in found["bars"].basis
+    assert "; 4 pairs." in drawn(make(), "bars")["bars"].basis
     assert found["bars"].svg
 
 
@@ -83,6 +86,29 @@ def test_normalised_values_are_ratios_of_medians(make: Make) -> None:
     values = [float(text) for text in re.findall(r"([\d.]+) at", alt)]
     assert min(values) == 1.0
     assert max(values) == pytest.approx(2.0, abs=0.2)
+
+
+def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> None:
+    """Labels such as "2 GB/s, 40 ns" are no two axes, of which the second would shade the first."""
+    figure = {"id": "a", "kind": "bar", "title": "A", "x": "alpha", "y": "runtime_ns", "hue": "net"}
+    labels = ["2 GB/s, 40 ns", "2 GB/s, 80 ns", "1 GB/s, 40 ns"]
+    nets = {label: {"machine.latency": f"{40 + number} ns"} for number, label in enumerate(labels)}
+    sweep = {**STUDY["sweep"], "net": {"set": nets}}
+    case = make(figures=[figure], claims=[], sweep=sweep, seeds=1)
+    (declared,) = case.study.figures
+    data = _data(declared, case.tables, observe(case.tables, declared, declared.y))
+    assert set(data.family.values()) == set(data.hues)
+    colours = {tuple(_colour(data, hue)) for hue in data.hues}
+    plain = {tuple(colour) for colour in sns.color_palette("colorblind", len(data.hues))}
+    assert colours == plain
+
+
+def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
+    case = make()
+    bars = next(one for one in case.study.figures if one.id == "bars")
+    data = _data(bars, case.tables, observe(case.tables, bars, bars.y))
+    assert set(data.family.values()) == {"minimal", "valiant"}
+    assert len(data.family) == 4
 
 
 def test_units_stand_on_the_axes(make: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import Drawn
-from fabricstudy.report.page import render, write_report
+from fabricstudy.report.page import _bounds, render, write_report
 from fabricstudy.study.figures import Figure
 from fabricstudy.table.store import write_tables
 
@@ -59,7 +60,7 @@ class Reader(HTMLParser):
 
 def written(case: Case, folder: Path) -> tuple[str, Reader]:
     """Write a case's report and read its page."""
-    write_report(case.study, case.tables, case.file.read_text(), str(case.file), folder)
+    write_report(case.study, case.tables, case.file.read_bytes(), str(case.file), folder)
     text = (folder / "index.html").read_text()
     return text, Reader(text)
 
@@ -116,7 +117,7 @@ def test_a_large_report_leaves_pictures_beside_the_page_to_stay_small(make: Make
     case = make(figures=[])
     figures = [Figure.model_validate({**FIGURES[0], "id": f"f{number}"}) for number in range(20)]
     drawn = [Drawn(figure, b"<svg/>" + b" " * 500_000, b"", "a", "b", 1) for figure in figures]
-    text = render(case.study, case.tables, drawn, "", "study")
+    text = render(case.study, case.tables, drawn, b"", "study")
     sources = [attributes["src"] or "" for tag, attributes in Reader(text).tags if tag == "img"]
     assert len(text) < 5_000_000
     assert sources[0].startswith("data:") and sources[-1] == "figures/f19.svg"
@@ -179,3 +180,30 @@ def test_the_command_line_writes_the_same_page_each_time(make: Make, tmp_path: P
     for name in ("one", "two"):
         main(["--study", str(case.file), "--tables", str(tmp_path / "tables"), "--out", str(tmp_path / name)])
     assert (tmp_path / "one/index.html").read_bytes() == (tmp_path / "two/index.html").read_bytes()
+
+
+def test_the_digest_of_the_study_file_is_that_of_its_bytes(make: Make, tmp_path: Path) -> None:
+    case = make(figures=[])
+    case.file.write_bytes(case.file.read_bytes().replace(b"\n", b"\r\n"))
+    _, page = written(case, tmp_path / "out")
+    assert hashlib.sha256(case.file.read_bytes()).hexdigest() in page.text
+
+
+def test_the_jobs_are_listed(make: Make, tmp_path: Path) -> None:
+    _, page = written(make(figures=[]), tmp_path / "out")
+    assert "main app ring 72 72 144 144,000 24" in page.text
+
+
+def test_the_higher_bound_is_told_and_the_job_furthest_above_it_is_named(make: Make) -> None:
+    """Times are 1 to 2 ms; the link bound is 0.9 ms, the phase bound 0.8 ms, and of two points 1.2 ms."""
+    case = make(figures=[])
+    jobs = case.tables.jobs
+    lifted = jobs.index[:2]
+    jobs.loc[lifted, "phase_bound_ns"] = 1.2e6
+    jobs["over_phase_bound"] = jobs["runtime_ns"] / jobs["phase_bound_ns"]
+    (row,) = _bounds(jobs).rows
+    over = jobs["runtime_ns"] / jobs[["bound_ns", "phase_bound_ns"]].max(axis="columns")
+    assert row[:4] == ["main", "routed", "24", "2"]
+    assert [float(text) for text in row[4:7]] == pytest.approx([over.min(), over.median(), over.max()], rel=1e-3)
+    assert int(row[7]) == (over < 1).sum() == 2
+    assert jobs.loc[over.idxmax(), "point_id"] in row[8]

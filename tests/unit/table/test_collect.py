@@ -14,12 +14,13 @@ import pytest
 import yaml
 from pandera.errors import SchemaErrors
 
+from fabricstudy.columns import TABLES
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.__main__ import main
 from fabricstudy.table.collect import collect
-from fabricstudy.table.schemas import TABLES, axes_of
+from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.store import TableError, read_shards, read_tables, write_tables
 
 STUDY: dict[str, Any] = {
@@ -253,6 +254,31 @@ def test_labels_keep_their_kind(tmp_path: Path) -> None:
     assert set(points["wrap"].dropna()) == {"yes it is"}
 
 
+def test_the_noise_of_slowdowns_is_that_of_jobs_that_share_no_link(tmp_path: Path) -> None:
+    """Of eight jobs three share no link: two as simulated, one by its routes."""
+    of = planned(tmp_path)
+    found = records(of)
+    apart, by_routes = of.rows[0], of.rows[1]
+    none = {"mls": 0.0, "tls": 0.0, "used": [5, 5], "shared": [0, 0]}
+    found[apart.point_id]["sharing"] = {"simulated": none, "routes": {**none, "shared": [5, 5]}}
+    found[by_routes.point_id]["sharing"] = {"routes": {**none, "shared": [0, 1]}}
+    for number, name in ((0, apart), (0, by_routes), (1, apart)):
+        alone = found[str(name.alone_ids[number])]["jobs"][number]["runtime_ns"]
+        slowdown = 0.9 if name is apart else 1.2
+        found[name.point_id]["jobs"][number]["runtime_ns"] = slowdown * alone
+    rows = collect(of, found.values(), structures(of)).interference
+    assert rows["noise_low"].unique() == pytest.approx([0.9])
+    assert rows["noise_high"].unique() == pytest.approx([1.2])
+    assert rows["in_noise"].tolist() == [value < 1.4 for value in rows["slowdown"]]
+    assert rows["in_noise"].sum() == 3
+
+
+def test_where_all_jobs_share_links_no_noise_is_known(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    rows = collect(of, records(of).values(), structures(of)).interference
+    assert rows["noise_low"].isna().all() and rows["in_noise"].isna().all()
+
+
 ENGINES = {"engine": {"of": "engine", "values": ["caminos", "sst"]}, "routing": STUDY["sweep"]["routing"]}
 
 
@@ -276,6 +302,22 @@ def test_engines_are_compared_on_the_same_points(tmp_path: Path) -> None:
     assert axes_of(found) == ["routing"]
     once = planned(tmp_path, slowdown=False)
     assert collect(once, records(once).values(), structures(once)).agreement.empty
+
+
+def test_engines_are_compared_by_their_slowdowns(tmp_path: Path) -> None:
+    """SST takes twice as long with others and alone, but three times as long with others under Valiant."""
+    of = planned(tmp_path, sweep=ENGINES)
+    found = on_two_engines(of)
+    for one in found:
+        point = of.points[one["point_id"]].point
+        together = sum(job.pattern.kind != "idle" for job in point.jobs) > 1
+        if point.engine.kind == "sst" and point.routing.kind == "valiant" and together:
+            for job in one["jobs"]:
+                job["runtime_ns"] *= 1.5
+    rows = collect(of, found, structures(of)).agreement
+    assert rows.loc[rows["routing"] == "minimal", "slowdown_ratio"].unique() == pytest.approx([1.0])
+    assert rows.loc[rows["routing"] == "valiant", "slowdown_ratio"].unique() == pytest.approx([1.5])
+    assert (rows["slowdown_ratio"] == rows["slowdown_b"] / rows["slowdown_a"]).all()
 
 
 def test_what_one_engine_lacks_says_nothing_about_the_verdict_of_another(tmp_path: Path) -> None:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from fabricstudy.columns import (
+    FAILURES,
+    FINAL,
+    JUDGED,
+    KEYS,
+    METRICS,
+    NAMES,
+    RESERVED,
+    STATUSES,
+    TABLES,
+    column_unit,
+    names_of,
+)
 from fabricstudy.errors import StudyError
 from fabricstudy.study.claims import AnyMeasure, Claim, check_names
-from fabricstudy.study.figures import KEYS, METRICS, Figure, unit_factor
-from fabricstudy.study.sweep import RESERVED
-from fabricstudy.table.schemas import TABLES, columns_of
+from fabricstudy.study.figures import Figure, unit_factor
+from fabricstudy.study.sweep import Sweep
 
 FIGURE = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
 VALUE = {"kind": "value", "metric": "runtime_ns"}
@@ -24,7 +38,7 @@ READER: TypeAdapter[Any] = TypeAdapter(AnyMeasure)
     [
         ({"y": "runtime"}, "table jobs has no number 'runtime'; take one of runtime_ns"),
         ({"table": "machines"}, "table machines has no number 'runtime_ns'"),
-        ({"unit": "GB"}, "right unit"),
+        ({"unit": "GB"}, "unit"),
         ({"y": "slowdown", "unit": "ms"}, "has no unit"),
         ({"unit": "ms", "normalise_to": {"alpha": 1}}, "have no unit"),
         ({"show_bound": True, "y": "rate_Bps"}, "needs y: runtime_ns"),
@@ -118,18 +132,52 @@ def test_names_that_are_there() -> None:
     )
 
 
-JUDGED = {"claims", "verdicts"}
+def test_columns_have_one_name_each_and_what_their_roles_need() -> None:
+    for table, columns in TABLES.items():
+        names = names_of(table)
+        assert len(set(names)) == len(names), table
+        assert all(one.type in ("count", "number") for one in columns if one.metric), table
+        assert all(one.names is None or one.names in names for one in columns), table
+        assert any(one.identity for one in columns), table
 
 
-def test_the_metrics_and_keys_are_columns_of_their_tables() -> None:
-    assert set(METRICS) == set(KEYS) == set(TABLES) - JUDGED
-    for table in METRICS:
-        assert {*METRICS[table], *KEYS[table]} <= set(columns_of(table)), table
+def test_every_table_that_holds_numbers_of_points_can_be_asked_for() -> None:
+    assert set(METRICS) == set(KEYS) == set(NAMES) == set(TABLES) - JUDGED
+    assert all(METRICS.values())
+
+
+def test_the_first_metric_of_a_table_is_what_readers_look_for() -> None:
+    """The explorer starts with it."""
+    assert {table: METRICS[table][0] for table in ("jobs", "interference", "machines", "agreement")} == {
+        "jobs": "runtime_ns", "interference": "slowdown", "machines": "bisection_Bps", "agreement": "ratio",
+    }  # fmt: skip
 
 
 def test_no_axis_can_be_called_like_a_column() -> None:
-    names = {name for table in TABLES if table not in JUDGED for name in columns_of(table)}
-    assert names <= set(RESERVED)
+    for name in (name for table in TABLES if table not in JUDGED for name in names_of(table)):
+        assert name in RESERVED
+        if name == "engine":
+            continue
+        with pytest.raises(ValidationError):
+            Sweep.model_validate({"sweep": {name: {"of": "routing", "values": ["minimal"]}}})
+
+
+def test_statuses() -> None:
+    assert set(STATUSES) > FINAL
+    assert set(FAILURES) < set(STATUSES)
+
+
+def test_the_grammar_needs_no_pandas() -> None:
+    """The list of columns is plain data, so that reading a study stays fast."""
+    code = "import sys, fabricstudy.study, fabricstudy.columns; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_numbers_with_a_unit_are_numbers() -> None:
+    for columns in TABLES.values():
+        for one in columns:
+            assert one.unit is None or one.type in ("count", "number"), one.name
+    assert column_unit("bytes") == "byte"
 
 
 def test_units_of_columns() -> None:

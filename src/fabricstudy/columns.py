@@ -1,0 +1,300 @@
+"""The columns of all tables: the one place where a column is named and described. Plain data, read by every room.
+
+The study's grammar needs it before there is a table (which numbers a figure may draw, which names are taken), and so do
+the tables, the report and the comparison of two runs. So it stands below all of them and imports nothing.
+
+A column's unit is the last part of its name. The axes of a study are columns, too; they come after the first one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+DONE = "done"
+STATUSES = (DONE, "failed", "timeout", "memory", "refused", "skipped", "missing")
+"""Outcomes of a point; ``skipped`` has no engine here, ``missing`` no record yet."""
+
+FINAL = frozenset({DONE, "refused"})
+"""Statuses that a point would have again if it were run again."""
+
+FAILURES = ("failed", "timeout", "memory", "refused")
+"""Statuses of points that ended otherwise than done."""
+
+VERDICTS = ("reproduced", "differs", "not run")
+
+ALONE = "(alone)"
+"""Stands for the experiment of points that run only to give the time of a job by itself."""
+
+UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
+"""Unit that the last part of a column's name stands for."""
+
+
+def column_unit(name: str) -> str | None:
+    """Give the unit that a column's name ends in, or None for a plain number.
+
+    Examples
+    --------
+    >>> column_unit("runtime_ns"), column_unit("slowdown")
+    ('nanosecond', None)
+    """
+    return UNIT_OF_SUFFIX.get(name.rsplit("_", 1)[-1]) if "_" in name or name == "bytes" else None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the table; the unit is its last part.
+    about : str
+        What it is, for people.
+    type : {"text", "count", "number", "any number", "flag"}
+        Counts and numbers are not negative, and counts are whole.
+    missing : bool
+        Whether a row may be without it.
+    metric : bool
+        Whether figures may draw it and claims may judge it.
+    key : bool
+        Whether it tells rows of the table apart, besides the study's axes and the seed, so that figures and claims may
+        mention it.
+    names : str or None
+        The key whose numbers it names; it stands in the key's place where a study mentions it.
+    identity : bool
+        Whether it tells rows apart when two runs are compared.
+    compared : bool
+        Whether two runs have to agree in it.
+    one_of : tuple of str
+        All values that it may have; empty for any.
+    """
+
+    name: str
+    about: str
+    type: Literal["text", "count", "number", "any number", "flag"] = "text"
+    missing: bool = False
+    metric: bool = False
+    key: bool = False
+    names: str | None = None
+    identity: bool = False
+    compared: bool = True
+    one_of: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str | None:
+        """Unit of its numbers, if they have one."""
+        return None if self.type == "text" else column_unit(self.name)
+
+
+def _text(name: str, about: str, missing: bool = False, one_of: tuple[str, ...] = ()) -> Column:
+    return Column(name, about, missing=missing, one_of=one_of)
+
+
+def _id(name: str, about: str) -> Column:
+    return Column(name, about, identity=True)
+
+
+def _count(name: str, about: str, missing: bool = False, metric: bool = False) -> Column:
+    return Column(name, about, "count", missing, metric)
+
+
+def _metric(name: str, about: str, missing: bool = True) -> Column:
+    return Column(name, about, "number", missing, metric=True)
+
+
+def _of_run(name: str, about: str, type: Literal["text", "count", "number"] = "text", metric: bool = False) -> Column:
+    """On where, when and how fast something ran, which differs from run to run."""
+    return Column(name, about, type, missing=True, metric=metric, compared=False)
+
+
+_SEED = Column("seed", "seed of the point's random choices", "count", missing=True, identity=True)
+_ENGINE = Column("engine", "simulator", key=True, identity=True)
+_OF_POINT = (
+    _text("experiment", "experiment of the study"),
+    _SEED,
+    _ENGINE,
+    _id("point_id", "digest of the point's physics"),
+    _text("machine_id", "digest of the machine's description"),
+)
+_JOB = (
+    Column("job", "number of the job in its point, from 0", "count", key=True, identity=True),
+    Column("job_name", "name of the job", names="job"),
+)
+_MEASURED = (
+    Column("measured", "the number, from medians over seeds", "any number", missing=True),
+    Column("low", "lower end of its interval", "any number", missing=True),
+    Column("high", "upper end of its interval", "any number", missing=True),
+)
+_PAIRS = (
+    _count("pairs", "comparisons it rests on", missing=True),
+    _count("pairs_asked", "comparisons asked for; more than `pairs` where points have no partner", missing=True),
+)
+_JUDGED = (
+    _text("verdict", "verdict on this part", one_of=VERDICTS),
+    Column("reason", "why it is not run", missing=True, compared=False),
+    _text("claim_verdict", "verdict on the claim", one_of=VERDICTS),
+)
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "points": (
+        *_OF_POINT,
+        _of_run("version", "version of the simulator"),
+        _text("status", "how it ended", one_of=STATUSES),
+        _of_run("reason", "why it is not done"),
+        _of_run("cpu_s", "processor time of the simulator", "number", metric=True),
+        _of_run("wall_s", "elapsed time of the simulator", "number", metric=True),
+        _of_run("memory_bytes", "largest memory of the simulator", "count", metric=True),
+        _of_run("overhead_cpu_s", "processor time around the simulator", "number", metric=True),
+        _of_run("host", "computer on which it ran"),
+        _of_run("started", "when it ran"),
+        _of_run("fingerprint", "digest of the code that made it"),
+    ),
+    "jobs": (
+        *_OF_POINT,
+        *_JOB,
+        _count("ranks", "ranks"),
+        _count("nodes", "nodes"),
+        _count("messages", "messages of all ranks", metric=True),
+        _count("bytes", "bytes of all messages", metric=True),
+        _metric("runtime_ns", "time from the start to the last arrival"),
+        _metric("bound_ns", "link bound: least time in which the links carry the job's bytes"),
+        _text("bound_method", "routed: from the routing's loads; cut: for any routing", missing=True),
+        _metric("phase_bound_ns", "phase bound: least time in which the phases follow each other without contention"),
+        _metric("over_bound", "runtime over the link bound"),
+        _metric("over_phase_bound", "runtime over the phase bound"),
+        _metric("alone_ns", "runtime of the job alone on the machine, on the same nodes"),
+        _metric("slowdown", "runtime over that alone"),
+        _metric("rate_Bps", "bytes over runtime"),
+        _metric("hop_bytes", "bytes times hops between routers"),
+        _metric("hops_mean", "mean hops of a byte"),
+    ),
+    "links": (
+        *_OF_POINT,
+        Column("class", "class of links", key=True, identity=True),
+        _count("links", "directed links", metric=True),
+        _count("used", "links that carried something", missing=True, metric=True),
+        _metric("load_mean_bytes", "mean load of a link", missing=False),
+        _metric("load_max_bytes", "load of the fullest link", missing=False),
+        _metric("load_used_bytes", "mean load of the links used"),
+        _metric("imbalance", "largest over mean load"),
+        _metric("busy_max_ns", "time for which the fullest link is busy"),
+        _count("packets", "packets over all links", missing=True, metric=True),
+        _metric("stall_mean_ns", "mean time for which a link was stalled"),
+        _metric("stall_max_ns", "longest time for which a link was stalled"),
+    ),
+    "interference": (
+        *_OF_POINT,
+        *_JOB,
+        Column("runtime_ns", "time from the start to the last arrival", "number", missing=True),
+        Column("alone_ns", "runtime of the job alone on the machine, on the same nodes", "number", missing=True),
+        _metric("slowdown", "runtime over that alone"),
+        _metric("noise_low", "least slowdown of jobs of the experiment that share no link"),
+        _metric("noise_high", "largest slowdown of jobs of the experiment that share no link"),
+        Column("in_noise", "whether the slowdown lies between these two, or between one of them and 1", "flag", True),
+        _metric("variation", "(max - min) / median of the job's runtimes among different others"),
+        _metric("mls", "mean over links used of the share of other jobs (MLS), simulated"),
+        _metric("tls", "share of all links that several jobs use (TLS), simulated"),
+        _metric("links_shared", "share of the job's links that others use, simulated"),
+        _metric("mls_routes", "MLS by the routes alone"),
+        _metric("tls_routes", "TLS by the routes alone"),
+        _metric("links_shared_routes", "share of the job's links that others may use, by the routes alone"),
+    ),
+    "machines": (
+        _id("machine_id", "digest of the machine's description"),
+        _text("kind", "kind of the machine"),
+        _count("nodes", "nodes", metric=True),
+        _count("routers", "routers", metric=True),
+        _count("cables", "cables between routers", metric=True),
+        _count("radix", "most ports of a router", metric=True),
+        _count("diameter", "most hops between routers", metric=True),
+        _metric("bisection_Bps", "bisection, where it is known exactly"),
+        _metric("bisection_lower_Bps", "proven lower bound of the bisection", missing=False),
+        _metric("bisection_upper_Bps", "bisection of the best cut found", missing=False),
+        Column("bisection_exact", "whether it is known exactly", "flag"),
+        _text("bisection_method", "how it was found"),
+        _metric("mean_hops", "mean hops between routers", missing=False),
+    ),
+    "agreement": (
+        _text("experiment", "experiment of the study"),
+        Column("seed", "seed of the point's random choices", "count", identity=True),
+        _id("machine_id", "digest of the machine's description"),
+        Column("job", "number of the job in its point, from 0", "count", key=True, identity=True),
+        Column("pair", "the two engines, the first in the alphabet under the fraction", key=True, identity=True),
+        _text("engine_a", "engine under the fraction"),
+        _text("engine_b", "engine above the fraction"),
+        _text("point_a_id", "point on the one engine"),
+        _text("point_b_id", "point on the other"),
+        Column("runtime_a_ns", "runtime on the one engine", "number"),
+        Column("runtime_b_ns", "runtime on the other", "number"),
+        _metric("ratio", "ratio of the runtimes", missing=False),
+        Column("slowdown_a", "slowdown on the one engine", "number", missing=True),
+        Column("slowdown_b", "slowdown on the other", "number", missing=True),
+        _metric("slowdown_ratio", "ratio of the slowdowns"),
+    ),
+    "claims": (
+        _id("claim", "name of the claim"),
+        Column("part", "number of the part, from 0", "count", identity=True),
+        _text("says", "what the source says"),
+        _text("source", "where it says so"),
+        _text("note", "remark", missing=True),
+        _text("part_says", "what was measured", missing=True),
+        _text("show", "how it is printed", missing=True),
+        Column("expect_low", "lower end of the interval in which the claim holds", "any number", missing=True),
+        Column("expect_high", "upper end of it", "any number", missing=True),
+        *_MEASURED,
+        _text("interval", "how the interval was found", missing=True),
+        Column("at", "labels that decided a maximum or minimum", missing=True, compared=False),
+        _count("points", "points, machines or rows it rests on"),
+        _count("seeds", "seeds it rests on"),
+        *_PAIRS,
+        *_JUDGED,
+    ),
+    "verdicts": (
+        _id("engine", "engine whose points alone are judged"),
+        _id("claim", "name of the claim"),
+        Column("part", "number of the part, from 0", "count", identity=True),
+        *_MEASURED,
+        _count("points", "points, machines or rows it rests on"),
+        *_PAIRS,
+        *_JUDGED,
+    ),
+}
+"""The tables in the order in which they are written, each with its columns in order."""
+
+JUDGED = frozenset({"claims", "verdicts"})
+"""Tables of verdicts. They have no axes, and figures and claims cannot ask for them."""
+
+
+def names_of(table: str) -> tuple[str, ...]:
+    """Names of the columns that a table has in every study."""
+    return tuple(column.name for column in TABLES[table])
+
+
+def column(table: str, name: str) -> Column:
+    """Give a column of a table.
+
+    Raises
+    ------
+    KeyError
+        If there is none of this name.
+    """
+    return {one.name: one for one in TABLES[table]}[name]
+
+
+_DRAWN = {table: columns for table, columns in TABLES.items() if table not in JUDGED}
+
+METRICS = {
+    table: tuple(one.name for one in sorted(columns, key=lambda one: one.type == "count") if one.metric)
+    for table, columns in _DRAWN.items()
+}
+"""Columns of each table that hold a number to draw or to judge; plain counts come last."""
+
+KEYS = {table: tuple(one.name for one in columns if one.key) for table, columns in _DRAWN.items()}
+"""Columns of each table that tell its rows apart, besides the study's axes and the seed."""
+
+NAMES = {table: {one.name: one.names for one in columns if one.names is not None} for table, columns in _DRAWN.items()}
+"""Columns that name what a key numbers, and that key; they stand in its place where a study mentions them."""
+
+RESERVED = frozenset({"study"} | {one.name for columns in _DRAWN.values() for one in columns})
+"""Names that no axis may have, since a table has such a column."""

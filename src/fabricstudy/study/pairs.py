@@ -1,0 +1,248 @@
+"""What figures and claims ask of the planned points: that each has its partner, and labels that fit.
+
+Two points are a pair if they belong to one experiment and have the same labels on all axes of that experiment but those
+that the comparison names. Axes of other experiments have no say, and neither have the seeds: medians over them are
+compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fabricstudy.columns import NAMES
+from fabricstudy.errors import Code, StudyError
+from fabricstudy.workload.pattern.idle import Idle
+
+from .claims import Pairs, Trend
+from .figures import Condition, Figure, Label, Range, Selection, fulfils
+
+if TYPE_CHECKING:
+    from fabricstudy.engine.point import PlannedPoint
+
+    from .model import Study
+    from .plan import Row
+
+Observation = dict[str, Label | None]
+"""The labels that tell one compared number from the others."""
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Numbers with the labels `of`, each over the one with the labels `against`; at each label of `along`."""
+
+    path: str
+    selection: Selection
+    of: Mapping[str, Condition]
+    against: Mapping[str, Label]
+    along: Mapping[str, tuple[Label, ...]]
+
+    @property
+    def where(self) -> dict[str, Condition]:
+        """Conditions on both sides of a pair."""
+        return {**self.selection.where, **self.along}
+
+
+def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> None:
+    """Refuse figures and claims that compare a point with another one that the study does not have.
+
+    What depends on results (link classes, pairs of engines, rows of analyses) is not looked at.
+
+    Parameters
+    ----------
+    study : Study
+        Its figures and claims.
+    rows : sequence of Row
+        All rows of its plan.
+    points : mapping
+        The points of the plan by id.
+
+    Raises
+    ------
+    StudyError
+        With the path of the first figure or measure that cannot be had, and the labels of a point without partner.
+    """
+    first_seeds = {(row.experiment, row.seed) for row in rows}
+    first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.parts}
+    _check_labels(study, rows)
+    _check_job_names(study, rows, points)
+    for comparison in _comparisons(study):
+        name = comparison.selection.experiment
+        own = tuple(study.parts[name].sweep)
+        of_one_seed = [row for row in rows if row.experiment == name and row.seed == first[name]]
+        _check(comparison, _observations(comparison, own, of_one_seed, points), study)
+
+
+def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
+    """Give what figures and claims take from simulations, and where that stands in the file."""
+    found: list[tuple[str, Selection]] = [(f"figures.{index}", one) for index, one in enumerate(study.figures)]
+    for index, claim in enumerate(study.claims):
+        for number, part in enumerate(claim.parts):
+            found += [(f"claims.{index}.parts.{number}.measure", one) for one in part.measures()]
+    return ((path, selection) for path, selection in found if selection.analysis is None)
+
+
+def _check_labels(study: Study, rows: Sequence[Row]) -> None:
+    """Refuse ranges and logarithmic scales of labels that are no numbers, or that have no logarithm."""
+    labels: dict[tuple[str, str], set[Label | None]] = {}
+    for row in rows:
+        for axis, label in row.labels.items():
+            labels.setdefault((row.experiment, axis), set()).add(label)
+    for path, selection in _selections(study):
+        for axis, wanted in selection.where.items():
+            if isinstance(wanted, Range) and any(isinstance(one, str) for one in labels[selection.experiment, axis]):
+                problem = "a range of labels that are text, here or in another experiment"
+                raise _refusal(
+                    study, problem, "list the labels, or rename one of the axes", f"{path}.where.{axis}", "bad-label"
+                )
+        if isinstance(selection, Figure) and selection.x_log:
+            # What is no axis is text: an engine, a job, a link class.
+            along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
+            if not all(isinstance(one, int | float) and not isinstance(one, bool) and one > 0 for one in along):
+                problem = f"'{selection.x}' has labels that are no numbers above zero"
+                raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "no-labels-to-scale")
+
+
+def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> None:
+    """Refuse to tell jobs by a name that two jobs of one point have."""
+    for path, selection in _selections(study):
+        if "job_name" not in selection.axes():
+            continue
+        wanted = selection.where.get("job_name")
+        for row in rows:
+            if row.experiment != selection.experiment:
+                continue
+            jobs = points[row.point_id].point.jobs
+            busy = [job.name for job in jobs if not isinstance(job.pattern, Idle)]
+            meant = [name for name in busy if wanted is None or fulfils(name, wanted)]
+            if len(set(meant)) < len(meant):
+                name = next(one for one in meant if meant.count(one) > 1)
+                problem = f"several jobs of one point are called '{name}', so that job_name does not tell them apart"
+                raise _refusal(
+                    study, problem, "give each its own name, or tell them by their number (job)", path, "ambiguous-jobs"
+                )
+
+
+def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "no-partner") -> StudyError:
+    return StudyError(problem, remedy, None if study.file is None else str(study.file), path, code=code)
+
+
+def _comparisons(study: Study) -> Iterator[_Comparison]:
+    for index, figure in enumerate(study.figures):
+        if figure.normalise_to and _is_planned(figure):
+            yield _Comparison(f"figures.{index}", figure, {}, figure.normalise_to, {})
+    for index, claim in enumerate(study.claims):
+        for number, part in enumerate(claim.parts):
+            for measure in part.measures():
+                if isinstance(measure, Pairs) and _is_planned(measure):
+                    along = measure.along if isinstance(measure, Trend) else {}
+                    path = f"claims.{index}.parts.{number}.measure"
+                    yield _known(_Comparison(path, measure, measure.of, measure.against, along))
+
+
+def _is_planned(selection: Selection) -> bool:
+    return selection.analysis is None and selection.table != "agreement"
+
+
+def _known(comparison: _Comparison) -> _Comparison:
+    """Leave out link classes, of which only the results tell."""
+    if comparison.selection.table != "links":
+        return comparison
+    of = {name: wanted for name, wanted in comparison.of.items() if name != "class"}
+    against = {name: label for name, label in comparison.against.items() if name != "class"}
+    where = {name: label for name, label in comparison.selection.where.items() if name != "class"}
+    selection = comparison.selection.model_copy(update={"where": where})
+    return _Comparison(comparison.path, selection, of, against, comparison.along)
+
+
+def _observations(
+    comparison: _Comparison, own: tuple[str, ...], rows: Sequence[Row], points: Mapping[str, PlannedPoint]
+) -> list[Observation]:
+    """Give the selected numbers, each with the labels that tell it apart."""
+    selection, mentioned = comparison.selection, comparison.selection.axes()
+    sides = ({**comparison.where, **comparison.of}, {**comparison.where, **comparison.against})
+    found: list[tuple[Observation, str]] = []
+    for row in rows:
+        labels = {name: row.labels[name] for name in own}
+        if "engine" in mentioned:
+            labels["engine"] = points[row.point_id].point.engine.kind
+        for observation in _of_point(selection, labels, row, points):
+            if any(_fulfils_all(observation, side) for side in sides):
+                found.append((observation, points[row.point_id].machine_id))
+    if selection.table == "machines":
+        return _of_machines(found, mentioned)
+    return [observation for observation, _ in found]
+
+
+def _of_point(
+    selection: Selection, labels: Observation, row: Row, points: Mapping[str, PlannedPoint]
+) -> list[Observation]:
+    """Give the numbers that a table holds of one point: one, or one for each job that communicates."""
+    if selection.table not in ("jobs", "interference"):
+        return [labels]
+    jobs = points[row.point_id].point.jobs
+    busy = [number for number, job in enumerate(jobs) if not isinstance(job.pattern, Idle)]
+    if selection.table == "jobs" and selection.over_jobs != "each":
+        return [labels] if busy else []
+    if selection.table == "interference" and len(busy) < 2:
+        return []
+    # A job goes by its number, unless the comparison mentions its name.
+    names = set(NAMES[selection.table]) & selection.axes()
+    if not names:
+        return [{**labels, "job": number} for number in busy]
+    numbers = {"job"} & selection.axes()
+    return [{**labels, **dict.fromkeys(numbers, number), "job_name": row.job_names[number]} for number in busy]
+
+
+def _of_machines(found: Sequence[tuple[Observation, str]], mentioned: set[str]) -> list[Observation]:
+    """One number a machine, told apart by the axes mentioned and those with one label for each machine."""
+    labels_of: dict[tuple[str, str], set[Any]] = {}
+    for observation, machine in found:
+        for name, label in observation.items():
+            labels_of.setdefault((name, machine), set()).add(label)
+    several = {name for (name, _), labels in labels_of.items() if len(labels) > 1}
+    kept = [{k: v for k, v in one.items() if k in mentioned or k not in several} for one, _ in found]
+    return [dict(one) for one in dict.fromkeys(tuple(one.items()) for one in kept)]
+
+
+def _fulfils_all(observation: Observation, where: Mapping[str, Condition]) -> bool:
+    return all(name in observation and fulfils(observation[name], wanted) for name, wanted in where.items())
+
+
+def _check(comparison: _Comparison, observations: Sequence[Observation], study: Study) -> None:
+    if not comparison.against:
+        return
+    partners = [one for one in observations if _fulfils_all(one, comparison.against)]
+    compared = [
+        one for one in observations if _fulfils_all(one, comparison.of) and not _fulfils_all(one, comparison.against)
+    ]
+    if not compared or not partners:
+        side = "against" if compared else "of"
+        side = side if isinstance(comparison.selection, Pairs) else "normalise_to"
+        raise _error("no point of the study is selected", "take labels of this experiment", comparison, study, side)
+    there, pairs = ({_key(one, comparison) for one in side} for side in (partners, compared))
+    for one in compared:
+        rest, _ = _key(one, comparison)
+        for end in range(max(1, len(_ends(comparison)))):
+            if (rest, end) not in there or (rest, end) not in pairs:
+                told = ", ".join(f"{name} {label}" for name, label in rest) or "none"
+                at = f", at {_ends(comparison)[end]}" if comparison.along else ""
+                problem = f"a point has no otherwise equal one to compare it with (other labels: {told}{at})"
+                raise _error(problem, "narrow `where` to points that have one", comparison, study)
+
+
+def _ends(comparison: _Comparison) -> tuple[Label, ...]:
+    return next(iter(comparison.along.values()), ())
+
+
+def _key(one: Observation, comparison: _Comparison) -> tuple[tuple[tuple[str, Any], ...], int]:
+    """Give the labels that the two points of a pair share, and the position of the pair among the labels of `along`."""
+    rest = tuple((k, label) for k, label in one.items() if k not in comparison.against and k not in comparison.along)
+    labels = [one[name] for name in comparison.along]
+    ends = (number for number, end in enumerate(_ends(comparison)) if fulfils(labels[0], end))
+    return rest, next(ends, 0)
+
+
+def _error(problem: str, remedy: str, comparison: _Comparison, study: Study, key: str | None = None) -> StudyError:
+    return _refusal(study, problem, remedy, comparison.path if key is None else f"{comparison.path}.{key}")

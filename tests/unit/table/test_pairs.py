@@ -1,0 +1,169 @@
+"""What a claim or figure compares depends on its own experiment alone."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from fabricstudy.report.figures import draw
+from fabricstudy.study.file import load_study, read_study
+from fabricstudy.study.model import Study
+from fabricstudy.table.claims import judge
+from fabricstudy.table.select import observe
+from fabricstudy.table.store import Tables
+
+from ...machines import DRAGONFLY
+from .synthetic import synthetic
+
+CONFIGS = Path(__file__).resolve().parents[3] / "configs"
+SHIPPED = sorted(CONFIGS.glob("*.yaml"))
+# The same experiments in other sizes or on other engines, which only take longer.
+LIKE_OTHERS = {"dragonfly-arrangements-paper", "dragonfly-arrangements-small", "quick"}
+
+NETS = {
+    "slow": {"machine.bandwidth": "1 GB/s", "routing": "minimal"},
+    "fast": {"machine.bandwidth": "2 GB/s", "routing": "minimal"},
+    "detour": {"machine.bandwidth": "1 GB/s", "routing": "valiant", "engine": "sst"},
+}
+MAIN = {"sweep": {"net": {"set": NETS}}, "seeds": 2}
+OTHER = {"sweep": {"routing": {"of": "routing", "values": ["minimal", "valiant", "ugal"]}}}
+ENGINES = {"sweep": {"engine": ["caminos", "codes"]}}
+TEXT = {"sweep": {"net": {"of": "machine.arrangement", "values": ["absolute", "relative"]}}}
+
+
+def claim(**measure: Any) -> dict[str, Any]:
+    """A claim of one part on the runtime of experiment `a`."""
+    asked = {"metric": "runtime_ns", "experiment": "a", **measure}
+    return {"id": "1", "says": "x", "source": "y", "parts": [{"says": "x", "expect": [0, None], "measure": asked}]}
+
+
+BASE: dict[str, Any] = {
+    "study": "pairs", "machine": DRAGONFLY, "routing": "minimal", "engine": "caminos",
+    "jobs": [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}],
+    "figures": [{"id": "f", "kind": "bar", "title": "F", "experiment": "a", "x": "net", "y": "runtime_ns",
+                 "normalise_to": {"net": "slow"}}],
+    "claims": [claim(kind="contrast", of={"net": ["fast", "detour"]}, against={"net": "slow"}, reduce="min")],
+}  # fmt: skip
+
+
+def judged(**experiments: Any) -> dict[str, Any]:
+    """Judge the claim of a study with these experiments."""
+    study = read_study({**BASE, "experiments": experiments})
+    return judge(study.claims, synthetic(study)).to_dict("records")[0]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"b": OTHER}, {"b": OTHER, "c": TEXT}, {"d": ENGINES}],
+    ids=["another axis", "the same name", "an axis over engines"],
+)
+def test_another_experiment_takes_no_pair_away(others: dict[str, Any]) -> None:
+    """Issue D1: `net` sets routing and engine, which another experiment has as an axis of its own."""
+    alone, beside = judged(a=MAIN), judged(a=MAIN, **others)
+    assert (alone["pairs"], alone["pairs_asked"], alone["points"]) == (2, 2, 6)
+    compared = ("measured", "low", "high", "pairs", "pairs_asked", "at", "verdict")
+    assert [beside[key] for key in compared] == [alone[key] for key in compared]
+
+
+def test_another_experiment_takes_no_bar_away() -> None:
+    bars = []
+    for experiments in ({"a": MAIN}, {"a": MAIN, "b": OTHER}):
+        study = read_study({**BASE, "experiments": experiments})
+        (figure,) = study.figures
+        bars.append(draw(figure, synthetic(study)))
+    assert bars[0].alt == bars[1].alt
+    assert bars[0].svg == bars[1].svg
+    assert "2 pairs" in bars[1].basis
+
+
+def test_rows_have_labels_on_the_axes_of_their_experiment_only() -> None:
+    study = read_study({**BASE, "experiments": {"a": MAIN, "b": OTHER}})
+    jobs = synthetic(study).jobs
+    assert jobs.loc[jobs["experiment"] == "a", "net"].notna().all()
+    assert jobs.loc[jobs["experiment"] == "a", "routing"].isna().all()
+    assert jobs.loc[jobs["experiment"] == "b", "net"].isna().all()
+
+
+def test_pairs_that_results_do_not_have_are_counted(build: Callable[..., Tables]) -> None:
+    """Of two link classes one is used under one routing only."""
+    tables = build(
+        [{"routing": routing, "runtime_ns": 5.0} for routing in ("valiant", "minimal")],
+        links=[{"row": 0, "class": name, "busy_max_ns": 6.0} for name in ("local", "global")]
+        + [{"row": 1, "class": "local", "busy_max_ns": 4.0}],
+    )
+    asked = {"kind": "contrast", "table": "links", "metric": "busy_max_ns", "of": {"routing": "valiant"}}
+    study = {**claim(**asked, against={"routing": "minimal"}, experiment="main"), "id": "1"}
+    (row,) = judge([read_study(_with_claim(study)).claims[0]], tables).to_dict("records")
+    assert (row["measured"], row["pairs"], row["pairs_asked"]) == (1.5, 1, 2)
+
+
+def _with_claim(asked: dict[str, Any]) -> dict[str, Any]:
+    return {**BASE, "sweep": OTHER["sweep"], "figures": [], "claims": [asked]}
+
+
+@pytest.fixture(params=[path for path in SHIPPED if path.stem not in LIKE_OTHERS], ids=lambda path: path.stem)
+def shipped(request: pytest.FixtureRequest) -> Path:
+    """A study that comes with the project."""
+    path: Path = request.param
+    return path
+
+
+def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiments(shipped: Path) -> None:
+    study = load_study(shipped)
+    everything = synthetic(study)
+    found = 0
+    for name in study.experiments:
+        reduced, parts = _reduced(shipped, name)
+        if not reduced.claims and not reduced.figures:
+            continue
+        tables = synthetic(reduced)
+        found += len(reduced.claims) + len(reduced.figures)
+        same = everything.claims.set_index(["claim", "part"]).loc[parts].reset_index()
+        assert _measured(tables.claims) == _measured(same)
+        for figure in reduced.figures:
+            few, many = (observe(of, figure, figure.y) for of in (tables, everything))
+            assert set(few.keys) == set(many.keys)
+            assert few.frame["(value)"].tolist() == many.frame["(value)"].tolist()
+    assert found
+
+
+def _measured(claims: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """What was measured for some claims; the order of axes is no matter."""
+    columns = ["claim", "part_says", "measured", "low", "high", "points", "seeds", "pairs", "pairs_asked", "verdict"]
+    return [
+        (
+            *(None if pd.isna(row[name]) else row[name] for name in columns),
+            sorted(re.split(", | over ", str(row["at"]))),
+        )
+        for row in claims.to_dict("records")
+    ]
+
+
+def _axes_of(at: object) -> list[str]:
+    return sorted(re.split(", | over ", str(at)))
+
+
+def _reduced(path: Path, name: str) -> tuple[Study, list[tuple[str, int]]]:
+    """Read a study with one of its experiments, and what is asked of that one alone; say which parts of claims."""
+    data = copy.deepcopy(yaml.safe_load(path.read_text()))
+    data["experiments"] = {name: data["experiments"][name]}
+    data["figures"] = [one for one in data.get("figures", ()) if one.get("experiment") == name]
+    claims, kept = [], []
+    for one in data.get("claims", ()):
+        numbers = [n for n, part in enumerate(one.get("parts", ())) if _experiments(part["measure"]) == {name}]
+        claims += [{**one, "parts": [one["parts"][number] for number in numbers]}] if numbers else []
+        kept += [(one["id"], number) for number in numbers]
+    return read_study({**data, "claims": claims}, path), kept
+
+
+def _experiments(measure: dict[str, Any]) -> set[str | None]:
+    if measure["kind"] == "quotient":
+        return _experiments(measure["of"]) | _experiments(measure["against"])
+    return {measure.get("experiment")}
