@@ -7,6 +7,8 @@ PYTHON ?= python3
 CORES ?= $(shell nproc)
 BIN := .venv/bin
 CAMINOS := engines/caminos/target/release/fabricstudy-caminos
+# In the folder of the front end, so that its Cargo.lock and rustfmt.toml are found; all commands share its target/.
+CARGO := cd engines/caminos && cargo
 CAMINOS_SOURCES := $(shell find engines/caminos -name target -prune -o -type f -print)
 # Our own interpreter first, so that the rules' `python` is it.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -28,21 +30,26 @@ setup: .venv/.ready $(CAMINOS)  ## virtual environment and simulator front end
 
 $(CAMINOS): $(CAMINOS_SOURCES)
 	@PYTHON=$(PYTHON) sh tools/prerequisites.sh
-	cargo build --release --locked --manifest-path engines/caminos/Cargo.toml
+	$(CARGO) build --release --locked
 	touch $@
 
 test: lint  ## set up, then linters, type check and all tests
+	$(CARGO) test --release --locked --quiet
 	python -m pytest -n $(CORES) --dist loadgroup
 
 test-fast: setup  ## only tests that take less than about ten seconds
 	python -m pytest -n $(CORES) -m "not slow"
 
-lint: setup  ## ruff, type check, snakefmt and snakemake --lint
+lint: setup  ## ruff, type check, rustfmt, clippy, snakefmt and snakemake --lint
 	ruff check .
 	ruff format --check .
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
+	@if cargo fmt --version >/dev/null 2>&1; then $(CARGO) fmt --check; \
+	else echo "skipped: cargo fmt is not there (rustup component add rustfmt; Debian: apt-get install rustfmt)"; fi
+	@if cargo clippy --version >/dev/null 2>&1; then $(CARGO) clippy --release --locked --quiet --all-targets -- -D warnings; \
+	else echo "skipped: cargo clippy is not there (rustup component add clippy; Debian: apt-get install rust-clippy)"; fi
 
 bench: setup  ## print figures: planning, analysis, overhead, phit size
 	python -m benches

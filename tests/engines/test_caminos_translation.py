@@ -88,19 +88,45 @@ class TestClock:
         units = clock(*self._with_phit("256 B"))
         assert units.packet_phits == 7
         assert units.buffer_phits == 250
-        assert clock(*self._with_phit("4 kB")).packet_phits == 1
+        assert clock(*self._with_phit("2 kB")).packet_phits == 1
 
-    def test_a_buffer_holds_several_packets(self) -> None:
-        assert clock(*self._with_phit("64 kB")).buffer_phits == 4
+    @pytest.mark.parametrize("phit", ["2001 B", "4 kB", "1 MB"])
+    def test_a_phit_above_the_packet_is_refused(self, phit: str) -> None:
+        reason = Caminos().unsupported(*self._with_phit(phit))
+        assert reason is not None and "engine.phit" in reason and "network.packet" in reason
+
+    def test_a_phit_above_all_messages_of_a_job_is_refused(self) -> None:
+        for message, fits in (("400 B", True), ("399 B", False)):
+            this = point(message=message, engine={"kind": "caminos", "phit": "400 B"})
+            reason = Caminos().unsupported(this, this.machine.build())
+            assert (reason is None) == fits
+            assert fits or "engine.phit" in str(reason)
+
+    def test_short_messages_beside_longer_ones_are_rounded_up(self) -> None:
+        # Of 8 ranks: blocks of 32, 64 and 128 B.
+        pattern = {"kind": "all-gather", "algorithm": "recursive-doubling", "message": "32 B"}
+        for phit, fits in (("128 B", True), ("129 B", False)):
+            machine = {"kind": "hypercube", "dimensions": 3, "bandwidth": "1 GB/s"}
+            this = point_on(machine, pattern=pattern, engine={"kind": "caminos", "phit": phit})
+            assert (Caminos().unsupported(this, this.machine.build()) is None) == fits
+
+    @pytest.mark.parametrize(("buffer", "fits"), [("1 B", False), ("4 kB", False), ("7999 B", False), ("8 kB", True)])
+    def test_a_buffer_holds_four_packets_or_is_refused(self, buffer: str, fits: bool) -> None:
+        this = point_on(DRAGONFLY, engine={"kind": "caminos", "phit": "2 kB"}, network={"buffer": buffer})
+        reason = Caminos().unsupported(this, this.machine.build())
+        assert (reason is None) == fits
+        assert fits or "network.buffer" in str(reason)
 
     def test_a_phit_of_ours_grows_until_the_latency_fits(self) -> None:
-        this = point(latency="1 ms")
+        this = point(latency="1 ms", message="8 kB")
         units = clock(this, this.machine.build())
         assert units.phit_bytes == 2000  # 500 cycles
-        this = point(latency="10 ms")
-        units = clock(this, this.machine.build())
-        assert units.phit_bytes == 16_000
         assert max(units.delays) + max(units.divisors) <= 999
+
+    def test_a_phit_of_ours_does_not_grow_beyond_the_packet(self) -> None:
+        this = point(latency="10 ms")
+        reason = Caminos().unsupported(this, this.machine.build())
+        assert reason is not None and "network.packet" in reason
 
     def test_a_phit_of_the_study_does_not(self) -> None:
         this = point(latency="10 ms", engine={"kind": "caminos", "phit": "2 kB"})
@@ -179,7 +205,7 @@ class TestFiles:
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
-            'Routes { kind: "valiant", tie: "split", class_weight: [1, 100], channels: 6 }',
+            'Routes { kind: "valiant", tie: "split", via: "router", class_weight: [1, 100], channels: 6 }',
             "maximum_packet_size: 1,",
             "buffer_size: 32,",
             "link_classes: [LinkClass { delay: 2, frequency_divisor: 2 }, "

@@ -5,9 +5,10 @@
 //! that of the links between nodes and routers. COUNT parallel cables are as many ports. Cable i makes two
 //! directed links: 2i from tail to head, 2i+1 from head to tail.
 //!
-//! Two parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
+//! Parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
 //! `grid.rs`): WRAP is 1 for a ring and 0 for a line, GAP is 0 where there are no express links, and the cables must
-//! be those of such a grid. `levels R` and R lines `LEVEL` make it a tree.
+//! be those of such a grid. `levels R` and R lines `LEVEL` make it a tree. `groups R` and R lines `GROUP` say which routers
+//! belong together.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -20,8 +21,10 @@ use caminos_lib::topology::cartesian::CartesianData;
 use caminos_lib::topology::{Location, Topology, TopologyBuilderArgument};
 use rand::rngs::StdRng;
 
+use crate::configuration::Fields;
 use crate::grid::{Dimension, Grid};
 use crate::input::{BadFile, Lines};
+use crate::session::Session;
 
 /// For each port of each router, the directed link that enters the router there; none at ports to nodes.
 pub type EnteringLinks = Vec<Vec<Option<usize>>>;
@@ -33,6 +36,7 @@ pub struct Layout {
     pub grid: Option<Grid>,
     /// Level of each router of a tree.
     pub level: Option<Vec<usize>>,
+    pub group: Option<Vec<usize>>,
 }
 
 impl Layout {
@@ -42,24 +46,15 @@ impl Layout {
     }
 }
 
-thread_local! {
-    /// The layout of the topology built last.
-    static LAYOUT: RefCell<Rc<Layout>> = RefCell::default();
-}
-
-/// The layout of the topology built last.
-pub fn layout() -> Rc<Layout> {
-    LAYOUT.with(|layout| layout.borrow().clone())
-}
-
 /// Build the topology from its file.
 ///
 /// # Panics
 /// With a `BadFile` if the file is not such a graph.
 pub fn build(argument: TopologyBuilderArgument) -> Box<dyn Topology> {
-    match Graph::read(&crate::filename(argument.cv, "Graph")) {
+    let filename = Fields::of(argument.cv, &["filename"]).text("filename");
+    match Lines::open(filename).and_then(Graph::read) {
         Ok(graph) => {
-            LAYOUT.with(|place| *place.borrow_mut() = graph.layout.clone());
+            Session::of_builder().set_layout(graph.layout.clone());
             Box::new(graph)
         }
         Err(bad) => std::panic::panic_any(bad),
@@ -89,8 +84,7 @@ struct Graph {
 }
 
 impl Graph {
-    fn read(name: &str) -> Result<Graph, BadFile> {
-        let mut lines = Lines::open(name)?;
+    fn read(mut lines: Lines) -> Result<Graph, BadFile> {
         lines.format("graph")?;
         let routers = lines.header("routers")?;
         let classes = lines.header("classes")?;
@@ -118,25 +112,20 @@ impl Graph {
         while let Some((word, count)) = lines.section()? {
             match (word.as_str(), count == routers) {
                 ("dimensions", _) => layout.grid = Some(read_grid(&mut lines, count, routers)?),
-                ("levels", true) => layout.level = Some(read_levels(&mut lines, routers)?),
-                _ => return Err(lines.bad("should be 'dimensions NUMBER' or 'levels ROUTERS', or the end")),
+                ("levels", true) => layout.level = Some(read_below(&mut lines, routers, "LEVEL")?),
+                ("groups", true) => layout.group = Some(read_below(&mut lines, routers, "GROUP")?),
+                _ => return Err(lines.bad("should be 'dimensions NUMBER', 'levels ROUTERS' or 'groups ROUTERS'")),
             }
         }
         let graph = Graph::wire(layout, routers, classes, &node_router, &cables);
         if graph.hops_from(0).contains(&u16::MAX) {
-            return Err(BadFile(format!("{}: not every router can be reached from every other", name)));
+            return Err(lines.bad_file("not every router can be reached from every other"));
         }
-        graph.check_grid().map_err(|problem| BadFile(format!("{}: {}", name, problem)))?;
+        graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;
         Ok(graph)
     }
 
-    fn wire(
-        mut layout: Layout,
-        routers: usize,
-        node_class: usize,
-        node_router: &[usize],
-        cables: &[Cable],
-    ) -> Graph {
+    fn wire(mut layout: Layout, routers: usize, node_class: usize, node_router: &[usize], cables: &[Cable]) -> Graph {
         let mut ports: Vec<Vec<(Location, usize)>> = vec![Vec::new(); routers];
         let mut entering: EnteringLinks = vec![Vec::new(); routers];
         for (row, cable) in cables.iter().enumerate() {
@@ -216,16 +205,17 @@ fn read_grid(lines: &mut Lines, dimensions: usize, routers: usize) -> Result<Gri
     Ok(Grid::new(read))
 }
 
-fn read_levels(lines: &mut Lines, routers: usize) -> Result<Vec<usize>, BadFile> {
-    let mut levels = Vec::new();
+/// A number below `routers` for each router.
+fn read_below(lines: &mut Lines, routers: usize, what: &str) -> Result<Vec<usize>, BadFile> {
+    let mut numbers = Vec::new();
     for _ in 0..routers {
-        let [level] = lines.numbers("LEVEL")?;
-        if level >= routers {
-            return Err(lines.bad("there cannot be so many levels"));
+        let [number] = lines.numbers(what)?;
+        if number >= routers {
+            return Err(lines.bad(&format!("there cannot be so large a {what}")));
         }
-        levels.push(level);
+        numbers.push(number);
     }
-    Ok(levels)
+    Ok(numbers)
 }
 
 impl Topology for Graph {
@@ -313,5 +303,45 @@ impl Quantifiable for Graph {
     }
     fn forecast_total_memory(&self) -> usize {
         self.total_memory()
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// The topology that a machine file describes.
+    pub fn graph(text: &'static str) -> impl Topology {
+        Graph::read(Lines::of_text(text)).expect("a graph")
+    }
+
+    fn problem(text: &'static str) -> String {
+        Graph::read(Lines::of_text(text)).expect_err("no graph").0
+    }
+
+    /// Two routers joined by two parallel cables, with a node on the first and two on the second.
+    const PAIR: &str = "graph 1\nrouters 2\nclasses 1\nnodes 3\n0\n1\n1\ncables 1\n0 1 0 2\n";
+
+    #[test]
+    fn parallel_cables_are_as_many_ports_and_come_before_nodes() {
+        let graph = graph(PAIR);
+        assert_eq!((graph.ports(0), graph.ports(1), graph.degree(1)), (3, 4, 2));
+        let ends: Vec<_> = (0..4).map(|port| graph.neighbour(1, port)).collect();
+        assert!(matches!(ends[1], (Location::RouterPort { router_index: 0, router_port: 1 }, 0)));
+        assert!(matches!(ends[2], (Location::ServerPort(1), 1)));
+        assert!(matches!(graph.server_neighbour(2), (Location::RouterPort { router_index: 1, router_port: 3 }, 1)));
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        assert_eq!(problem("graph 2\n"), "text:1: has a version other than 1");
+        assert_eq!(problem("graph 1\nrouters 1\nclasses 1\nnodes 1\n1\n"), "text:5: there is no such router");
+        assert!(problem("graph 1\nrouters 2\nclasses 1\nnodes 0\ncables 0\n").starts_with("text: not every router"));
+    }
+
+    #[test]
+    fn cables_must_be_those_of_the_grid() {
+        let line = "graph 1\nrouters 3\nclasses 1\nnodes 0\ncables 2\n0 1 0 1\n1 2 0 1\ndimensions 1\n3 1 0\n";
+        assert!(problem(line).contains("not those of the grid"));
     }
 }

@@ -136,18 +136,18 @@ impl Grid {
         (self.coordinate(goal, dimension) + length - self.coordinate(here, dimension)) % length
     }
 
-    /// The step of dimension order from `here`, which is not `goal`; `drawn` has a bit for each dimension.
-    pub fn in_order(&self, here: usize, goal: usize, tie: Tie, drawn: u32) -> Step {
+    /// The step of dimension order from `here`, which is not `goal`. Where both ways round a ring are as short and
+    /// packets draw one of them, both, each with the dimension and whether it leads up.
+    pub fn in_order(&self, here: usize, goal: usize, tie: Tie) -> Vec<(Step, Option<(u8, bool)>)> {
         let differs = |&d: &usize| self.coordinate(here, d) != self.coordinate(goal, d);
         let d = (0..self.dimensions.len()).find(differs).expect("the packet has not arrived");
-        let (upwards, downwards) = self.directions(here, goal, d);
-        let upwards = match tie {
-            _ if !(upwards && downwards) => upwards,
-            Tie::Split => drawn >> d & 1 == 0,
-            Tie::Positive => true,
-            Tie::Alternate => self.coordinate(here, d) % 2 == 0,
-        };
-        self.step(here, goal, d, upwards)
+        let step = |upwards| self.step(here, goal, d, upwards);
+        match (self.directions(here, goal, d), tie) {
+            ((true, true), Tie::Split) => [true, false].map(|up| (step(up), Some((d as u8, up)))).into(),
+            ((true, true), Tie::Positive) => vec![(step(true), None)],
+            ((true, true), Tie::Alternate) => vec![(step(self.coordinate(here, d) % 2 == 0), None)],
+            ((upwards, _), _) => vec![(step(upwards), None)],
+        }
     }
 
     /// The next routers of adaptive routing: those of dimension order in each dimension, both ways half-way round a
@@ -191,5 +191,99 @@ impl Grid {
         let next = if upwards { (from + stride) % length } else { (from + length - stride) % length };
         let ahead = wrap && (if upwards { from > to } else { from < to });
         Step { router: self.moved(here, dimension, next), behind: !ahead }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RING: Dimension = Dimension { length: 6, wrap: true, gap: 0 };
+    const EXPRESS: Dimension = Dimension { length: 8, wrap: false, gap: 3 };
+    const LINE: Dimension = Dimension { length: 3, wrap: false, gap: 0 };
+
+    /// Routers of a way by dimension order, the end included.
+    fn way(grid: &Grid, from: usize, to: usize, tie: Tie, drawn: bool) -> Vec<usize> {
+        let mut way = vec![from];
+        while *way.last().expect("not empty") != to {
+            let here = *way.last().expect("not empty");
+            let mut steps = grid.in_order(here, to, tie).into_iter();
+            let taken = steps.find(|(_, way)| way.map_or(true, |(_, up)| up == drawn));
+            way.push(taken.expect("a way").0.router);
+        }
+        way
+    }
+
+    #[test]
+    fn express_links_join_what_is_one_and_a_multiple_of_the_gap_away() {
+        assert_eq!(EXPRESS.joined(0), [1, 4, 7]);
+        assert_eq!(EXPRESS.joined(3), [2, 4, 7]);
+        assert_eq!(LINE.joined(1), [0, 2]);
+        assert_eq!(RING.joined(0), [1, 5]);
+    }
+
+    #[test]
+    fn distances_are_those_of_a_search_over_all_links() {
+        for dimension in [RING, EXPRESS, LINE, Dimension { length: 2, wrap: true, gap: 0 }] {
+            let grid = Grid::new(vec![dimension, LINE]);
+            let routers = dimension.length * 3;
+            for from in 0..routers {
+                let mut hops = vec![usize::MAX; routers];
+                hops[from] = 0;
+                let mut reached = vec![from];
+                for next in 0.. {
+                    if next == reached.len() {
+                        break;
+                    }
+                    for other in grid.neighbours(reached[next]) {
+                        if hops[other] == usize::MAX {
+                            hops[other] = hops[reached[next]] + 1;
+                            reached.push(other);
+                        }
+                    }
+                }
+                assert_eq!((0..routers).map(|to| grid.distance(from, to)).collect::<Vec<_>>(), hops);
+            }
+        }
+    }
+
+    #[test]
+    fn dimension_order_finishes_the_first_dimension_first() {
+        let grid = Grid::new(vec![RING, LINE]);
+        assert_eq!(way(&grid, 0, 16, Tie::Positive, true), [0, 5, 4, 10, 16]);
+        assert_eq!(way(&grid, 16, 0, Tie::Positive, true), [16, 17, 12, 6, 0]);
+    }
+
+    #[test]
+    fn half_way_round_a_ring_the_tie_decides() {
+        let grid = Grid::new(vec![RING]);
+        let (up, down) = ([1, 2, 3, 4], [1, 0, 5, 4]);
+        assert_eq!(way(&grid, 1, 4, Tie::Positive, false), up);
+        assert_eq!(way(&grid, 1, 4, Tie::Split, true), up);
+        assert_eq!(way(&grid, 1, 4, Tie::Split, false), down);
+        assert_eq!(way(&grid, 1, 4, Tie::Alternate, true), down);
+        assert_eq!(way(&grid, 0, 3, Tie::Alternate, false), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn links_before_the_dateline_are_those_of_packets_that_have_yet_to_cross_it() {
+        let grid = Grid::new(vec![RING]);
+        let behind = |here, goal| grid.in_order(here, goal, Tie::Positive)[0].0.behind;
+        assert!(!behind(4, 0) && !behind(5, 1) && behind(0, 1) && behind(1, 3) && !behind(1, 5) && behind(5, 4));
+    }
+
+    #[test]
+    fn dimension_order_takes_the_longest_express_link_not_past_the_end() {
+        let grid = Grid::new(vec![EXPRESS]);
+        assert_eq!(way(&grid, 0, 6, Tie::Positive, true), [0, 4, 5, 6]);
+        assert_eq!(way(&grid, 7, 0, Tie::Positive, true), [7, 0]);
+    }
+
+    #[test]
+    fn adaptive_routing_may_go_on_in_every_unfinished_dimension() {
+        let grid = Grid::new(vec![RING, EXPRESS]);
+        // To coordinate 3 both ways round the ring; to 6 by the express link to 4 or the short one.
+        assert_eq!(grid.adaptively(0, 3 + 6 * 6), [1, 5, 24, 6]);
+        assert_eq!(grid.adaptively(3, 3 + 6 * 7), [3 + 42]);
     }
 }

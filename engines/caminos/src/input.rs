@@ -17,7 +17,7 @@ impl fmt::Display for BadFile {
 /// The lines of a file, each a few whole numbers, some after a word.
 pub struct Lines {
     name: String,
-    reader: BufReader<File>,
+    reader: Box<dyn BufRead>,
     line: String,
     number: usize,
 }
@@ -25,7 +25,22 @@ pub struct Lines {
 impl Lines {
     pub fn open(name: &str) -> Result<Lines, BadFile> {
         let file = File::open(name).map_err(|error| BadFile(format!("{}: cannot be read: {}", name, error)))?;
-        Ok(Lines { name: name.to_string(), reader: BufReader::new(file), line: String::new(), number: 0 })
+        Ok(Lines::of(name, Box::new(BufReader::new(file))))
+    }
+
+    fn of(name: &str, reader: Box<dyn BufRead>) -> Lines {
+        Lines { name: name.to_string(), reader, line: String::new(), number: 0 }
+    }
+
+    /// The lines of a text that stands in a test.
+    #[cfg(test)]
+    pub fn of_text(text: &'static str) -> Lines {
+        Lines::of("text", Box::new(text.as_bytes()))
+    }
+
+    /// An error of the file as a whole.
+    pub fn bad_file(&self, problem: &str) -> BadFile {
+        BadFile(format!("{}: {}", self.name, problem))
     }
 
     /// An error at the line read last.

@@ -4,27 +4,34 @@
 //! Exit codes: 0 all jobs finished, and the result is written; 1 the result cannot be written; 2 a file is bad (or the
 //! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
+mod configuration;
+mod fair_arbitration;
 mod graph;
 mod grid;
+mod injection;
 mod input;
-mod lightest;
+mod job_link_packets;
+mod message_file;
 mod messages;
+mod next_hops;
 mod result;
 mod routes;
-mod shares;
+mod session;
+mod shortest_paths;
 mod tree;
-mod turns;
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::process::exit;
+use std::rc::Rc;
 
 use caminos_lib::config::flatten_configuration_value;
 use caminos_lib::config_parser::{self, ConfigurationValue, Token};
 use caminos_lib::{get_version_number, Plugs, Simulation, Time};
 
 use input::BadFile;
+use session::Session;
 
 const BAD_FILE: i32 = 2;
 const NOT_FINISHED: i32 = 3;
@@ -47,11 +54,9 @@ fn main() {
 }
 
 fn simulate(configuration: &str, result: &Path) -> i32 {
-    let mut plugs = Plugs::default();
-    plugs.add_topology("Graph".to_string(), graph::build);
-    plugs.add_routing("Routes".to_string(), routes::build);
-    plugs.add_traffic("MessageList".to_string(), messages::build);
-    let mut simulation = match prepare(configuration, &plugs) {
+    let plugs = plugs();
+    let session = Rc::new(Session::default());
+    let mut simulation = match session.during(|| prepare(configuration, &plugs)) {
         Ok(simulation) => simulation,
         Err(bad) => {
             eprintln!("{}", bad);
@@ -62,11 +67,19 @@ fn simulate(configuration: &str, result: &Path) -> i32 {
         eprintln!("{}", reason);
         return NOT_FINISHED;
     }
-    if let Err(error) = result::write(&simulation, result) {
+    if let Err(error) = result::write(&simulation, &session, result) {
         eprintln!("{}: cannot be written: {}", result.display(), error);
         return 1;
     }
     0
+}
+
+fn plugs() -> Plugs {
+    let mut plugs = Plugs::default();
+    plugs.add_topology("Graph".to_string(), graph::build);
+    plugs.add_routing("Routes".to_string(), routes::build);
+    plugs.add_traffic("MessageList".to_string(), messages::build);
+    plugs
 }
 
 /// Read all files and set up the simulation. CAMINOS panics where it dislikes a configuration.
@@ -100,20 +113,6 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         (Some(text), _) => text,
         (_, Some(text)) => text,
         _ => "not a configuration that CAMINOS takes",
-    }
-}
-
-/// The field `filename` of a plug.
-///
-/// # Panics
-/// If there is no such field, or another one, as CAMINOS' own builders do.
-pub fn filename(value: &ConfigurationValue, plug: &str) -> String {
-    match value {
-        ConfigurationValue::Object(_, fields) => match &fields[..] {
-            [(name, ConfigurationValue::Literal(file))] if name == "filename" => file.clone(),
-            _ => panic!("{} takes one field, filename: \"...\"", plug),
-        },
-        _ => panic!("{} is not an object", plug),
     }
 }
 

@@ -1,19 +1,14 @@
-//! Traffic `MessageList { filename: "..." }`: jobs on given nodes, and the messages of each rank, from a file.
-//!
-//! The file has one item a line: `messages 1`, `jobs J`; for each job `ranks R`, R lines `NODE`, `messages M`,
-//! M lines `PHASE SOURCE DESTINATION PHITS`, with ranks counted within the job. The messages of a rank stand in
-//! the order in which it sends them, so their phases do not decrease.
+//! Traffic `MessageList { filename: "...", injection: 16, packet: 4 }`: placed jobs and the messages of each rank.
 //!
 //! * A rank enters its first phase at cycle 0. It leaves a phase when all messages that it sends or gets in that
 //!   phase have arrived, last phit included, and enters its next one in the same cycle. There is no barrier: a rank
 //!   waits for its own messages only, and messages of a phase that it has not reached yet are taken and counted.
-//! * The ranks of a node share its link: whenever the node can take a new message, the next rank in turn that has
-//!   one to send gives its next one. Messages leave a node whole, one after the other.
+//! * Up to `injection` messages of a node are under way at once and take turns at its link, a packet of `packet` phits
+//!   each time; see `injection.rs`. The ranks of a node share its interface: they take turns in filling what is free.
 //! * A message between two ranks of a node arrives in the cycle in which its sender enters the phase.
 //! * A job finishes in the cycle in which the last of its ranks leaves its last phase.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::mem::{size_of, size_of_val};
 use std::ops::Range;
 use std::rc::Rc;
@@ -24,104 +19,42 @@ use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, Tr
 use caminos_lib::{Message, Time};
 use rand::rngs::StdRng;
 
-use crate::input::{BadFile, Lines};
-use crate::{graph, shares};
-
-/// For each job the cycle in which it finished, if it has.
-pub type FinishCycles = Rc<RefCell<Vec<Option<Time>>>>;
-
-thread_local! {
-    /// The progress of the traffic built last: CAMINOS keeps the traffic behind a trait that has no place for it.
-    static FINISH: RefCell<FinishCycles> = RefCell::default();
-    /// The cycle: CAMINOS tells it to the traffic, and not to the routing.
-    static NOW: Cell<Time> = Cell::default();
-}
-
-/// The cycle of the simulation.
-pub fn now() -> Time {
-    NOW.with(Cell::get)
-}
-
-/// The finish cycles of the traffic built last.
-pub fn finish_cycles() -> FinishCycles {
-    FINISH.with(|finish| finish.borrow().clone())
-}
+use crate::configuration::Fields;
+use crate::injection::Interface;
+use crate::input::Lines;
+use crate::job_link_packets::JobLinkPackets;
+use crate::message_file::MessageFile;
+use crate::session::Session;
 
 /// Build the traffic from its file.
 ///
 /// # Panics
 /// With a `BadFile` if the file is not such a list, or does not fit the topology.
 pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
-    match read(&crate::filename(argument.cv, "MessageList"), argument.topology.num_servers()) {
-        Ok(listed) => {
-            let nodes = argument.topology.num_servers();
-            shares::watch(listed.jobs, nodes, &listed.ranks, graph::layout().links());
-            let traffic = MessageList::new(listed, nodes);
-            FINISH.with(|place| *place.borrow_mut() = traffic.finish_cycles.clone());
-            Box::new(traffic)
+    let nodes = argument.topology.num_servers();
+    let fields = Fields::of(argument.cv, &["filename", "injection", "packet"]);
+    let sending = Sending { slots: fields.count("injection"), packet_phits: fields.count("packet") };
+    let session = Session::of_builder();
+    match Lines::open(fields.text("filename")).and_then(|lines| MessageFile::read(lines, nodes)) {
+        Ok(file) => {
+            *session.job_link_packets.borrow_mut() =
+                JobLinkPackets::new(file.jobs, nodes, &file.ranks, session.layout().links());
+            Box::new(MessageList::new(file, nodes, sending, session))
         }
         Err(bad) => std::panic::panic_any(bad),
     }
 }
 
-/// What the file says: ranks are counted over all jobs.
-struct Listed {
-    jobs: usize,
-    /// Job and node of each rank.
-    ranks: Vec<(usize, usize)>,
-    messages: Vec<ListedMessage>,
-}
-
-struct ListedMessage {
-    phase: usize,
-    source: usize,
-    destination: usize,
-    phits: usize,
-}
-
-fn read(name: &str, nodes: usize) -> Result<Listed, BadFile> {
-    let mut lines = Lines::open(name)?;
-    lines.format("messages")?;
-    let jobs = lines.header("jobs")?;
-    let mut listed = Listed { jobs, ranks: Vec::new(), messages: Vec::new() };
-    for job in 0..jobs {
-        read_job(&mut lines, nodes, job, &mut listed)?;
-    }
-    lines.end()?;
-    Ok(listed)
-}
-
-fn read_job(lines: &mut Lines, nodes: usize, job: usize, listed: &mut Listed) -> Result<(), BadFile> {
-    let first = listed.ranks.len();
-    let ranks = lines.header("ranks")?;
-    for _ in 0..ranks {
-        let [node] = lines.numbers("NODE")?;
-        if node >= nodes {
-            return Err(lines.bad("there is no such node"));
-        }
-        listed.ranks.push((job, node));
-    }
-    let mut phase_of = vec![0; ranks];
-    for _ in 0..lines.header("messages")? {
-        let [phase, source, destination, phits] = lines.numbers("PHASE SOURCE DESTINATION PHITS")?;
-        if source >= ranks || destination >= ranks || source == destination {
-            return Err(lines.bad("SOURCE and DESTINATION must be two ranks of the job"));
-        }
-        if phits == 0 {
-            return Err(lines.bad("PHITS must be at least 1"));
-        }
-        if phase < phase_of[source] {
-            return Err(lines.bad("the PHASE of a SOURCE must not decrease"));
-        }
-        phase_of[source] = phase;
-        let (source, destination) = (first + source, first + destination);
-        listed.messages.push(ListedMessage { phase, source, destination, phits });
-    }
-    Ok(())
+/// How a node sends.
+#[derive(Debug, Clone, Copy)]
+struct Sending {
+    /// Messages under way at once.
+    slots: usize,
+    packet_phits: usize,
 }
 
 /// A rank's part in one phase.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Step {
     /// Messages to other nodes, in send order.
     sends: Range<usize>,
@@ -138,11 +71,11 @@ struct Rank {
     /// The step it is in, and the end of its steps.
     step: usize,
     end: usize,
-    /// The message it sends next.
+    /// The message that it gives to the interface next.
     next: usize,
 }
 
-/// A message to send, or one within a node.
+/// A message: where it comes from, where it goes, and what of it has not arrived.
 #[derive(Debug, Clone)]
 struct Post {
     source: usize,
@@ -150,19 +83,26 @@ struct Post {
     destination: usize,
     destination_step: usize,
     phits: usize,
+    phits_to_come: usize,
 }
 
-/// The ranks of a node and whose turn it is.
-#[derive(Debug, Default)]
+/// The ranks of a node and its interface.
+#[derive(Debug)]
 struct Node {
     ranks: Vec<usize>,
+    /// Whose turn it is to give a message to the interface.
     turn: usize,
-    /// How many of the ranks have a message to send now.
+    /// How many of the ranks have a message to give now.
     ready: usize,
+    interface: Interface,
+    /// Creation cycle and post of what is on its way, by cycle: a node sends one piece a cycle at most.
+    on_their_way: VecDeque<(Time, usize)>,
 }
 
 #[derive(Debug)]
 struct MessageList {
+    session: Rc<Session>,
+    sending: Sending,
     ranks: Vec<Rank>,
     steps: Vec<Step>,
     /// Messages between nodes, rank by rank.
@@ -170,88 +110,102 @@ struct MessageList {
     /// Messages within nodes, rank by rank.
     local_posts: Vec<Post>,
     nodes: Vec<Node>,
-    /// The messages on their way, and the place of each among the `posts`.
-    on_their_way: HashMap<*const Message, (Rc<Message>, usize)>,
     ranks_left: Vec<usize>,
     jobs_left: usize,
-    finish_cycles: FinishCycles,
 }
 
+/// What is left of a post that has arrived.
+const ARRIVED: usize = usize::MAX;
+
 impl MessageList {
-    fn new(listed: Listed, nodes: usize) -> MessageList {
-        let mut pairs: Vec<(usize, usize)> = Vec::with_capacity(2 * listed.messages.len());
-        pairs.extend(listed.messages.iter().map(|m| (m.source, m.phase)));
-        pairs.extend(listed.messages.iter().map(|m| (m.destination, m.phase)));
-        pairs.sort_unstable();
-        pairs.dedup();
-        let step_of = |rank, phase| pairs.binary_search(&(rank, phase)).expect("each rank and phase has a step");
-        let mut order: Vec<usize> = (0..listed.messages.len()).collect();
-        order.sort_by_key(|&message| listed.messages[message].source);
-
-        let mut steps: Vec<Step> =
-            pairs.iter().map(|_| Step { sends: 0..0, local_sends: 0..0, outstanding: 0 }).collect();
-        let (mut posts, mut local_posts) = (Vec::new(), Vec::new());
-        for message in order.into_iter().map(|index| &listed.messages[index]) {
-            let source_step = step_of(message.source, message.phase);
-            let destination_step = step_of(message.destination, message.phase);
-            let &ListedMessage { source, destination, phits, .. } = message;
-            let post = Post { source, source_step, destination, destination_step, phits };
-            let local = listed.ranks[message.source].1 == listed.ranks[message.destination].1;
-            let step = &mut steps[source_step];
-            let (list, range) =
-                if local { (&mut local_posts, &mut step.local_sends) } else { (&mut posts, &mut step.sends) };
-            if range.start == range.end {
-                range.start = list.len();
-            }
-            list.push(post);
-            range.end = list.len();
-            steps[source_step].outstanding += 1;
-            steps[destination_step].outstanding += 1;
-        }
-        MessageList::start(listed, nodes, &pairs, steps, posts, local_posts)
-    }
-
-    fn start(
-        listed: Listed,
-        nodes: usize,
-        pairs: &[(usize, usize)],
-        steps: Vec<Step>,
-        posts: Vec<Post>,
-        local_posts: Vec<Post>,
-    ) -> MessageList {
-        let mut traffic = MessageList {
-            ranks: Vec::with_capacity(listed.ranks.len()),
-            steps,
-            posts,
-            local_posts,
-            nodes: (0..nodes).map(|_| Node::default()).collect(),
-            on_their_way: HashMap::new(),
-            ranks_left: vec![0; listed.jobs],
-            jobs_left: listed.jobs,
-            finish_cycles: Rc::new(RefCell::new(vec![None; listed.jobs])),
+    fn new(file: MessageFile, nodes: usize, sending: Sending, session: Rc<Session>) -> MessageList {
+        *session.finish_cycles.borrow_mut() = vec![None; file.jobs];
+        let node = || Node {
+            ranks: Vec::new(),
+            turn: 0,
+            ready: 0,
+            interface: Interface::new(sending.slots),
+            on_their_way: VecDeque::new(),
         };
-        for (index, &(job, node)) in listed.ranks.iter().enumerate() {
-            let step = pairs.partition_point(|&(rank, _)| rank < index);
-            let end = pairs.partition_point(|&(rank, _)| rank <= index);
-            traffic.ranks.push(Rank { job, node, step, end, next: 0 });
-            traffic.nodes[node].ranks.push(index);
-            traffic.ranks_left[job] += 1;
-        }
-        for job in 0..listed.jobs {
-            if traffic.ranks_left[job] == 0 {
-                traffic.finish_job(job, 0);
-            }
-        }
-        let mut arriving = Vec::new();
-        for rank in 0..traffic.ranks.len() {
-            traffic.enter(rank, 0, &mut arriving);
-        }
-        traffic.settle(arriving, 0);
+        let mut traffic = MessageList {
+            session,
+            sending,
+            ranks: Vec::with_capacity(file.ranks.len()),
+            steps: Vec::new(),
+            posts: Vec::new(),
+            local_posts: Vec::new(),
+            nodes: (0..nodes).map(|_| node()).collect(),
+            ranks_left: vec![0; file.jobs],
+            jobs_left: file.jobs,
+        };
+        let rank_phases = traffic.add_messages(&file);
+        traffic.add_ranks(&file, &rank_phases);
+        traffic.start();
         traffic
     }
 
+    /// Make steps and posts; give the rank and phase of each step.
+    fn add_messages(&mut self, file: &MessageFile) -> Vec<(usize, usize)> {
+        let mut rank_phases: Vec<(usize, usize)> = Vec::with_capacity(2 * file.messages.len());
+        rank_phases.extend(file.messages.iter().map(|m| (m.source, m.phase)));
+        rank_phases.extend(file.messages.iter().map(|m| (m.destination, m.phase)));
+        rank_phases.sort_unstable();
+        rank_phases.dedup();
+        let step_of = |rank, phase| rank_phases.binary_search(&(rank, phase)).expect("each rank and phase has a step");
+        let mut order: Vec<usize> = (0..file.messages.len()).collect();
+        order.sort_by_key(|&message| file.messages[message].source);
+
+        self.steps = vec![Step { sends: 0..0, local_sends: 0..0, outstanding: 0 }; rank_phases.len()];
+        for message in order.into_iter().map(|index| &file.messages[index]) {
+            let source_step = step_of(message.source, message.phase);
+            let destination_step = step_of(message.destination, message.phase);
+            let local = file.ranks[message.source].1 == file.ranks[message.destination].1;
+            let step = &mut self.steps[source_step];
+            let (list, range) =
+                if local { (&mut self.local_posts, &mut step.local_sends) } else { (&mut self.posts, &mut step.sends) };
+            if range.start == range.end {
+                range.start = list.len();
+            }
+            list.push(Post {
+                source: message.source,
+                source_step,
+                destination: message.destination,
+                destination_step,
+                phits: message.phits,
+                phits_to_come: message.phits,
+            });
+            range.end = list.len();
+            self.steps[source_step].outstanding += 1;
+            self.steps[destination_step].outstanding += 1;
+        }
+        rank_phases
+    }
+
+    fn add_ranks(&mut self, file: &MessageFile, rank_phases: &[(usize, usize)]) {
+        for (index, &(job, node)) in file.ranks.iter().enumerate() {
+            let step = rank_phases.partition_point(|&(rank, _)| rank < index);
+            let end = rank_phases.partition_point(|&(rank, _)| rank <= index);
+            self.ranks.push(Rank { job, node, step, end, next: 0 });
+            self.nodes[node].ranks.push(index);
+            self.ranks_left[job] += 1;
+        }
+    }
+
+    fn start(&mut self) {
+        for job in 0..self.ranks_left.len() {
+            if self.ranks_left[job] == 0 {
+                self.finish_job(job, 0);
+            }
+        }
+        let mut arriving = Vec::new();
+        for rank in 0..self.ranks.len() {
+            self.enter(rank, 0, &mut arriving);
+        }
+        self.settle(arriving, 0);
+    }
+
     fn finish_job(&mut self, job: usize, cycle: Time) {
-        self.finish_cycles.borrow_mut()[job] = Some(cycle);
+        self.session.finish_cycles.borrow_mut()[job] = Some(cycle);
         self.jobs_left -= 1;
     }
 
@@ -279,23 +233,69 @@ impl MessageList {
     /// Let messages arrive, and go on with the ranks that they set free.
     fn settle(&mut self, mut arriving: Vec<Post>, cycle: Time) {
         while let Some(post) = arriving.pop() {
-            for rank in self.arrive(&post) {
+            let mut free = [None; 2];
+            let ends = [(post.source, post.source_step), (post.destination, post.destination_step)];
+            for ((rank, step), free) in ends.into_iter().zip(&mut free) {
+                self.steps[step].outstanding -= 1;
+                if self.steps[step].outstanding == 0 && self.ranks[rank].step == step {
+                    self.ranks[rank].step += 1;
+                    *free = Some(rank);
+                }
+            }
+            for rank in free.into_iter().flatten() {
                 self.enter(rank, cycle, &mut arriving);
             }
         }
     }
 
-    /// Count a message as arrived; give the ranks that can enter their next step by that.
-    fn arrive(&mut self, post: &Post) -> Vec<usize> {
-        let mut free = Vec::new();
-        for (rank, step) in [(post.source, post.source_step), (post.destination, post.destination_step)] {
-            self.steps[step].outstanding -= 1;
-            if self.steps[step].outstanding == 0 && self.ranks[rank].step == step {
-                self.ranks[rank].step += 1;
-                free.push(rank);
-            }
+    /// Whether a node has something to send.
+    fn can_send(&self, node: usize) -> bool {
+        self.nodes[node].ready > 0 || !self.nodes[node].interface.is_idle()
+    }
+
+    /// Take what a node sends in a cycle: destination node and phits.
+    fn send(&mut self, node: usize, cycle: Time) -> Option<(usize, usize)> {
+        while self.nodes[node].ready > 0 && self.nodes[node].interface.has_free_slot() {
+            self.fill_slot(node);
         }
-        free
+        let node = &mut self.nodes[node];
+        let (post, phits) = node.interface.take(self.sending.packet_phits)?;
+        node.on_their_way.push_back((cycle, post));
+        Some((self.ranks[self.posts[post].destination].node, phits))
+    }
+
+    /// Give the interface the next message of the next rank in turn that has one.
+    fn fill_slot(&mut self, node: usize) {
+        let node = &mut self.nodes[node];
+        loop {
+            let rank = &mut self.ranks[node.ranks[node.turn]];
+            node.turn = (node.turn + 1) % node.ranks.len();
+            if rank.step == rank.end || rank.next >= self.steps[rank.step].sends.end {
+                continue;
+            }
+            node.interface.add(rank.next, self.posts[rank.next].phits);
+            rank.next += 1;
+            node.ready -= usize::from(rank.next == self.steps[rank.step].sends.end);
+            return;
+        }
+    }
+
+    /// Count phits that a node sent in the cycle `sent` as arrived; false if it sent none then.
+    fn receive(&mut self, node: usize, sent: Time, phits: usize, cycle: Time) -> bool {
+        let on_their_way = &mut self.nodes[node].on_their_way;
+        let place = on_their_way.partition_point(|&(earlier, _)| earlier < sent);
+        let index = match on_their_way.get_mut(place) {
+            Some((same, index)) if *same == sent && *index != ARRIVED => std::mem::replace(index, ARRIVED),
+            _ => return false,
+        };
+        while matches!(on_their_way.front(), Some(&(_, ARRIVED))) {
+            on_their_way.pop_front();
+        }
+        self.posts[index].phits_to_come -= phits;
+        if self.posts[index].phits_to_come == 0 {
+            self.settle(vec![self.posts[index].clone()], cycle);
+        }
+        true
     }
 }
 
@@ -307,36 +307,15 @@ impl Traffic for MessageList {
         _topology: &dyn Topology,
         _rng: &mut StdRng,
     ) -> Result<Rc<Message>, TrafficError> {
-        let node = &mut self.nodes[origin];
-        loop {
-            let index = node.ranks[node.turn];
-            node.turn = (node.turn + 1) % node.ranks.len();
-            let rank = &mut self.ranks[index];
-            if rank.step == rank.end || rank.next >= self.steps[rank.step].sends.end {
-                continue;
-            }
-            let post = &self.posts[rank.next];
-            let destination = self.ranks[post.destination].node;
-            let message = Rc::new(Message { origin, destination, size: post.phits, creation_cycle: cycle });
-            let rank = &mut self.ranks[index];
-            self.on_their_way.insert(Rc::as_ptr(&message), (message.clone(), rank.next));
-            rank.next += 1;
-            if rank.next == self.steps[rank.step].sends.end {
-                node.ready -= 1;
-            }
-            return Ok(message);
-        }
+        let (destination, size) = self.send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)?;
+        Ok(Rc::new(Message { origin, destination, size, creation_cycle: cycle }))
     }
     fn probability_per_cycle(&self, task: usize) -> f32 {
-        if self.nodes[task].ready > 0 {
-            1.0
-        } else {
-            0.0
-        }
+        f32::from(u8::from(self.can_send(task)))
     }
     fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
-        NOW.with(|now| now.set(cycle));
-        self.nodes[task].ready > 0
+        self.session.now.set(cycle);
+        self.can_send(task)
     }
     fn try_consume(
         &mut self,
@@ -346,18 +325,13 @@ impl Traffic for MessageList {
         _topology: &dyn Topology,
         _rng: &mut StdRng,
     ) -> bool {
-        let (_, index) = match self.on_their_way.remove(&Rc::as_ptr(&message)) {
-            Some(found) => found,
-            None => return false,
-        };
-        self.settle(vec![self.posts[index].clone()], cycle);
-        true
+        self.receive(message.origin, message.creation_cycle, message.size, cycle)
     }
     fn is_finished(&self) -> bool {
         self.jobs_left == 0
     }
     fn task_state(&self, task: usize, _cycle: Time) -> TaskTrafficState {
-        if self.nodes[task].ready > 0 {
+        if self.can_send(task) {
             TaskTrafficState::Generating
         } else if self.nodes[task].ranks.iter().all(|&rank| self.ranks[rank].step == self.ranks[rank].end) {
             TaskTrafficState::Finished
@@ -380,5 +354,84 @@ impl Quantifiable for MessageList {
     }
     fn forecast_total_memory(&self) -> usize {
         self.total_memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &'static str, nodes: usize, slots: usize) -> MessageList {
+        let file = MessageFile::read(Lines::of_text(text), nodes).expect("a message file");
+        MessageList::new(file, nodes, Sending { slots, packet_phits: 2 }, Rc::default())
+    }
+
+    /// What a node sends, a piece a cycle, until it has nothing more to send: destinations and phits.
+    fn drain(list: &mut MessageList, node: usize, from: Time) -> Vec<(usize, usize)> {
+        (from..).map_while(|cycle| list.send(node, cycle)).collect()
+    }
+
+    fn finish_cycles(list: &MessageList) -> Vec<Option<Time>> {
+        list.session.finish_cycles.borrow().clone()
+    }
+
+    const TWO_PHASES: &str = "messages 1\njobs 1\nranks 3\n0\n1\n2\nmessages 4\n0 0 1 3\n0 0 2 3\n1 0 1 1\n0 2 0 1\n";
+
+    #[test]
+    fn one_slot_sends_message_by_message_and_more_slots_packet_by_packet() {
+        assert_eq!(drain(&mut list(TWO_PHASES, 3, 1), 0, 0), [(1, 3), (2, 3)]);
+        assert_eq!(drain(&mut list(TWO_PHASES, 3, 2), 0, 0), [(1, 2), (2, 2), (1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn a_phase_begins_when_all_sent_and_received_messages_have_arrived() {
+        let mut list = list(TWO_PHASES, 3, 2);
+        drain(&mut list, 0, 10);
+        drain(&mut list, 2, 10);
+        for (sent, phits) in [(10, 2), (11, 2), (13, 1), (12, 1)] {
+            assert!(!list.can_send(0));
+            assert!(list.receive(0, sent, phits, 20));
+        }
+        // The message from rank 2 is still missing.
+        assert!(!list.can_send(0));
+        assert!(list.receive(2, 10, 1, 25));
+        assert_eq!(drain(&mut list, 0, 30), [(1, 1)]);
+        assert!(!list.is_finished());
+        assert!(list.receive(0, 30, 1, 40));
+        assert_eq!(finish_cycles(&list), [Some(40)]);
+        assert!(list.is_finished());
+    }
+
+    #[test]
+    fn what_was_never_sent_or_has_arrived_is_not_received() {
+        let mut list = list(TWO_PHASES, 3, 2);
+        drain(&mut list, 0, 10);
+        assert!(!list.receive(0, 9, 2, 20) && !list.receive(0, 99, 2, 20) && !list.receive(1, 10, 2, 20));
+        assert!(list.receive(0, 11, 2, 20));
+        assert!(!list.receive(0, 11, 2, 20));
+    }
+
+    #[test]
+    fn ranks_of_a_node_take_turns_in_filling_the_slots() {
+        let text = "messages 1\njobs 2\nranks 2\n0\n1\nmessages 3\n0 0 1 1\n0 0 1 1\n0 0 1 1\n\
+                    ranks 2\n0\n2\nmessages 2\n0 0 1 1\n0 0 1 1\n";
+        for slots in [1, 2, 16] {
+            let sent: Vec<usize> = drain(&mut list(text, 3, slots), 0, 0).iter().map(|&(node, _)| node).collect();
+            assert_eq!(sent, [1, 2, 1, 2, 1]);
+        }
+    }
+
+    #[test]
+    fn messages_within_a_node_arrive_at_once() {
+        let text = "messages 1\njobs 1\nranks 2\n0\n0\nmessages 2\n0 0 1 9\n1 1 0 9\n";
+        let list = list(text, 1, 16);
+        assert!(!list.can_send(0));
+        assert_eq!(finish_cycles(&list), [Some(0)]);
+    }
+
+    #[test]
+    fn jobs_without_messages_or_ranks_finish_at_once() {
+        let text = "messages 1\njobs 2\nranks 0\nmessages 0\nranks 1\n0\nmessages 0\n";
+        assert_eq!(finish_cycles(&list(text, 1, 1)), [Some(0), Some(0)]);
     }
 }

@@ -7,28 +7,28 @@ use std::path::Path;
 
 use caminos_lib::{get_version_number, Simulation};
 
-use crate::{graph, messages, shares};
+use crate::session::Session;
 
 /// Write the result of a finished simulation under a temporary name, then give it its own.
-pub fn write(simulation: &Simulation, path: &Path) -> io::Result<()> {
+pub fn write(simulation: &Simulation, session: &Session, path: &Path) -> io::Result<()> {
     let partial = path.with_extension("partial");
-    fs::write(&partial, to_json(simulation))?;
+    fs::write(&partial, to_json(simulation, session))?;
     fs::rename(&partial, path)
 }
 
-fn to_json(simulation: &Simulation) -> String {
+fn to_json(simulation: &Simulation, session: &Session) -> String {
     let measured = &simulation.statistics.current_measurement;
     let finish_cycles: Vec<u64> =
-        messages::finish_cycles().borrow().iter().map(|cycle| cycle.expect("all jobs have finished")).collect();
+        session.finish_cycles.borrow().iter().map(|cycle| cycle.expect("all jobs have finished")).collect();
     let mut text = format!("{{\"caminos_lib\": \"{}\"", get_version_number());
     add_number(&mut text, "cycles", simulation.shared.cycle);
     add_list(&mut text, "job_finish_cycles", &finish_cycles);
-    add_list(&mut text, "link_phits", &link_phits(simulation));
+    add_list(&mut text, "link_phits", &link_phits(simulation, session));
     add_number(&mut text, "injected_phits", measured.created_phits as u64);
     add_number(&mut text, "ejected_phits", measured.consumed_phits as u64);
     let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
     add_list(&mut text, "packets_by_hops", &packets);
-    if let Some(packets) = shares::listed() {
+    if let Some(packets) = session.job_link_packets.borrow().listed() {
         add_list(&mut text, "job_link_packets", &packets);
     }
     text.push_str("}\n");
@@ -36,8 +36,8 @@ fn to_json(simulation: &Simulation) -> String {
 }
 
 /// Phits that crossed each directed link between routers, all its parallel cables together.
-fn link_phits(simulation: &Simulation) -> Vec<u64> {
-    let layout = graph::layout();
+fn link_phits(simulation: &Simulation, session: &Session) -> Vec<u64> {
+    let layout = session.layout();
     let mut phits = vec![0; layout.links()];
     for (router_links, router_statistics) in layout.entering.iter().zip(&simulation.statistics.link_statistics) {
         for (link, statistics) in router_links.iter().zip(router_statistics) {

@@ -34,7 +34,10 @@ impl Tree {
                 if level[other] == level[router] + 1 {
                     parents[router].push(other);
                 } else if level[other] + 1 != level[router] {
-                    return Err(BadFile(format!("a tree joins routers of levels {} and {}", level[router], level[other])));
+                    return Err(BadFile(format!(
+                        "a tree joins routers of levels {} and {}",
+                        level[router], level[other]
+                    )));
                 }
             }
         }
@@ -78,5 +81,62 @@ impl Tree {
             0 => None,
             many => Some(parents[node / self.divisor[self.level[here]] % many]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaves 0 to 3, in pods of two below 4, 5 and 6, 7, which both see the cores 8, 9 and 10, 11.
+    fn fat_tree() -> Tree {
+        let level = vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
+        let mut neighbours = vec![Vec::new(); 12];
+        let links = [(0, 4), (0, 5), (1, 4), (1, 5), (2, 6), (2, 7), (3, 6), (3, 7), (4, 8), (4, 9), (5, 10), (5, 11)];
+        for (low, high) in links.into_iter().chain([(6, 8), (6, 9), (7, 10), (7, 11)]) {
+            neighbours[low].push(high);
+            neighbours[high].push(low);
+        }
+        Tree::new(level, &neighbours, &[0, 1, 2, 3]).expect("a tree")
+    }
+
+    fn way(tree: &Tree, from: usize, to: usize, node: usize) -> Vec<usize> {
+        let mut way = vec![from];
+        while *way.last().expect("not empty") != to {
+            way.push(tree.next(*way.last().expect("not empty"), to, node).expect("a way"));
+        }
+        way
+    }
+
+    #[test]
+    fn the_way_up_goes_by_the_digits_of_the_node() {
+        let tree = fat_tree();
+        // Digits of nodes 4 to 7 in base 2, lowest first: 00, 10, 01, 11.
+        assert_eq!(way(&tree, 0, 2, 4), [0, 4, 8, 6, 2]);
+        assert_eq!(way(&tree, 0, 2, 5), [0, 5, 10, 7, 2]);
+        assert_eq!(way(&tree, 1, 3, 6), [1, 4, 9, 6, 3]);
+        assert_eq!(way(&tree, 1, 3, 7), [1, 5, 11, 7, 3]);
+    }
+
+    #[test]
+    fn within_a_pod_no_core_is_visited() {
+        assert_eq!(way(&fat_tree(), 0, 1, 3), [0, 5, 1]);
+    }
+
+    #[test]
+    fn links_that_skip_a_level_are_refused() {
+        assert!(Tree::new(vec![0, 2], &[vec![1], vec![0]], &[0]).is_err());
+    }
+
+    #[test]
+    fn two_ways_down_are_refused() {
+        let neighbours = [vec![1, 2], vec![0, 3], vec![0, 3], vec![1, 2]];
+        assert!(Tree::new(vec![0, 1, 1, 2], &neighbours, &[0]).is_err());
+    }
+
+    #[test]
+    fn at_the_top_there_is_no_way_to_a_router_that_is_not_below() {
+        let tree = Tree::new(vec![0, 0, 1], &[vec![2], vec![], vec![0]], &[0, 1]).expect("a forest");
+        assert_eq!(tree.next(2, 1, 1), None);
     }
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
-from fabricstudy.model import Model
+from fabricstudy.model import Model, Whole
 from fabricstudy.quantities import Duration, Latency, Size
 
 if TYPE_CHECKING:
@@ -25,6 +25,15 @@ class Network(Model):
     )
     router_latency_ns: Latency = Field(
         "100 ns", alias="router_latency", validate_default=True, description="time a packet takes through a router"
+    )
+    injected_messages: Whole = Field(
+        16,
+        alias="injection",
+        ge=1,
+        le=1_000_000,
+        description="messages of a node that are under way at once and take turns packet by packet; 1: one after the "
+        "other. 16 are the torus injection FIFOs of a Blue Gene/Q node (Chen et al., IEEE Micro 32(1), 2012, "
+        "doi:10.1109/MM.2011.96); other interfaces have more",
     )
 
 

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
 from fabricstudy.machine.graph import Machine
@@ -181,6 +182,21 @@ class Routing(Kind):
             If the machine lacks what the routing needs.
         """
         raise NotImplementedError
+
+
+class Detour(Routing):
+    """What routings have that lead packets through a place drawn at random."""
+
+    via: Literal["router", "group"] = Field(
+        "router",
+        description="what is drawn for each packet: a router with nodes (Valiant 1982), or a group with nodes, entered "
+        "at its nearest router (Kim et al. 2008); minimal if it is the packet's first or last one",
+    )
+
+    @property
+    def needs(self) -> str | None:  # type: ignore[override]
+        """Groups, where packets go through one."""
+        return "groups" if self.via == "group" else None
 
 
 @lru_cache(maxsize=8)

@@ -10,8 +10,8 @@ from typing import Literal
 from fabricstudy.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Flows, Routes, Routing
-from .valiant import ValiantRoutes
+from .base import Bools, Detour, Flows, Routes
+from .valiant import valiant_routes
 
 
 class UgalRoutes(Routes):
@@ -19,9 +19,9 @@ class UgalRoutes(Routes):
 
     kind = "ugal"
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, routing: Ugal | None = None) -> None:
         super().__init__(machine)
-        self._valiant = ValiantRoutes(machine)
+        self._valiant = valiant_routes(machine, routing)
 
     def support(self, flows: Flows) -> Bools:
         """Give the links of Valiant's routes."""
@@ -29,11 +29,11 @@ class UgalRoutes(Routes):
 
 
 @register
-class Ugal(Routing):
+class Ugal(Detour):
     """Per packet minimal or Valiant, whichever queue is shorter at the source (Singh 2005, UGAL-L)."""
 
     kind: Literal["ugal"] = "ugal"
 
     def routes(self, machine: Machine) -> Routes:
         """Give the routes on a machine."""
-        return UgalRoutes(machine)
+        return UgalRoutes(machine, self)

@@ -1,23 +1,29 @@
-"""Valiant: minimal to a router drawn uniformly from those that carry nodes, then minimal to the destination.
+"""Valiant: minimal to a router or group drawn uniformly from those with nodes, then minimal to the destination.
 
 Loads are the expectation over the draws. The first and last router may be drawn, and then the path is minimal. A
 packet that meets its destination router on the way to the drawn one is delivered there. A message between nodes of
 one router takes no cable, so it draws none. So do CAMINOS' `Valiant` (caminos-lib 0.6.3, with
 `selection_exclude_indirect_routers: true`) and the routing of our front end for it (Valiant, SIAM J. Computing 11(2),
 1982).
+
+Through a group (Kim, Dally, Scott and Abts: Technology-driven, highly-scalable dragonfly topology, ISCA 2008) a packet
+goes by paths of least weight to the nearest routers of the group, and from the router where it enters, minimally to the
+destination. It goes minimally all the way if the group drawn is that of its first or its last router.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from fabricstudy.kinds import register
-from fabricstudy.machine.distances import adjacency
+from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Floats, Flows, Routes, Routing
+from .base import Bools, Detour, Floats, Flows, Ints, Routes, added_up
 from .dense import LARGEST_DENSE, dense_paths
 from .minimal import MinimalRoutes, connected, traffic_of
 
@@ -25,8 +31,19 @@ from .minimal import MinimalRoutes, connected, traffic_of
 ROUNDING = 1e-12
 
 
-class ValiantRoutes(Routes):
-    """Valiant's routes on any machine."""
+def valiant_routes(machine: Machine, routing: Detour | None = None) -> DetourRoutes:
+    """Give Valiant's routes on any machine, or through groups on a machine that has some.
+
+    Raises
+    ------
+    ValueError
+        If packets are to go through groups and the machine has none.
+    """
+    return ThroughGroups(machine) if routing is not None and routing.via == "group" else ThroughRouters(machine)
+
+
+class DetourRoutes(Routes):
+    """Two minimal legs, the first one to what is drawn."""
 
     kind = "valiant"
     oblivious = True
@@ -34,38 +51,41 @@ class ValiantRoutes(Routes):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self._minimal = MinimalRoutes(machine)
-        self._middles = np.flatnonzero(machine.nodes_of_router)
 
     def loads(self, flows: Flows) -> Floats:
-        """Minimal loads of both legs, less what early arrivals are spared."""
-        traffic = self._traffic(flows)
-        return self._load(self._legs(traffic) - self._spared(traffic))
+        """Loads of both legs, less what packets are spared that meet their destination on the first."""
+        return self._loads(traffic_of(flows, self.machine.routers), spare=True)
 
     def support(self, flows: Flows) -> Bools:
         """Give the links that get some of one byte of each flow."""
-        traffic = self._traffic(Flows(flows.source, flows.goal, np.ones(len(flows.source))))
-        legs = self._legs(traffic)
-        return self._load(legs - self._spared(traffic)) > ROUNDING * self._load(legs)
+        traffic = traffic_of(Flows(flows.source, flows.goal, np.ones(len(flows.source))), self.machine.routers)
+        return self._loads(traffic, spare=True) > ROUNDING * self._loads(traffic, spare=False)
 
-    def _traffic(self, flows: Flows) -> Floats:
-        return traffic_of(flows, self.machine.routers)
+    @abstractmethod
+    def _loads(self, traffic: Floats, spare: bool) -> Floats:
+        """Bytes on links, float64 [links], for `traffic` [from, to]; without `spare` as if none arrived early."""
 
-    def _legs(self, traffic: Floats) -> Floats:
-        """Bytes [from, to] of both legs to and from all middles, as if none met its destination before."""
+    def _minimal_loads(self, traffic: Floats) -> Floats:
+        np.fill_diagonal(traffic, 0.0)
+        start, end = np.nonzero(traffic)
+        return self._minimal.loads(Flows(start, end, traffic[start, end]))
+
+
+class ThroughRouters(DetourRoutes):
+    """Through a router with nodes."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self._middles = np.flatnonzero(machine.nodes_of_router)
+
+    def _loads(self, traffic: Floats, spare: bool) -> Floats:
         legs = np.zeros_like(traffic)
         legs[:, self._middles] += traffic.sum(axis=1)[:, None]
         legs[self._middles, :] += traffic.sum(axis=0)[None, :]
-        return legs
-
-    def _spared(self, traffic: Floats) -> Floats:
-        """Bytes [from, to] that are spared the rest of the first leg and the second."""
-        early = self._early_arrivals(traffic)
-        return early + early.T
-
-    def _load(self, legs: Floats) -> Floats:
-        np.fill_diagonal(legs, 0.0)
-        start, end = np.nonzero(legs)
-        return self._minimal.loads(Flows(start, end, legs[start, end] / len(self._middles)))
+        if spare:
+            early = self._early_arrivals(traffic)
+            legs -= early + early.T
+        return self._minimal_loads(legs / len(self._middles))
 
     def _early_arrivals(self, traffic: Floats) -> Floats:
         """Bytes [destination, middle] that meet their destination on the way to each middle."""
@@ -79,12 +99,67 @@ class ValiantRoutes(Routes):
         return connected(early_arrivals(*adjacency(self.machine), weight, traffic, self._middles))
 
 
+class ThroughGroups(DetourRoutes):
+    """Through the nearest router of a group with nodes."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        if machine.group is None:
+            raise ValueError("valiant via a group needs a machine with groups")
+        self._group = machine.group
+        self._groups = np.unique(machine.group[machine.nodes_of_router > 0])
+
+    def _loads(self, traffic: Floats, spare: bool) -> Floats:
+        load, rest = np.zeros(self.machine.links), np.zeros_like(traffic)
+        for group in self._groups:
+            outside = self._group != group
+            detour = traffic * (outside[:, None] & outside[None, :])
+            rest += traffic - detour
+            share, visits = self._first_leg(group)
+            start = detour.sum(axis=1)
+            second = visits.T @ detour
+            if spare:
+                met = np.where(outside, np.einsum("sd,sd->d", detour, visits), 0.0)
+                start = start - met
+                second -= visits.T * met[None, :]
+            second[outside] = 0.0
+            rest += second
+            load += (start @ visits)[self.machine.link_tail] * share
+        expected: Floats = (load + self._minimal_loads(rest)) / len(self._groups)
+        return expected
+
+    def _first_leg(self, group: int) -> tuple[Floats, Floats]:
+        """Share of each link, float64 [links], in what its tail sends on; visits [from, router] on the way."""
+        machine, links = self.machine, self._links
+        weight = np.array(machine.hop_weight, dtype=np.int64)[links.kind]
+        tail = machine.link_tail[links.link].astype(np.int64)
+        left = self._distance[:, self._group == group].min(axis=1)
+        cables = np.where((left[links.head] + weight == left[tail]) & (left[tail] > 0), links.cables, 0.0)
+        ways = added_up(tail, cables, machine.routers)
+        onward = np.divide(cables, ways[tail], out=np.zeros_like(cables), where=cables > 0)
+        moves = np.zeros((machine.routers, machine.routers))
+        np.add.at(moves, (tail, links.head), onward)
+        share = np.zeros(machine.links)
+        share[links.link] = onward
+        # The fundamental matrix of a chain that the group absorbs; see `dense`.
+        visits = np.linalg.inv(np.eye(machine.routers) - moves).astype(np.float64, copy=False)
+        return share, visits
+
+    @cached_property
+    def _links(self) -> Adjacency:
+        return adjacency(self.machine)
+
+    @cached_property
+    def _distance(self) -> Ints:
+        return path_weights(self._links, np.array(self.machine.hop_weight, dtype=np.int64)[self._links.kind])
+
+
 @register
-class Valiant(Routing):
-    """Minimal to a router drawn at random for each packet, then minimal to the destination (Valiant 1982)."""
+class Valiant(Detour):
+    """Minimal to a place drawn at random for each packet, then minimal to the destination (Valiant 1982)."""
 
     kind: Literal["valiant"] = "valiant"
 
     def routes(self, machine: Machine) -> Routes:
         """Give the routes on a machine."""
-        return ValiantRoutes(machine)
+        return valiant_routes(machine, self)

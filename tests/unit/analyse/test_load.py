@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -68,6 +69,40 @@ def valiant_paths(machine, far, source: int, destination: int) -> Iterator[tuple
             yield probability / len(middles), links[: met[0] + 1]
 
 
+def ways_into_group(machine, far, source: int, group: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """Every path of least weight to a router of the group, ended where it enters."""
+    if machine.group[source] == group:
+        yield Fraction(1), ()
+        return
+    left = [min(far[router][other] for other in np.flatnonzero(machine.group == group)) for router in far]
+    onward = {
+        link: int(machine.cable_count[link // 2])
+        for link in np.flatnonzero(machine.link_tail == source).tolist()
+        if machine.hop_weight[machine.link_class[link]] + left[machine.link_head[link]] == left[source]
+    }
+    for link, cables in onward.items():
+        share = Fraction(cables, sum(onward.values()))
+        for probability, rest in ways_into_group(machine, far, int(machine.link_head[link]), group):
+            yield share * probability, (link, *rest)
+
+
+def group_paths(machine, far, source: int, destination: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """As a packet goes: draw a group, enter it, then to the destination; stop wherever that is met."""
+    groups = np.unique(machine.group[machine.nodes_of_router > 0]).tolist()
+    for group in groups:
+        if group in (machine.group[source], machine.group[destination]):
+            legs = minimal_paths(machine, far, source, destination)
+        else:
+            legs = (
+                (first * second, (*there, *onward))
+                for first, there in ways_into_group(machine, far, source, group)
+                for second, onward in minimal_paths(machine, far, int(machine.link_head[there[-1]]), destination)
+            )
+        for probability, links in legs:
+            met = [step for step, link in enumerate(links) if machine.link_head[link] == destination]
+            yield probability / len(groups), links[: met[0] + 1]
+
+
 def enumerated_loads(machine, traffic: np.ndarray, paths) -> np.ndarray:
     far, load = weighted_distances(machine), Counter()
     for source, destination in zip(*map(np.ndarray.tolist, np.nonzero(traffic)), strict=True):
@@ -84,7 +119,11 @@ def random_traffic(seed: int, routers: int) -> np.ndarray:
     return random.integers(0, 100, (routers, routers)) * random.integers(0, 2, (routers, routers))
 
 
-ENUMERATED = [(Minimal(), minimal_paths), (Valiant(), valiant_paths)]
+ENUMERATED = [
+    (Minimal(), minimal_paths),
+    (Valiant(), valiant_paths),
+    (Valiant(via="group"), group_paths),
+]
 
 
 @pytest.fixture(params=["dense", "kernels"], autouse=True)
@@ -101,6 +140,7 @@ def way(request, monkeypatch):
 def test_loads_on_random_machines_equal_the_enumeration_of_paths(random_machine, routing, paths, seed, routers):
     carrier = np.flatnonzero(np.random.default_rng(seed).integers(0, 3, routers) | (np.arange(routers) == 0))
     machine = random_machine(seed, routers, hop_weight=(1, 2), node_router=carrier.tolist())
+    machine = dataclasses.replace(machine, group=(np.arange(routers) * 2 // 3).astype(np.int32))
     traffic = random_traffic(seed, routers) * np.outer(machine.nodes_of_router, machine.nodes_of_router).astype(float)
     expected = enumerated_loads(machine, traffic, paths)
     assert router_link_loads(machine, traffic, routing) == pytest.approx(expected, rel=1e-12, abs=1e-9)
@@ -115,6 +155,17 @@ def test_loads_on_a_dragonfly_equal_the_enumeration_of_paths(dragonfly, routing,
     traffic = random_traffic(1, machine.routers).astype(float)
     expected = enumerated_loads(machine, traffic, paths)
     assert router_link_loads(machine, traffic, routing) == pytest.approx(expected, rel=1e-12, abs=1e-9)
+
+
+def test_through_a_group_a_packet_takes_two_global_hops_and_no_more(dragonfly):
+    machine = dragonfly(5, 3, "relative")
+    traffic = np.zeros((15, 15))
+    traffic[0, 14] = 1.0
+    loads = router_link_loads(machine, traffic, Valiant(via="group"))
+    # Of five groups two are the packet's own: one global hop. The other three ask for two.
+    assert loads[np.array([kind.name == "global" for kind in machine.classes])[machine.link_class]].sum() == (
+        pytest.approx((2 * 1 + 3 * 2) / 5)
+    )
 
 
 def test_valiant_draws_only_routers_with_nodes(from_graph):

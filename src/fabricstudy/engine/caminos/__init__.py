@@ -21,8 +21,9 @@ What a point becomes:
   drawn for each packet. UGAL takes either of both at the source router, by the lower product of hops and queue (data
   in the output and in the next input, plus one, so that an idle network is minimal).
 
-The jobs follow the rules stated in ``engines/caminos/src/messages.rs``: a send is complete when it has arrived, the
-ranks of a node take turns at its link message by message, and messages within a node take no time.
+The jobs follow the rules stated in ``engines/caminos/src/messages.rs``: a send is complete when it has arrived; up to
+`network.injection` messages of a node are under way at once and take turns at its link packet by packet, and its ranks
+take turns in starting them; messages within a node take no time.
 
 References
 ----------

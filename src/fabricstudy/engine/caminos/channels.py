@@ -7,6 +7,8 @@ from functools import lru_cache
 from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 
 from ..point import Point
 from .clock import DETOURS
@@ -46,11 +48,12 @@ def arbitration(point: Point, machine: Machine) -> tuple[str, bool]:
     -----
     Where hop k has channel k, a packet drawn at random goes first: new packets have a channel of their own.
 
-    Where any channel will do, arbitration decides whether all nodes get on alike. In dimension order packets go by
-    turns (``engines/caminos/src/turns.rs``). A packet drawn at random, and those in transit before new ones, both
-    starve some nodes once dimensions of equal length are full, and the more so the longer it lasts: furthest pairing
-    on an 8x8 torus then takes 1.4 times its bound at 100 kB and 3 times at 6.4 MB. By turns it takes 1.3 to 1.5
-    times the bound at 100 kB, while the network fills and empties, and less than 1.1 times at 6.4 MB.
+    Where any channel will do, arbitration decides whether all nodes get on alike. A packet drawn at random, and those
+    in transit before new ones, both starve some nodes under dimension order once dimensions of equal length are full,
+    and the more so the longer it lasts: furthest pairing on an 8x8 torus then takes 1.4 times its bound at 100 kB and
+    3 times at 6.4 MB. So there the packet goes first whose source router has sent least
+    (``engines/caminos/src/fair_arbitration.rs``): 1.3 to 1.5 times the bound at 100 kB, while the network fills and
+    empties, and less than 1.1 times at 6.4 MB.
     """
     if point.routing.kind == "dimension-order":
         return "RandomWithPriority", False
@@ -70,9 +73,14 @@ def routes(point: Point, machine: Machine) -> str:
     """Give the routing in the words of our plug."""
     tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"
     return (
-        f'Routes {{ kind: "{point.routing.kind}", tie: "{tie}", class_weight: {list(machine.hop_weight)}, '
-        f"channels: {channels(point, machine)} }}"
+        f'Routes {{ kind: "{point.routing.kind}", tie: "{tie}", via: "{via(point)}", '
+        f"class_weight: {list(machine.hop_weight)}, channels: {channels(point, machine)} }}"
     )
+
+
+def via(point: Point) -> str:
+    """Give what detours lead through: a router or a group."""
+    return point.routing.via if isinstance(point.routing, Valiant | Ugal) else "router"
 
 
 _longest_route = lru_cache(maxsize=1)(longest_route)

@@ -20,6 +20,9 @@ LARGEST_DIVISOR = 256
 LONGEST_DELAY = 999
 """CAMINOS' event queue reaches no further, in cycles."""
 
+PACKETS_IN_BUFFER = 4
+"""A router's output has half of what an input has, and needs room for one packet that leaves and one that comes."""
+
 DETOURS = ("valiant", "ugal")
 """Routings whose packets may go through a router drawn at random."""
 
@@ -82,9 +85,11 @@ def clock(point: Point, machine: Machine) -> Clock:
     Raises
     ------
     Unsupported
-        If the bandwidths have no common grid, or a delay is too long.
+        If the bandwidths have no common grid, a delay is too long, a phit is larger than a packet or than all messages
+        of a job, or a buffer holds less than four packets.
     """
     phit = phit_bytes(point)
+    _check_given_phit(point)
     units = _clock(point, machine, phit)
     while _longest_delay(units) > LONGEST_DELAY:
         if _given_phit_bytes(point) is not None:
@@ -94,7 +99,45 @@ def clock(point: Point, machine: Machine) -> Clock:
             )
         phit *= 2
         units = _clock(point, machine, phit)
+    _check_sizes(point, units)
     return units
+
+
+def _check_given_phit(point: Point) -> None:
+    """Refuse a phit of the study's that would blow up packets or messages."""
+    given = _given_phit_bytes(point)
+    if given is None:
+        return
+    packet = int(point.network.packet_bytes)
+    if given > packet:
+        raise Unsupported(
+            f"engine.phit is {given} B, and packets are {packet} B; choose a phit of {packet} B at most, or a larger "
+            "network.packet"
+        )
+    for index, job in enumerate(point.jobs):
+        loads = loads_of(point.model_copy(update={"jobs": (job,)}))
+        longest = max((load.message_bytes for load in loads), default=given)
+        # Of messages of many sizes the short ones are rounded up, and weigh little.
+        if given > longest:
+            raise Unsupported(
+                f"engine.phit is {given} B, and no message of job {index} is longer than {longest} B; choose a phit of "
+                f"{longest} B at most, or leave it out"
+            )
+
+
+def _check_sizes(point: Point, units: Clock) -> None:
+    packet, buffer = int(point.network.packet_bytes), int(point.network.buffer_bytes)
+    if units.phit_bytes > packet:
+        raise Unsupported(
+            f"CAMINOS takes delays up to {LONGEST_DELAY} cycles: the latencies of this machine ask for a phit of "
+            f"{units.phit_bytes} B, and packets are {packet} B; choose a network.packet of that size at least"
+        )
+    if units.buffer_phits < PACKETS_IN_BUFFER * units.packet_phits:
+        least = PACKETS_IN_BUFFER * units.packet_phits * units.phit_bytes
+        raise Unsupported(
+            f"network.buffer is {buffer} B, and CAMINOS needs room for {PACKETS_IN_BUFFER} packets; choose {least} B "
+            "at least, or a smaller network.packet"
+        )
 
 
 def _given_phit_bytes(point: Point) -> int | None:
@@ -119,7 +162,7 @@ def _clock(point: Point, machine: Machine, phit: int) -> Clock:
         ),
         crossbar_divisor=min(divisors),
         packet_phits=packet_phits,
-        buffer_phits=max(point.network.buffer_bytes // phit, 4 * packet_phits),
+        buffer_phits=point.network.buffer_bytes // phit,
     )
 
 

@@ -12,7 +12,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
 from ..point import Point
-from .channels import arbitration, channels, policies, routes
+from .channels import arbitration, channels, policies, routes, via
 from .clock import Clock, clock, phits_of
 
 CONFIGURATION, MACHINE, MESSAGES, RESULT = "caminos.cfg", "machine.graph", "jobs.messages", "result.json"
@@ -21,11 +21,11 @@ CONFIGURATION, MACHINE, MESSAGES, RESULT = "caminos.cfg", "machine.graph", "jobs
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write all that the front end reads."""
     (folder / CONFIGURATION).write_text(configuration(point, machine, jobs))
-    _write_machine(folder / MACHINE, machine)
+    _write_machine(folder / MACHINE, machine, with_groups=via(point) == "group")
     _write_messages(folder / MESSAGES, jobs, clock(point, machine).phit_bytes)
 
 
-def _write_machine(path: Path, machine: Machine) -> None:
+def _write_machine(path: Path, machine: Machine, with_groups: bool) -> None:
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
         file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
@@ -40,6 +40,9 @@ def _write_machine(path: Path, machine: Machine) -> None:
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             _write_rows(file, machine.level)
+        if with_groups and machine.group is not None:
+            file.write(f"groups {machine.routers}\n".encode())
+            _write_rows(file, machine.group)
 
 
 def _write_messages(path: Path, jobs: list[PlacedJob], phit: int) -> None:
@@ -80,7 +83,11 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
   warmup: 0,
   measured: {_cycle_limit(units, machine, jobs)},
   topology: Graph {{ filename: "{MACHINE}" }},
-  traffic: MessageList {{ filename: "{MESSAGES}" }},
+  traffic: MessageList {{
+    filename: "{MESSAGES}",
+    injection: {point.network.injected_messages},
+    packet: {units.packet_phits},
+  }},
   server_queue_size: 1,
   maximum_packet_size: {units.packet_phits},
   router: InputOutput {{

@@ -1,0 +1,55 @@
+//! What the plugs of one simulation share.
+//!
+//! CAMINOS builds each plug by a plain function, which gets a piece of the configuration and can capture nothing, and
+//! keeps the plug behind a trait that has no place for what ours tell each other: the routing needs the machine's
+//! layout, the cycle and the job of a node, the result needs finish cycles and counts. All of that stands in one
+//! `Session`. It is handed to the builders through one thread-local, which is set only while CAMINOS builds; every plug
+//! keeps its own reference, so nothing is looked up there while the simulation runs.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use caminos_lib::Time;
+
+use crate::graph::Layout;
+use crate::job_link_packets::JobLinkPackets;
+
+#[derive(Debug, Default)]
+pub struct Session {
+    layout: RefCell<Rc<Layout>>,
+    /// The cycle: CAMINOS tells it to the traffic, and not to the routing.
+    pub now: Cell<Time>,
+    /// For each job the cycle in which it finished, if it has.
+    pub finish_cycles: RefCell<Vec<Option<Time>>>,
+    pub job_link_packets: RefCell<JobLinkPackets>,
+}
+
+thread_local! {
+    static BUILDING: RefCell<Option<Rc<Session>>> = const { RefCell::new(None) };
+}
+
+impl Session {
+    /// Let builders that run inside `build` find this session.
+    pub fn during<T>(self: &Rc<Session>, build: impl FnOnce() -> T) -> T {
+        BUILDING.with(|place| *place.borrow_mut() = Some(self.clone()));
+        let built = build();
+        BUILDING.with(|place| *place.borrow_mut() = None);
+        built
+    }
+
+    /// The session of the simulation that is being built.
+    ///
+    /// # Panics
+    /// If none is.
+    pub fn of_builder() -> Rc<Session> {
+        BUILDING.with(|place| place.borrow().clone()).expect("plugs are built inside Session::during")
+    }
+
+    pub fn layout(&self) -> Rc<Layout> {
+        self.layout.borrow().clone()
+    }
+
+    pub fn set_layout(&self, layout: Rc<Layout>) {
+        *self.layout.borrow_mut() = layout;
+    }
+}
