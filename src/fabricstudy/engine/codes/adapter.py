@@ -41,7 +41,7 @@ FIXED_OPTIONS = [
     f"--eager_threshold={MESSAGE_BYTES_END}",
 ]
 
-_REASON = re.compile(r"\berror\b|assert|unable", re.IGNORECASE)
+_REASON = re.compile(r"\berror\b|assert|unable|mkdir\(.*failed", re.IGNORECASE)
 _END = re.compile(r"\babort|signal", re.IGNORECASE)
 
 _REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
