@@ -8,7 +8,7 @@ from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
 from fabricstudy.model import Model
-from fabricstudy.quantities import Duration, Latency, Size
+from fabricstudy.quantities import Duration, Latency, Memory, Size
 
 if TYPE_CHECKING:
     from .contract import Engine
@@ -32,7 +32,7 @@ class Limits(Model):
     """What one simulation may use; a point that needs more is a row that says so."""
 
     time_s: Duration = Field("10 min", alias="time", validate_default=True, description="wall time of a simulation")
-    memory_bytes: Size = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
+    memory_bytes: Memory = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
 
 
 class EngineSettings(Kind):
