@@ -12,6 +12,10 @@ def _valiant_on_dragonfly(point: Point) -> bool:
     return point.machine.kind == "dragonfly" and point.routing.kind == "valiant"
 
 
+def _valiant_on_slim_fly(point: Point) -> bool:
+    return _on_slim_fly(point) and point.routing.kind == "valiant"
+
+
 def _over_long_links(point: Point) -> bool:
     grid = point.machine.grid if isinstance(point.machine, GridConfig) else None
     return grid is not None and (grid.gap or 0) > 1 and point.routing.kind == "dimension-order"
@@ -23,15 +27,22 @@ def _on_slim_fly(point: Point) -> bool:
 
 DIFFERENCES: tuple[Difference, ...] = (
     Difference("A send is complete when its last packet has left the node."),
-    Difference("What CODES adds to a message is taken away again, but for the copy of more than the shortest takes."),
+    Difference(
+        "CODES' fixed software cost of a message is subtracted; what remains is the time to copy the bytes by which a "
+        "message is longer than the shortest one of the run."
+    ),
     Difference(
         "Tori, fat trees and grids under dimension order have one virtual channel, where CAMINOS has several; packets "
         "wait at routers sorted by output, without a crossbar."
     ),
     Difference(
-        "On a dragonfly Valiant goes through a group drawn at random, on CAMINOS through any router. Bounds are those "
-        "of the latter, so times of the former may lie below them.",
+        "On a dragonfly Valiant leads through a group drawn at random, neither the first nor the last one, and packets "
+        "that stay in their group make no detour. Where bounds are those of detours through any router, times may lie "
+        "below them.",
         _valiant_on_dragonfly,
+    ),
+    Difference(
+        "On a Slim Fly Valiant leads through a random router outside the sender's own group.", _valiant_on_slim_fly
     ),
     Difference(
         "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, and counts the "

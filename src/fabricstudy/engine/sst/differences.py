@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fabricstudy.engine.sst.settings import SstSettings
 
+from ..detours import via
 from ..differences import Difference, under_ugal, with_ties
 from ..point import Point
 
@@ -20,8 +21,20 @@ def _with_own_motifs(point: Point) -> bool:
     return isinstance(point.engine, SstSettings) and point.engine.motifs == "native"
 
 
-def _detours_on_dragonfly(point: Point) -> bool:
-    return point.machine.kind == "dragonfly" and point.routing.kind in ("valiant", "ugal")
+def _detours_through_groups(point: Point) -> bool:
+    return (
+        point.machine.kind == "dragonfly"
+        and point.routing.kind in ("valiant", "ugal")
+        and via(point.routing) != "router"
+    )
+
+
+def _ugal_through_groups(point: Point) -> bool:
+    return under_ugal(point) and _detours_through_groups(point)
+
+
+def _ugal_on_any_graph(point: Point) -> bool:
+    return under_ugal(point) and not _detours_through_groups(point)
 
 
 DIFFERENCES: tuple[Difference, ...] = (
@@ -42,12 +55,21 @@ DIFFERENCES: tuple[Difference, ...] = (
         _with_own_motifs,
     ),
     Difference(
-        "On a dragonfly a detour leads through a group drawn at random, or within a group through a router of it; on "
-        "CAMINOS through any router. Bounds are those of the latter, so times of the former may lie below them, though "
-        "not below what the bytes on their own links need.",
-        _detours_on_dragonfly,
+        "On a dragonfly a detour leads through a group drawn at random, neither the first nor the last one, and "
+        "between two routers of a group through a router of it. Where bounds are those of detours through any router, "
+        "times may lie below them, though not below what the bytes on their own links need.",
+        _detours_through_groups,
     ),
-    Difference("UGAL compares queues alone, that of the detour twice, and not queues times hops.", under_ugal),
+    Difference(
+        "UGAL compares the queues of two ports, that of the detour counted twice, and not queues times hops.",
+        _ugal_through_groups,
+    ),
+    Difference(
+        "UGAL compares the shortest paths with three detours: queue times hops, for a detour twice the hops to its "
+        "middle. Where all these queues are empty it draws one of them all, so most packets take a detour when there "
+        "is little traffic.",
+        _ugal_on_any_graph,
+    ),
     Difference(
         "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "
         "always goes up); on CAMINOS each packet takes the one that has room.",

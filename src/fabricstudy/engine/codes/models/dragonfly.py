@@ -12,6 +12,7 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
+from ...detours import check_via
 from ...point import Point
 from ..network import HOST, Hops, IntArray, Network, Traffic, gib_per_s, links_to
 from ..packet import buffer_bytes
@@ -29,6 +30,7 @@ def network(point: Point, machine: Machine) -> Network:
     groups = int(machine.group.max()) + 1
     if groups < 3:
         raise Unsupported("CODES' dragonfly crashes with two groups; take three or more, or another engine")
+    check_via(point.routing, "group", "on CODES' dragonfly")
     routers = machine.routers // groups
     nodes = machine.nodes // machine.routers
     local, between = _pairs(machine, LOCAL), _pairs(machine, GLOBAL)

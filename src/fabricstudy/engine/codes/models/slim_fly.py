@@ -14,6 +14,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.slim_fly import SlimFlyConfig
 
 from ...contract import Unsupported
+from ...detours import check_via
 from ...point import Point
 from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to, one_of
 from ..packet import buffer_bytes
@@ -31,6 +32,7 @@ def network(point: Point, machine: Machine) -> Network:
     q = config.q
     if any(q % divisor == 0 for divisor in range(2, q)):
         raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; take a prime, or another engine")
+    check_via(point.routing, "router", "on CODES' Slim Fly")
     sets = slim_fly.generator_sets(field(q, 1), config.delta)
     within, across = len(sets[0]), q
     local, between = machine.classes

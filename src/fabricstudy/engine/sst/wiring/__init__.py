@@ -16,6 +16,7 @@ from fabricstudy.machine.grid import GridConfig
 from fabricstudy.routing.base import Routing
 
 from ...contract import Unsupported
+from ...detours import check_via, via
 from ...point import Point
 from ..wiring import dragonfly, fat_tree, graph, grid
 from .base import Wiring, cable_ends, rows_of_cables
@@ -36,7 +37,8 @@ def wire(point: Point, machine: Machine) -> Wiring:
 
 @lru_cache(maxsize=2)
 def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
-    if _is_built_by(config, DragonflyConfig):
+    # Merlin's own dragonfly goes through groups; other routers are reached by routes of ours.
+    if _is_built_by(config, DragonflyConfig) and via(routing) != "router":
         return dragonfly.wire(config, routing, machine)
     if _is_built_by(config, FatTreeConfig):
         return _with_one_bandwidth(fat_tree.wire(config, routing, machine), machine)
@@ -46,6 +48,7 @@ def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
         if grid.is_torus(machine) and grid.breaks_ties_alike(routing, machine):
             return _with_one_bandwidth(grid.wire_torus(config, routing, machine), machine)
         if routing.kind in grid.HYPERX_ALGORITHMS and grid.is_hyperx(machine):
+            check_via(routing, "router", "on SST's HyperX")
             return _with_one_bandwidth(grid.wire_hyperx(config, routing, machine), machine)
     return graph.wire(config, routing, machine)
 
