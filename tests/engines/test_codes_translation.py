@@ -18,10 +18,11 @@ from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced
 from fabricstudy.engine.codes.models import network_of
 from fabricstudy.engine.codes.network import Network
 from fabricstudy.engine.codes.packet import packet_bytes
-from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, read_trace, traces
+from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, traces
 from fabricstudy.engine.point import Point
 
 from ..machines import DRAGONFLY, job_of, point_on
+from .dumpi_traces import read_trace
 from .run_codes import EVEN, FIXED, MACHINES, TORUS_BANDWIDTH, point, two_jobs
 
 MESSAGES = st.lists(

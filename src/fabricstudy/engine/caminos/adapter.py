@@ -15,8 +15,8 @@ from fabricstudy.workload.messages import PlacedJob
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
+from .caveats import CAVEATS
 from .clock import clock, phit_bytes
-from .differences import DIFFERENCES
 from .files import CONFIGURATION, RESULT, write_files
 from .result import read_result
 
@@ -44,7 +44,7 @@ class Caminos:
     simulates = True
     bundled = True
     reading = read_result.__module__
-    differences = DIFFERENCES
+    caveats = CAVEATS
 
     def probe(self) -> Probe:
         """Look for the front end: FABRICSTUDY_CAMINOS, the clone's build, or PATH."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from ..contract import Unsupported
-from ..loads import Load, loads_of
+from ..loads import TrafficClass, loads_of
 from ..point import Point
 
 LARGEST_GROWTH = 0.01
@@ -88,7 +88,7 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
     return next((size for size in even if size * TORUS_START_NS_PER_BYTE <= longest_start), even[-1])
 
 
-def _growth(loads: list[Load], packet: int) -> float:
+def _growth(loads: list[TrafficClass], packet: int) -> float:
     """How much larger the messages get by filling their last packets."""
     sent = sum(load.messages * load.message_bytes for load in loads)
     filled = sum(load.messages * ceil(load.message_bytes / packet) * packet for load in loads)

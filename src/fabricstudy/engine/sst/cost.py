@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fabricstudy.workload.pattern.base import MessagePattern
-
+from ..loads import traffic_by_job
 from ..point import Point
 from .system import SPARE_BUFFERS, flit_bytes, settings
 
@@ -30,7 +29,7 @@ LONGEST_BUFFER_BYTES = 12_000
 """Firefly's own limit of messages that are sent without asking; with ``mpi: none`` it is the longest message."""
 
 
-class Load(NamedTuple):
+class JobLoad(NamedTuple):
     """What a job that communicates does: ranks, messages, packets, longest message, and receives posted at a time."""
 
     ranks: int
@@ -72,27 +71,23 @@ def predict_memory_bytes(point: Point) -> float:
     )
 
 
-def _loads(point: Point) -> list[Load]:
-    packet, nodes, cores = int(point.network.packet_bytes), point.machine.nodes, point.machine.cores_per_node
-    found = []
-    for job in point.jobs:
-        if not isinstance(job.pattern, MessagePattern):
-            continue
-        ranks = job.rank_count(nodes, cores)
-        parts = job.pattern.traffic(ranks)
+def _loads(point: Point) -> list[JobLoad]:
+    packet = int(point.network.packet_bytes)
+    loads = []
+    for job in traffic_by_job(point):
         # The parts of a pattern are phases of their own; Ember's motifs have a message or two outstanding.
-        posted = max((part.messages / job.pattern.iterations / part.phases / ranks for part in parts), default=0.0)
+        posted = max((part.in_phase for part in job.classes), default=0.0)
         if settings(point).motifs == "native":
             posted = min(posted, 1.0)
         if settings(point).mpi == "default":
             posted = min(posted, SPARE_BUFFERS)
-        found.append(
-            Load(
-                ranks,
-                sum(part.messages for part in parts),
-                sum(part.messages * (1 + part.size_bytes / packet) for part in parts),
-                max((part.size_bytes for part in parts), default=0),
+        loads.append(
+            JobLoad(
+                job.ranks,
+                sum(part.messages for part in job.classes),
+                sum(part.messages * (1 + part.message_bytes / packet) for part in job.classes),
+                max((part.message_bytes for part in job.classes), default=0),
                 posted,
             )
         )
-    return found
+    return loads

@@ -14,7 +14,7 @@ from fabricstudy.machine.graph import Machine
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, Hops, IntArray, Network, Traffic, gib_per_s, links_to
+from ..network import HOST, Hops, IntArray, Network, PortCounters, gib_per_s, links_to
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -83,7 +83,7 @@ def network(point: Point, machine: Machine) -> Network:
             INTRA: np.column_stack([first_group, np.zeros(len(first_group))]).astype("<i4").tobytes(),
             INTER: between.astype("<i4").tobytes(),
         },
-        traffic=Traffic(
+        traffic=PortCounters(
             "dragonfly-router-traffic-sample",
             router=lambda row: row[:, 2],
             columns=4,

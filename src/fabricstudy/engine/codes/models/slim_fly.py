@@ -16,7 +16,7 @@ from fabricstudy.machine.slim_fly import SlimFlyConfig
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to, one_of
+from ..network import HOST, IntArray, Network, PortCounters, gib_per_s, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -65,7 +65,7 @@ def network(point: Point, machine: Machine) -> Network:
             "global_vc_size": buffer,
             "cn_vc_size": buffer,
         },
-        traffic=Traffic("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
+        traffic=PortCounters("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
         fixed_routes=point.routing.kind == "minimal",
     )
 

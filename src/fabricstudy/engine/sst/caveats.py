@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fabricstudy.engine.sst.settings import SstSettings
 
+from ..caveats import Caveat, under_ugal, with_ties
 from ..detours import via
-from ..differences import Difference, under_ugal, with_ties
 from ..point import Point
 
 
@@ -37,40 +37,40 @@ def _ugal_on_any_graph(point: Point) -> bool:
     return under_ugal(point) and not _detours_through_groups(point)
 
 
-DIFFERENCES: tuple[Difference, ...] = (
-    Difference("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
-    Difference("The seed decides mappings, placements and send orders; SST's routers always draw alike."),
-    Difference(
+CAVEATS: tuple[Caveat, ...] = (
+    Caveat("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
+    Caveat("The seed decides mappings, placements and send orders; SST's routers always draw alike."),
+    Caveat(
         "A send is complete when the node's interface has it; the messages of a phase wait there in their order.",
         _without_costs_of_mpi,
     ),
-    Difference(
+    Caveat(
         "Firefly's costs of MPI and network interface count; a message above 12 kB asks before it is sent, and its "
         "rank waits until it has arrived.",
         _with_costs_of_mpi,
     ),
-    Difference(
+    Caveat(
         "Ember's own motifs have their own order and wait for each message: Alltoall goes round the ranks, Halo3D "
         "finishes one dimension before the next.",
         _with_own_motifs,
     ),
-    Difference(
+    Caveat(
         "On a dragonfly a detour leads through a group drawn at random, neither the first nor the last one, and "
         "between two routers of a group through a router of it. Where bounds are those of detours through any router, "
         "times may lie below them, though not below what the bytes on their own links need.",
         _detours_through_groups,
     ),
-    Difference(
+    Caveat(
         "UGAL compares the queues of two ports, that of the detour counted twice, and not queues times hops.",
         _ugal_through_groups,
     ),
-    Difference(
+    Caveat(
         "UGAL compares the shortest paths with three detours: queue times hops, for a detour twice the hops to its "
         "middle. Where all these queues are empty it draws one of them all, so most packets take a detour when there "
         "is little traffic.",
         _ugal_on_any_graph,
     ),
-    Difference(
+    Caveat(
         "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "
         "always goes up); on CAMINOS each packet takes the one that has room.",
         with_ties,
