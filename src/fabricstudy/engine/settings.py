@@ -15,16 +15,26 @@ if TYPE_CHECKING:
 
 
 class Network(Model):
-    """Parameters of routers and network interfaces, the same for every engine."""
+    """Parameters of routers and network interfaces, the same for every engine; docs/concepts/engines.md has the
+    sources of the defaults."""
 
     packet_bytes: Size = Field(
-        "2 kB", alias="packet", validate_default=True, description="largest packet; longer messages are cut"
+        "2 kB",
+        alias="packet",
+        validate_default=True,
+        description="largest packet; longer messages are cut; the default is about an MTU of InfiniBand (2,048 B)",
     )
     buffer_bytes: Size = Field(
-        "64 kB", alias="buffer", validate_default=True, description="buffer of each router input"
+        "64 kB",
+        alias="buffer",
+        validate_default=True,
+        description="buffer of each router input; the default is that of CODES' own dragonfly",
     )
     router_latency_ns: Latency = Field(
-        "100 ns", alias="router_latency", validate_default=True, description="time a packet takes through a router"
+        "100 ns",
+        alias="router_latency",
+        validate_default=True,
+        description="time a packet takes through a router; the default is that of a fast switch",
     )
 
 
