@@ -13,6 +13,30 @@ from .caveats import Caveat
 from .contract import EngineFailure, EngineResult, Unsupported
 from .point import Point
 
+PACKETS_OF_A_BUFFER = 4
+"""Packets that a buffer holds at least; with fewer a link stands still while credits travel, or the run hangs."""
+
+
+def check_buffer(point: Point, packet_bytes: int) -> None:
+    """Refuse a buffer that is too small, rather than enlarge it without a word.
+
+    Parameters
+    ----------
+    packet_bytes : int
+        What a packet takes of a buffer.
+
+    Raises
+    ------
+    Unsupported
+        If it holds fewer than four packets.
+    """
+    least, buffer = PACKETS_OF_A_BUFFER * packet_bytes, int(point.network.buffer_bytes)
+    if buffer < least:
+        raise Unsupported(
+            f"a buffer holds {PACKETS_OF_A_BUFFER} packets at least, here {least:,} B, not {buffer:,} B; raise "
+            "network.buffer, or lower network.packet"
+        )
+
 
 class ProgramEngine(ABC):
     """An engine whose program is looked for, run in a folder, and read; a subclass says what is its own."""

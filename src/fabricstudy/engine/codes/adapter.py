@@ -18,7 +18,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine
+from ..program_engine import ProgramEngine, check_buffer
 from .caveats import CAVEATS
 from .cost import predict_cpu_s, predict_memory_bytes
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
@@ -90,6 +90,7 @@ class Codes(ProgramEngine):
             With the reason.
         """
         network_of(point, machine)
+        check_buffer(point, int(point.network.packet_bytes))
         _check_jobs(point)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:

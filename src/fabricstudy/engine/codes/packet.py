@@ -25,8 +25,8 @@ TORI = ("torus", "bluegene-q", "bluegene-p")
 
 
 def buffer_bytes(point: Point) -> int:
-    """Give the buffer of an input: what the study says, but room for four packets at least."""
-    return max(int(point.network.buffer_bytes), 4 * int(point.network.packet_bytes))
+    """Give the buffer of an input."""
+    return int(point.network.buffer_bytes)
 
 
 def events_each(point: Point, packet: int) -> int:

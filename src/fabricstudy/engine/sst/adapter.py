@@ -11,13 +11,13 @@ from fabricstudy.workload.messages import PlacedJob
 from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine
+from ..program_engine import ProgramEngine, check_buffer
 from .caveats import CAVEATS
 from .cost import predict_cpu_s, predict_memory_bytes
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
-from .system import RUN, communicating, settings, write_run
+from .system import RUN, communicating, packet_in_flits_bytes, settings, write_run
 from .traces import LARGEST_MESSAGE
 from .wiring import wire
 
@@ -65,6 +65,7 @@ class Sst(ProgramEngine):
         wiring = wire(point, machine)
         if settings(point).motifs == "native":
             check_native(point)
+        check_buffer(point, packet_in_flits_bytes(point))
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
             raise Unsupported(
