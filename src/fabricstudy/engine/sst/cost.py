@@ -1,4 +1,9 @@
-"""What a point takes on SST, from closed forms fitted to runs: processor time, and memory before it starts."""
+"""What a point takes on SST, from closed forms fitted to runs: processor time, and memory before it starts.
+
+Fitted to 20 runs on dragonflies, tori, fat trees and Slim Flies of 72 to 4,096 nodes, 1.6 to 50 s and 0.1 to 1.6 GB;
+the processor was not noted. The 14 of them that ``tests/engines/test_sst_translation.py`` holds are met within a factor
+of 1.5 in time and 25 % in memory.
+"""
 
 from __future__ import annotations
 
