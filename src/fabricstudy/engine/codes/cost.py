@@ -1,8 +1,8 @@
 """What a point takes on CODES, from closed forms fitted to runs: processor time, and memory before it starts.
 
 Fitted to runs with 50 to 8,448 nodes; the processor was not noted. Checked on two cores of a busy AMD EPYC with CODES
-a5958cfa and all to all on 72 to 272 nodes, 4 to 16 s: built with ``-O1`` the processor time was 1.3 to 1.8 times the
-predicted one (2.6 times where messages are only 10 kB), without optimisation 2.0 to 3.5 times. Memory was 0.8 to 0.9
+a5958cfa and all to all on 64 to 272 nodes, 2 to 16 s: built with ``-O1`` the processor time was 1.0 to 1.8 times the
+predicted one (2.6 times where messages are only 10 kB), without optimisation 2.0 to 3.5 times. Memory was 0.8 to 1.0
 times the predicted one.
 """
 
