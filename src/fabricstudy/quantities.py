@@ -97,7 +97,31 @@ class Unit:
     example: str
 
 
-def _reader(unit: str, example: str, whole: bool) -> Any:
+@dataclass(frozen=True)
+class Range:
+    """What a quantity may be, as text, with the magnitudes inside."""
+
+    least: str
+    most: str
+    unit: str
+
+    def check(self, magnitude: float) -> None:
+        """Refuse what lies outside.
+
+        Raises
+        ------
+        ConfigError
+            If it does.
+        """
+        least, most = (to_unit(bound, self.unit, bound) for bound in (self.least, self.most))
+        if not least <= magnitude <= most:
+            raise ConfigError("out of range", f"take {self}", code="out-of-range")
+
+    def __str__(self) -> str:
+        return f"{self.least} to {self.most}"
+
+
+def _reader(limits: Range, example: str, whole: bool) -> Any:
     def read(value: object, info: ValidationInfo) -> object:
         if is_ours(info.context):
             return value
@@ -107,24 +131,44 @@ def _reader(unit: str, example: str, whole: bool) -> Any:
             raise ConfigError("not a quantity", f"write it like '{example}'", code="not-a-quantity")
         if isinstance(value, int | float):
             raise ConfigError("a number without a unit", f"write it like '{example}'", code="no-unit")
-        magnitude = to_unit(value.strip(), unit, example)
-        return int(magnitude) if whole and magnitude.is_integer() else magnitude
+        magnitude = to_unit(value.strip(), limits.unit, example)
+        if whole and not magnitude.is_integer():
+            return magnitude  # refused for that
+        limits.check(magnitude)
+        return int(magnitude) if whole else magnitude
 
     return read
 
 
-def _quantity(kind: type, unit: str, example: str, **bounds: float) -> Any:
+def _quantity(kind: type, limits: Range, example: str, **bounds: float) -> Any:
     schema = {"type": "string", "examples": [example]}
     return Annotated[
         kind,
         Field(allow_inf_nan=False, **bounds) if kind is float else Field(**bounds),  # type: ignore[call-overload]
-        BeforeValidator(_reader(unit, example, kind is int)),
+        BeforeValidator(_reader(limits, example, kind is int)),
         WithJsonSchema(schema),
-        Unit(unit, example),
+        Unit(limits.unit, example),
     ]
 
 
-Bandwidth = _quantity(float, "byte/second", "1 GB/s", gt=0)
-Latency = _quantity(float, "nanosecond", "40 ns", ge=0)
-Duration = _quantity(float, "second", "10 min", gt=0)
-Size = _quantity(int, "byte", "100 kB", gt=0, le=2**62)
+# Ranges are far wider than what was ever built: they catch slips of the pen, and what no engine can count.
+BANDWIDTHS = Range("1 kB/s", "100 TB/s", "byte/second")
+"""From a modem to a hundred times a link of 2026 (800 Gb/s)."""
+
+LATENCIES = Range("0 s", "1 s", "nanosecond")
+"""Up to that of a link to a satellite and back, twice; 0 is a cable that is left out."""
+
+DURATIONS = Range("1 ms", "10000 h", "second")
+"""A process cannot start in less, and no cluster lends a core for more than a year."""
+
+SIZES = Range("1 B", "4194304 TiB", "byte")
+"""What 63 bits hold, with one to spare."""
+
+MEMORIES = Range("1 MB", "4194304 TiB", "byte")
+"""A process that does nothing takes a megabyte."""
+
+Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)
+Latency = _quantity(float, LATENCIES, "40 ns", ge=0)
+Duration = _quantity(float, DURATIONS, "10 min", gt=0)
+Size = _quantity(int, SIZES, "100 kB", gt=0, le=2**62)
+Memory = _quantity(int, MEMORIES, "2 GB", gt=0, le=2**62)

@@ -21,7 +21,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 OURS = PACKAGE.name
 
-WORDS = frozenset({"differences"})
+WORDS = frozenset({"caveats"})
 """Modules, by the last part of their name, that hold words alone: changing these changes no result."""
 
 _LAYOUT = frozenset({token.NL, token.COMMENT, token.ENCODING, token.ENDMARKER})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -412,7 +413,7 @@ def _keep_rows(folder: Path, name: str, rows: slice) -> None:
 
 
 class TestWrongThoughItEndsWell:
-    """CODES ends with 0 in each of these."""
+    """CODES ends with 0 in each of these, but where a build with its own asserts stops at one."""
 
     JOBS = (job_of([0, 5, 9, 13], [(0, a, b, 9000) for a in range(4) for b in range(4) if a != b]),
             job_of([7, 8], [(0, 0, 1, 5000)]))  # fmt: skip
@@ -435,7 +436,6 @@ class TestWrongThoughItEndsWell:
             (lambda f: _silence(f, "1-0001.bin"), "left something behind"),  # nobody receives
             (lambda f: _keep_rows(f, "alloc.conf", slice(0, 1)), "6 ranks were to finish, and 4 did"),
             (lambda f: _edit(f, "alloc.conf", " 13", ""), "left something behind"),
-            (lambda f: _edit(f, "alloc.conf", "7 8", "0 8"), "left something behind"),  # a node in two jobs
             (lambda f: _edit(f, "net.yaml", "size: 64000", "size: 1000"), "left something behind"),
             (lambda f: _edit(f, "net.yaml", '"minimal"', '"minimalist"'), "did not take a setting: No routing"),
             (lambda f: _edit(f, "net.yaml", "local_bandwidth", "local_bandwith"), "did not take a setting"),
@@ -444,6 +444,11 @@ class TestWrongThoughItEndsWell:
     def test_it_is_no_result(self, tmp_path: Path, change: Any, said: str) -> None:
         exit_code, reason = self.broken(tmp_path, "dragonfly", change)
         assert exit_code == 0 and said in reason
+
+    def test_a_node_in_two_jobs(self, tmp_path: Path) -> None:
+        exit_code, reason = self.broken(tmp_path, "dragonfly", lambda f: _edit(f, "alloc.conf", "7 8", "0 8"))
+        said = "left something behind" if exit_code == 0 else "Assertion `ns->app_id"
+        assert exit_code in (0, -signal.SIGABRT) and said in reason
 
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "dragonfly"])
     def test_buffers_shorter_than_a_packet(self, tmp_path: Path, name: str) -> None:
@@ -457,7 +462,7 @@ class TestWrongThoughItEndsWell:
 
     def test_outputs_of_an_earlier_run(self, tmp_path: Path) -> None:
         exit_code, reason = self.broken(tmp_path, "dragonfly", lambda f: (f / OUTPUTS).mkdir())
-        assert exit_code == 0 and "did not write its outputs" in reason
+        assert exit_code in (0, -signal.SIGABRT) and "mkdir" in reason and OUTPUTS in reason
 
     def test_bytes_that_were_not_to_be_sent(self, tmp_path: Path) -> None:
         def other(folder: Path) -> None:

@@ -18,10 +18,11 @@ from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced
 from fabricstudy.engine.codes.models import network_of
 from fabricstudy.engine.codes.network import Network
 from fabricstudy.engine.codes.packet import packet_bytes
-from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, read_trace, traces
+from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, traces
 from fabricstudy.engine.point import Point
 
 from ..machines import DRAGONFLY, job_of, point_on
+from .dumpi_traces import read_trace
 from .run_codes import EVEN, FIXED, MACHINES, TORUS_BANDWIDTH, point, two_jobs
 
 MESSAGES = st.lists(
@@ -121,10 +122,14 @@ class TestConfiguration:
         assert float(told("tree")[1]["self_msg_overhead"]) == -(3500 + 0.55 * 3000)
 
     @pytest.mark.parametrize("name", list(FIXED))
-    def test_buffers_hold_a_packet(self, name: str) -> None:
-        keys = told(name, network={"packet": "8 kB", "buffer": "1 kB"})[1]
-        sizes = [int(value) for key, value in keys.items() if key.endswith(("vc_size", "buffer_size"))]
-        assert sizes and min(sizes) >= 4 * int(keys["packet_size"])
+    def test_buffers_are_what_the_study_says_and_hold_four_packets(self, name: str) -> None:
+        small = point(name, network={"packet": "8 kB", "buffer": "31.999 kB"})
+        assert "network.buffer" in (Codes().unsupported(small, small.machine.build()) or "")
+        enough = point(name, network={"packet": "8 kB", "buffer": "32 kB"})
+        assert Codes().unsupported(enough, enough.machine.build()) is None
+        keys = told(name, network={"packet": "8 kB", "buffer": "32 kB"})[1]
+        sizes = {int(value) for key, value in keys.items() if key.endswith(("vc_size", "buffer_size"))}
+        assert sizes == {32_000} and int(keys["packet_size"]) <= 8000
         assert keys["packet_size"] == keys["chunk_size"]
 
     def test_sets_of_a_slim_fly(self) -> None:

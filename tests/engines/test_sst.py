@@ -102,6 +102,16 @@ def test_drawn_routes_meet_the_expected_loads(tmp_path: Path, machine: dict[str,
     assert result.link_bytes.sum() == pytest.approx(expected.sum(), rel=slack)
 
 
+def test_detours_of_a_dragonfly_through_any_router_are_ours(tmp_path: Path) -> None:
+    this = point(SMALL | {"bandwidth": "1 GB/s"}, "valiant", message="20 kB")
+    this = this.model_copy(update={"routing": this.routing.model_copy(update={"via": "router"})})
+    result, jobs, built = simulate(tmp_path, this)
+    source, destination, size = ends(jobs)
+    expected = link_loads(built, source, destination, size, this.routing).link_bytes
+    assert result.link_bytes is not None
+    assert result.link_bytes.sum() == pytest.approx(expected.sum(), rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("machine", "routing"),
     [

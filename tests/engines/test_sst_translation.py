@@ -284,8 +284,14 @@ class TestRunFile:
         default = written(tmp_path / "default", point(engine={"kind": "sst", "mpi": "default"}))
         assert default["mpi"] == {} and default["nic"] == {"packetSize": "2000B"}
 
-    def test_buffers_hold_four_packets_at_least(self, tmp_path: Path) -> None:
-        run = written(tmp_path, point(network={"packet": "2 kB", "buffer": "1 kB"}))
+    def test_buffers_are_what_the_study_says_and_hold_four_packets(self, tmp_path: Path) -> None:
+        assert "network.buffer" in (why_not(DRAGONFLY, network={"packet": "2 kB", "buffer": "7.999 kB"}) or "")
+        # Three flits of 700 B for each packet.
+        flits: Any = {"kind": "sst", "flit": "700 B"}
+        network = {"packet": "2 kB", "buffer": "8 kB"}
+        assert "8,400 B" in (why_not(DRAGONFLY, network=network, engine=flits) or "")
+        assert why_not(DRAGONFLY, network=network) is None
+        run = written(tmp_path, point(network=network))
         assert run["router"]["input_buf_size"] == "8000B" and run["interface"]["output_buf_size"] == "4000B"
         assert run["router"]["flit_size"] == "500B"
 

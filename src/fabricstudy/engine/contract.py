@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from .differences import Difference
+from .caveats import Caveat
 from .point import Point
 
 
@@ -72,7 +72,7 @@ class Engine(Protocol):
     """Whether the program comes with this repository, and so with an artifact."""
     reading: str
     """The module that reads results; what it imports of the engine's package counts, too."""
-    differences: tuple[Difference, ...]
+    caveats: tuple[Caveat, ...]
     """Why its times differ from those of other engines, in the order in which the report tells it."""
 
     def probe(self) -> Probe:

@@ -5,21 +5,29 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import select
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-# How often memory is looked at; the end of the process itself is noticed at once.
-POLL_S = 0.1
-# Who asks a simulator to end, as a cluster does that cancels a job, asks us, too, but perhaps a moment later.
+# When memory is looked at: soon, since runs may be short, then less and less often.
+FIRST_LOOK_S, LONGEST_PAUSE_S = 0.001, 0.1
+# How often an end is asked for where the system cannot tell it by itself.
+ASK_S = 0.005
+# On cancellation the simulator may get the signal before we do; wait, so that it is not recorded as a failure.
 GRACE_S = 2.0
 _ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)
+# Not on macOS.
+_prctl = getattr(ctypes.CDLL(None), "prctl", None)
+_BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
+# What the kernel tells of a child is believed from this many times our own memory.
+_MORE_THAN_OURS = 1.1
 
 
 @dataclass(frozen=True)
@@ -34,20 +42,62 @@ class Outcome:
         Negative for the signal that killed it.
     cpu_s, wall_s : float
         Processor time (user and system, waited-for children included) and elapsed time.
-    memory_bytes : int
-        Largest resident set seen, looked at every tenth of a second; 0 for a run that ended before the first look.
+    memory_bytes : int or None
+        Largest resident set known; None where nothing is, as for a run that ended before the first look.
     """
 
     ended: Literal["exit", "timeout", "memory", "missing"]
     exit_code: int
     cpu_s: float
     wall_s: float
-    memory_bytes: int
+    memory_bytes: int | None
+
+
+class _Child:
+    """A child of ours whose end can be waited for, but not longer than allowed."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._ended: tuple[int, resource.struct_rusage] | None = None
+        try:
+            self._descriptor: int | None = os.pidfd_open(pid)
+        except (AttributeError, OSError):  # not on macOS, nor before Linux 5.3
+            self._descriptor = None
+
+    def has_ended(self, within_s: float) -> bool:
+        """Wait for the end for so long; say whether it has come."""
+        if self._descriptor is not None:
+            poller = select.poll()
+            poller.register(self._descriptor, select.POLLIN)
+            return bool(poller.poll(1000 * max(0.0, within_s)))
+        latest = time.monotonic() + within_s
+        while not self._ask(os.WNOHANG):
+            left_s = latest - time.monotonic()
+            if left_s <= 0:
+                return False
+            time.sleep(min(left_s, ASK_S))
+        return True
+
+    def usage(self) -> tuple[int, resource.struct_rusage]:
+        """Wait for the end, however long; give the wait status and what was used, children included."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        self._ask(0)
+        assert self._ended is not None
+        return self._ended
+
+    def _ask(self, options: int) -> bool:
+        if self._ended is None:
+            pid, status, used = os.wait4(self.pid, options)
+            self._ended = (status, used) if pid else None
+        return self._ended is not None
 
 
 def _die_with_parent() -> None:
     # A simulator must not outlive the batch that would read its result.
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _peak_bytes(pid: int) -> int:
@@ -74,7 +124,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
-    start = time.monotonic()
+    start, own_bytes = time.monotonic(), _own_peak_bytes()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:
             process = subprocess.Popen(
@@ -88,45 +138,52 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
             )
         except OSError as error:
             err.write(f"{argv[0]}: {error.strerror}\n".encode())
-            return Outcome("missing", 127, 0.0, 0.0, 0)
+            return Outcome("missing", 127, 0.0, 0.0, None)
+    child = _Child(process.pid)
     try:
-        ended, peak_bytes = _watch(process.pid, start + time_s, memory_bytes)
+        ended, seen_bytes = _watch(child, start + time_s, memory_bytes)
     finally:
         # Also when we are interrupted: nothing of the group may stay behind.
         _kill_group(process.pid)
-        _, status, usage = os.wait4(process.pid, 0)
+        status, usage = child.usage()
     process.returncode = os.waitstatus_to_exitcode(status)
     if ended == "exit" and process.returncode in _ASKED_TO_END:
         # Interrupted here, we leave no record of a failure that was none.
         time.sleep(GRACE_S)
+    known_bytes = max(seen_bytes, _told_bytes(usage, own_bytes))
     return Outcome(
-        ended,
+        "memory" if ended == "exit" and known_bytes > memory_bytes else ended,
         process.returncode,
         usage.ru_utime + usage.ru_stime,
         time.monotonic() - start,
-        peak_bytes,
+        known_bytes or None,
     )
 
 
-def _watch(pid: int, deadline: float, memory_bytes: int) -> tuple[Literal["exit", "timeout", "memory"], int]:
-    """Wait for the end of a process or of its allowance; give how it ended and its peak memory.
+def _watch(child: _Child, deadline: float, memory_bytes: int) -> tuple[Literal["exit", "timeout", "memory"], int]:
+    """Wait for the end of a process or of its allowance; give how it ended and the most memory seen."""
+    peak_bytes, pause_s = 0, FIRST_LOOK_S
+    while not child.has_ended(min(pause_s, deadline - time.monotonic())):
+        peak_bytes = max(peak_bytes, _peak_bytes(child.pid))
+        if time.monotonic() >= deadline:
+            return "timeout", peak_bytes
+        if peak_bytes > memory_bytes:
+            return "memory", peak_bytes
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+    return "exit", peak_bytes
 
-    The kernel's own peak (ru_maxrss) is of no use here: it counts our memory, which the process has before its exec.
+
+def _own_peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_OF_MAXRSS
+
+
+def _told_bytes(usage: resource.struct_rusage, own_bytes: int) -> int:
+    """Largest resident set of one process as the kernel tells it, or 0 where that may be our own memory.
+
+    A child has our memory until it becomes the program, and the kernel counts that, too.
     """
-    peak_bytes = 0
-    descriptor = os.pidfd_open(pid)
-    try:
-        poller = select.poll()
-        poller.register(descriptor, select.POLLIN)
-        while not poller.poll(1000 * max(0.0, min(POLL_S, deadline - time.monotonic()))):
-            peak_bytes = max(peak_bytes, _peak_bytes(pid))
-            if time.monotonic() >= deadline:
-                return "timeout", peak_bytes
-            if peak_bytes > memory_bytes:
-                return "memory", peak_bytes
-        return "exit", peak_bytes
-    finally:
-        os.close(descriptor)
+    told = usage.ru_maxrss * _BYTES_OF_MAXRSS
+    return told if told > _MORE_THAN_OURS * own_bytes else 0
 
 
 def _kill_group(group: int) -> None:

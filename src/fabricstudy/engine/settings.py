@@ -8,23 +8,33 @@ from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
 from fabricstudy.model import Model, Whole
-from fabricstudy.quantities import Duration, Latency, Size
+from fabricstudy.quantities import Duration, Latency, Memory, Size
 
 if TYPE_CHECKING:
     from .contract import Engine
 
 
 class Network(Model):
-    """Parameters of routers and network interfaces, the same for every engine."""
+    """Parameters of routers and network interfaces, the same for every engine; docs/concepts/engines.md has the
+    sources of the defaults."""
 
     packet_bytes: Size = Field(
-        "2 kB", alias="packet", validate_default=True, description="largest packet; longer messages are cut"
+        "2 kB",
+        alias="packet",
+        validate_default=True,
+        description="largest packet; longer messages are cut; the default is about an MTU of InfiniBand (2,048 B)",
     )
     buffer_bytes: Size = Field(
-        "64 kB", alias="buffer", validate_default=True, description="buffer of each router input"
+        "64 kB",
+        alias="buffer",
+        validate_default=True,
+        description="buffer of each router input; the default is that of CODES' own dragonfly",
     )
     router_latency_ns: Latency = Field(
-        "100 ns", alias="router_latency", validate_default=True, description="time a packet takes through a router"
+        "100 ns",
+        alias="router_latency",
+        validate_default=True,
+        description="time a packet takes through a router; the default is that of a fast switch",
     )
     injected_messages: Whole = Field(
         16,
@@ -41,7 +51,7 @@ class Limits(Model):
     """What one simulation may use; a point that needs more is a row that says so."""
 
     time_s: Duration = Field("10 min", alias="time", validate_default=True, description="wall time of a simulation")
-    memory_bytes: Size = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
+    memory_bytes: Memory = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
 
 
 class EngineSettings(Kind):

@@ -186,7 +186,7 @@ def _head(planned: PlannedPoint, engine: Engine, version: str | None) -> Record:
         "exit_code": None,
         "cpu_s": 0.0,
         "wall_s": 0.0,
-        "memory_bytes": 0,
+        "memory_bytes": None,
         "overhead_cpu_s": 0.0,
         "jobs": [],
         "links": [],

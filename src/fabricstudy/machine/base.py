@@ -142,7 +142,10 @@ class ClassBandwidths(EachClass):
 
 
 class ClassLatencies(EachClass):
-    """Time a bit takes along one cable of each link class, where there are groups of routers."""
+    """Time a bit takes along one cable of each link class, where there are groups of routers.
+
+    The default is that of 8 m: light in glass of refractive index 1.5 takes 5 ns a metre.
+    """
 
     local_ns: Latency = Field("40 ns", alias="local", validate_default=True, description="between routers of a group")
     global_ns: Latency = Field("40 ns", alias="global", validate_default=True, description="between groups")

@@ -30,7 +30,7 @@ def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
     reasons = [
         (name, known.says)
         for name, engine in engines().items()
-        for known in engine.differences
+        for known in engine.caveats
         if any(point.engine.kind == name and known.concerns(point) for point in points)
     ]
     return reasons + _below_bounds(planned, tables.jobs)

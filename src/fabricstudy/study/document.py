@@ -20,7 +20,7 @@ from fabricstudy.kinds import Kind, kind_of, members_of
 from fabricstudy.machine.base import EachClass
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.model import Model, Name, Written
-from fabricstudy.quantities import Unit
+from fabricstudy.quantities import BANDWIDTHS, DURATIONS, LATENCIES, MEMORIES, Unit
 
 from .model import Study
 from .paths import fields_of
@@ -77,6 +77,8 @@ found to be right. A complete small study:
 
 * **Quantities** are text with a unit: `1 GB/s`, `8 Gb/s` (b is a bit, B a byte), `100 kB`, `64 KiB`, `40 ns`, `10 min`.
   Prefixes are decimal (k, M, G, T) or binary (Ki, Mi, Gi, Ti). A number without a unit is refused.
+  So is what cannot be meant: bandwidths are {BANDWIDTHS}, latencies {LATENCIES}, limits of time {DURATIONS},
+  limits of memory {MEMORIES.least} or more.
 * **Kinds**: where a mapping has a `kind`, its name alone stands for it with its default settings: `routing: minimal`
   is `routing: {{kind: minimal}}`.
 * **Published machines** have a name: `machine: mira`, or `machine: {{instance: mira, cores_per_node: 4}}`, where keys

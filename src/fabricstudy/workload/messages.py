@@ -66,6 +66,12 @@ class PlacedJob:
         return len(self.node_of_rank)
 
     @property
+    def between_nodes(self) -> Mask:
+        """Whether each message goes from one node to another, bool [messages]."""
+        between: Mask = self.node_of_rank[self.messages.source] != self.node_of_rank[self.messages.destination]
+        return between
+
+    @property
     def bytes_sent(self) -> int:
         """Bytes of all messages."""
         return int(self.messages.size_bytes.sum())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import fabricstudy.engine.run as running
 from fabricstudy.engine.run import run
 
 GB = 10**9
@@ -25,7 +26,70 @@ def test_output_exit_code_and_usage_are_kept(tmp_path: Path) -> None:
     assert (tmp_path / "stdout").read_text() == "said\n"
     assert (tmp_path / "stderr").read_text() == "why"
     assert 0.3 <= outcome.cpu_s < 5
-    assert 5e6 < outcome.memory_bytes < GB
+    assert outcome.memory_bytes is not None and 5e6 < outcome.memory_bytes < GB
+
+
+def test_memory_of_a_short_run_is_seen(tmp_path: Path) -> None:
+    outcome = run(["sleep", "0.05"], tmp_path, 60, GB)
+    assert outcome.wall_s < 5 and outcome.memory_bytes is not None and 1e5 < outcome.memory_bytes < 2e7
+
+
+def test_memory_that_nobody_saw_is_missing_and_not_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "FIRST_LOOK_S", 60.0)
+    # The kernel's own figure is ours here, from before the program started.
+    assert run(["true"], tmp_path, 60, GB).memory_bytes is None
+
+
+def test_memory_beyond_our_own_is_known_from_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "FIRST_LOOK_S", 60.0)
+    size = running._own_peak_bytes() + 200_000_000
+    outcome = run(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, 100 * GB)
+    assert outcome.ended == "exit"
+    assert outcome.memory_bytes is not None and size < outcome.memory_bytes < size + 100_000_000
+
+
+def test_a_limit_holds_for_what_is_known_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "FIRST_LOOK_S", 60.0)
+    size = running._own_peak_bytes() + 200_000_000
+    outcome = run(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, size // 2)
+    assert outcome.ended == "memory" and outcome.exit_code == 0
+
+
+class TestWithoutTheCallsOfLinux:
+    """EL8's kernel has no pidfd_open; macOS has no prctl either."""
+
+    @pytest.fixture(autouse=True)
+    def older(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+        def missing(pid: int) -> int:
+            raise OSError(38, "Function not implemented")
+
+        if request.param == "EL8":
+            monkeypatch.setattr(os, "pidfd_open", missing)
+        else:
+            monkeypatch.delattr(os, "pidfd_open")
+            monkeypatch.setattr(running, "_prctl", None)
+
+    pytestmark = pytest.mark.parametrize("older", ["EL8", "macOS"], indirect=True)
+
+    def test_a_run_ends(self, tmp_path: Path) -> None:
+        outcome = run(["sh", "-c", "sleep 0.1; exit 3"], tmp_path, 60, GB)
+        assert (outcome.ended, outcome.exit_code) == ("exit", 3)
+        assert 0.1 <= outcome.wall_s < 10
+
+    def test_usage_is_known(self, tmp_path: Path) -> None:
+        outcome = run(python("import time\nwhile time.process_time() < .3: pass"), tmp_path, 60, GB)
+        assert 0.3 <= outcome.cpu_s < 5
+
+    def test_limits_hold(self, tmp_path: Path) -> None:
+        start = time.monotonic()
+        outcome = run(["sh", "-c", "sleep 60 & echo $! > child; wait"], tmp_path, 0.5, GB)
+        assert outcome.ended == "timeout" and time.monotonic() - start < 10
+        assert gone(int((tmp_path / "child").read_text()))
+        big = run(python("x = bytearray(400_000_000); import time; time.sleep(60)"), tmp_path, 60, 200_000_000)
+        assert big.ended == "memory"
+
+    def test_a_signal_is_a_negative_exit_code(self, tmp_path: Path) -> None:
+        assert run(["sh", "-c", "kill -SEGV $$"], tmp_path, 60, GB).exit_code == -signal.SIGSEGV
 
 
 def test_a_hanging_run_and_its_children_are_killed(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
-from fabricstudy.quantities import to_unit
+from fabricstudy.quantities import OUR_UNITS, Bandwidth, Duration, Latency, Memory, Size, to_unit
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,32 @@ def test_equal_quantities_are_equal_numbers(number: object) -> None:
     giga = to_unit(f"{number} GB/s", "byte/second", "")
     for text in (f"{number}e3 MB/s", f"{number}e9 B/s", f"{number}e-3 TB/s"):
         assert to_unit(text, "byte/second", "") == giga
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [(Bandwidth, "1 kB/s"), (Bandwidth, "100 TB/s"), (Bandwidth, "800 Gb/s"), (Latency, "0 ns"), (Latency, "1 s"),
+     (Duration, "1 ms"), (Duration, "10000 h"), (Size, "1 B"), (Size, "4194304 TiB"), (Memory, "1 MB")],
+)  # fmt: skip
+def test_what_can_be_is_read(kind: Any, text: str) -> None:
+    TypeAdapter(kind).validate_python(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "least", "most"),
+    [(Bandwidth, "1e30 GB/s", "1 kB/s", "100 TB/s"), (Bandwidth, "1e-30 B/s", "1 kB/s", "100 TB/s"),
+     (Bandwidth, "101 TB/s", "1 kB/s", "100 TB/s"), (Bandwidth, "0 B/s", "1 kB/s", "100 TB/s"),
+     (Bandwidth, "-1 GB/s", "1 kB/s", "100 TB/s"),
+     (Latency, "100000 s", "0 s", "1 s"), (Latency, "-1 ns", "0 s", "1 s"),
+     (Duration, "0.5 ms", "1 ms", "10000 h"), (Duration, "10001 h", "1 ms", "10000 h"),
+     (Size, "0 B", "1 B", "4194304 TiB"), (Size, "1e30 B", "1 B", "4194304 TiB"),
+     (Memory, "1 kB", "1 MB", "4194304 TiB")],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_range(kind: Any, text: str, least: str, most: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        TypeAdapter(kind).validate_python(text)
+    assert f"{least} to {most}" in str(error.value)
+
+
+def test_what_we_wrote_ourselves_is_no_text_and_has_no_range() -> None:
+    assert TypeAdapter(Bandwidth).validate_python(1e30, context=OUR_UNITS) == 1e30

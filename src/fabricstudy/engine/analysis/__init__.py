@@ -18,8 +18,8 @@ from fabricstudy.source import code_digest
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
 
+from ..caveats import Caveat
 from ..contract import Engine, EngineResult, Probe
-from ..differences import Difference
 from ..point import Point
 from ..settings import EngineSettings
 
@@ -36,7 +36,7 @@ class Analysis:
     simulates = False
     bundled = True
     reading = __name__
-    differences: tuple[Difference, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
 
     def probe(self) -> Probe:
         """It is part of this package."""

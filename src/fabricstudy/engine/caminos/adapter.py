@@ -15,8 +15,8 @@ from fabricstudy.workload.messages import PlacedJob
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
+from .caveats import CAVEATS
 from .clock import clock, phit_bytes
-from .differences import DIFFERENCES
 from .files import CONFIGURATION, RESULT, write_files
 from .result import read_result
 
@@ -33,6 +33,8 @@ _CPU_S_OF_PHITS = {
     "valiant": 5.2e-7,
     "ugal": 4.3e-7,
 }
+_CPU_S_OF_OTHER_PHITS = 1e-6
+"""Of a routing that came later, whose cost was not measured."""
 
 
 class Caminos:
@@ -42,7 +44,7 @@ class Caminos:
     simulates = True
     bundled = True
     reading = read_result.__module__
-    differences = DIFFERENCES
+    caveats = CAVEATS
 
     def probe(self) -> Probe:
         """Look for the front end: FABRICSTUDY_CAMINOS, the clone's build, or PATH."""
@@ -77,7 +79,7 @@ class Caminos:
         """
         phit = phit_bytes(point)
         phits = sum(load.messages * ceil(load.message_bytes / phit) for load in loads_of(point))
-        return _START_CPU_S + _CPU_S_OF_PHITS[point.routing.kind] * float(phits**1.25)
+        return _START_CPU_S + _CPU_S_OF_PHITS.get(point.routing.kind, _CPU_S_OF_OTHER_PHITS) * float(phits**1.25)
 
     def predict_memory_bytes(self, point: Point) -> None:
         """CAMINOS needs little: some ten MB, and 0.1 kB a message."""

@@ -54,10 +54,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
 
 def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[int, int]:
     """Bytes and phits of all messages between different nodes."""
-    sizes = [
-        job.messages.size_bytes[job.node_of_rank[job.messages.source] != job.node_of_rank[job.messages.destination]]
-        for job in jobs
-    ]
+    sizes = [job.messages.size_bytes[job.between_nodes] for job in jobs]
     return sum(int(size.sum()) for size in sizes), sum(int(phits_of(size, phit).sum()) for size in sizes)
 
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.pattern.idle import Idle
 
-from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
+from ..program_engine import ProgramEngine, check_buffer
+from .caveats import CAVEATS
 from .cost import predict_cpu_s, predict_memory_bytes
-from .differences import DIFFERENCES
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
 from .models import network_of
 from .result import read_result
@@ -42,20 +42,21 @@ FIXED_OPTIONS = [
     f"--eager_threshold={MESSAGE_BYTES_END}",
 ]
 
-_REASON = re.compile(r"\berror\b|assert|unable", re.IGNORECASE)
+_REASON = re.compile(r"\berror\b|assert|unable|mkdir\(.*failed", re.IGNORECASE)
 _END = re.compile(r"\babort|signal", re.IGNORECASE)
 
 _REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
 
 
-class Codes:
-    """The engine CODES; see the module's docstring."""
+class Codes(ProgramEngine):
+    """The engine CODES; see the package's docstring."""
 
     name = "codes"
-    simulates = True
-    bundled = False
+    title = "CODES"
     reading = read_result.__module__
-    differences = DIFFERENCES
+    caveats = CAVEATS
+    # That MPI was aborted says less than why.
+    signs_of_failure = (_REASON, _END)
 
     def probe(self) -> Probe:
         """Look for the program on PATH; it tells the version of ROSS, and is known by its digest."""
@@ -72,10 +73,6 @@ class Codes:
         program = shutil.which(PROGRAM)
         return None if program is None else _digest(program)
 
-    def sources(self) -> str:
-        """Nothing else."""
-        return ""
-
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point; see `cost`."""
         return predict_cpu_s(point)
@@ -84,14 +81,17 @@ class Codes:
         """Predict the memory of a point; see `cost`."""
         return predict_memory_bytes(point)
 
-    def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Say which of its models CODES lacks for this point, or what the model lacks."""
-        try:
-            network_of(point, machine)
-            _check_jobs(point)
-        except Unsupported as error:
-            return str(error)
-        return None
+    def check(self, point: Point, machine: Machine) -> None:
+        """Refuse a point for which CODES lacks a model, or the model something.
+
+        Raises
+        ------
+        Unsupported
+            With the reason.
+        """
+        network_of(point, machine)
+        check_buffer(point, int(point.network.packet_bytes))
+        _check_jobs(point)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; give the command, unless nothing is sent between nodes."""
@@ -107,21 +107,13 @@ class Codes:
         here = shlex.join(command)
         return ["sh", "-c", " && ".join([here, *(f"(cd {name} && {here})" for name in solo)])]
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply the test of success and read times and links.
-
-        Raises
-        ------
-        EngineFailure
-            If the exit code is not 0, or what was written is no result.
-        """
-        if exit_code != 0:
-            raise EngineFailure(_failure(folder, exit_code))
+    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Apply the test of success and read times and links."""
         return read_result(folder, point, machine, jobs)
 
 
 def _check_jobs(point: Point) -> None:
-    busy = sum(not isinstance(job.pattern, Idle) for job in point.jobs)
+    busy = sum(not job.pattern.silent for job in point.jobs)
     if busy > MOST_JOBS:
         raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
     if max((load.message_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
@@ -132,18 +124,6 @@ def _seeds(point: Point) -> list[str]:
     """Options that seed ROSS' four generators; each takes a number from 1 to a little below 2 to the 31."""
     seeds = np.random.SeedSequence(point.seed).generate_state(4) % 2_147_483_000 + 1
     return [f"--rng-seed{number}={seed}" for number, seed in enumerate(seeds.tolist(), start=1)]
-
-
-def _failure(folder: Path, exit_code: int) -> str:
-    lines = [
-        line.strip()
-        for name in ("stderr", "stdout")
-        for line in (folder / name).read_text(errors="replace").splitlines()
-    ]
-    last = lines[-1] if lines else "it said nothing"
-    # That MPI was aborted says less than why.
-    found = (line for sign in (_REASON, _END) for line in lines if sign.search(line))
-    return f"CODES ended with {exit_code}: {next(found, last)}"
 
 
 @cache

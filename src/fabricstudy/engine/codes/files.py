@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from fabricstudy.engine.codes.settings import CodesSettings
 from fabricstudy.machine.graph import Machine
@@ -107,13 +106,8 @@ def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
     return int(np.bincount(np.concatenate([job.node_of_rank for job in jobs]), minlength=machine.nodes).max())
 
 
-def _between_nodes(job: PlacedJob) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = job.node_of_rank[job.messages.source] != job.node_of_rank[job.messages.destination]
-    return found
-
-
 def _smallest_between_nodes(jobs: list[PlacedJob]) -> int:
-    return min((int(job.messages.size_bytes[_between_nodes(job)].min(initial=2**31)) for job in jobs), default=1)
+    return min((int(job.messages.size_bytes[job.between_nodes].min(initial=2**31)) for job in jobs), default=1)
 
 
 def _traced(job: PlacedJob, smallest: int) -> Messages:
@@ -122,7 +116,7 @@ def _traced(job: PlacedJob, smallest: int) -> Messages:
     One within a node takes no time. If there are several phases it keeps its ranks in step, and stands as one of the
     smallest size, which CODES copies at the bandwidth of a node.
     """
-    messages, between = job.messages, _between_nodes(job)
+    messages, between = job.messages, job.between_nodes
     if not between.any() or messages.phase.min() == messages.phase.max():
         keep, size = between, messages.size_bytes
     else:

@@ -19,7 +19,7 @@ HOST = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Traffic:
+class PortCounters:
     """Where a model writes the bytes that left each port of each router.
 
     Parameters
@@ -88,7 +88,7 @@ class Network:
         Keys that this model reads, and their values.
     files : dict of str to bytes
         What the model reads beside them.
-    traffic : Traffic, optional
+    traffic : PortCounters, optional
         Where it tells the bytes on links, if it does.
     fixed_routes : bool, optional
         Whether all packets between two nodes take one path, whatever else is under way.
@@ -104,7 +104,7 @@ class Network:
     packet: int
     parameters: dict[str, object]
     files: dict[str, bytes] = field(default_factory=dict)
-    traffic: Traffic | None = None
+    traffic: PortCounters | None = None
     fixed_routes: bool = False
     hops: Hops | None = None
 

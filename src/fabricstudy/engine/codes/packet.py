@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from ..contract import Unsupported
-from ..loads import Load, loads_of
+from ..loads import TrafficClass, loads_of
 from ..point import Point
 
 LARGEST_GROWTH = 0.01
@@ -25,8 +25,8 @@ TORI = ("torus", "bluegene-q", "bluegene-p")
 
 
 def buffer_bytes(point: Point) -> int:
-    """Give the buffer of an input: what the study says, but room for four packets at least."""
-    return max(int(point.network.buffer_bytes), 4 * int(point.network.packet_bytes))
+    """Give the buffer of an input."""
+    return int(point.network.buffer_bytes)
 
 
 def events_each(point: Point, packet: int) -> int:
@@ -88,7 +88,7 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
     return next((size for size in even if size * TORUS_START_NS_PER_BYTE <= longest_start), even[-1])
 
 
-def _growth(loads: list[Load], packet: int) -> float:
+def _growth(loads: list[TrafficClass], packet: int) -> float:
     """How much larger the messages get by filling their last packets."""
     sent = sum(load.messages * load.message_bytes for load in loads)
     filled = sum(load.messages * ceil(load.message_bytes / packet) * packet for load in loads)

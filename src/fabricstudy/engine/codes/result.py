@@ -16,7 +16,7 @@ from ..contract import EngineFailure, EngineResult
 from ..point import Point
 from .files import HOPS, OUTPUTS, TracedJob, alone, alone_folder, lists_hops, traced_jobs
 from .models import network_of
-from .network import HOST, Network, Traffic
+from .network import HOST, Network, PortCounters
 
 RANKS = "mpi-replay-stats"
 
@@ -185,7 +185,7 @@ def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob]) -> None
 
 
 def _link_bytes(
-    folder: Path, traffic: Traffic, machine: Machine, jobs: list[PlacedJob]
+    folder: Path, traffic: PortCounters, machine: Machine, jobs: list[PlacedJob]
 ) -> npt.NDArray[np.float64] | None:
     """Bytes on each link, or None where CODES wrote numbers too small for them."""
     if sum(job.bytes_sent for job in jobs) >= 2**traffic.bits:

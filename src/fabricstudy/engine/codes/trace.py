@@ -1,8 +1,7 @@
 """Traces of MPI calls in DUMPI's binary format: only the five calls that a message list needs.
 
 A file holds a stream of records, then header, footer and an index of where these stand; all numbers are
-big-endian. A record is a label, a mask that says which times follow, those times, and the call's arguments. A
-reader of the same calls is there for the tests, which check it against DUMPI's own.
+big-endian. A record is a label, a mask that says which times follow, those times, and the call's arguments.
 
 References
 ----------
@@ -14,7 +13,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,14 +29,14 @@ LEAST_DELAY_NS = 101
 # CODES holds fewer than 2048 requests in one wait.
 REQUESTS_OF_A_WAIT = 1000
 
-_HEAD, _FOOT, _END_OF_STREAM, _FUNCTIONS = 0xFFAADD44554D5049, 0xF007FEE7, 293, 291
+HEAD, FOOT, _END_OF_STREAM, _FUNCTIONS = 0xFFAADD44554D5049, 0xF007FEE7, 293, 291
 _VERSION = (0, 6, 7)
 _WALL_TIME = 8
 _BYTE, _WORLD = 5, 2
 _TIMES = [("start_s", ">u2"), ("start_ns", ">u4"), ("stop_s", ">u2"), ("stop_ns", ">u4")]
 _CALL = [("label", ">u2"), ("mask", "u1"), *_TIMES]
-_CALL_DTYPE = np.dtype(_CALL)
-_TRANSFER_DTYPE = np.dtype(
+CALL_DTYPE = np.dtype(_CALL)
+TRANSFER_DTYPE = np.dtype(
     [*_CALL, ("count", ">u4"), ("type", ">u2"), ("peer", ">u4"), ("tag", ">u4"), ("comm", ">u2"), ("request", ">u4")]
 )
 
@@ -63,7 +61,7 @@ def traces(ranks: int, messages: Messages) -> Iterator[bytes]:
     times = _times(calls, rank, starts)
     calls["start_s"], calls["start_ns"] = calls["stop_s"], calls["stop_ns"] = np.divmod(times, 10**9)
     calls["request"] = np.arange(len(calls)) - np.repeat(starts, ends - starts)
-    data, size = memoryview(calls.tobytes()), _TRANSFER_DTYPE.itemsize
+    data, size = memoryview(calls.tobytes()), TRANSFER_DTYPE.itemsize
     groups = np.searchsorted(rank[starts], np.arange(ranks + 1))
     for first, last in pairwise(groups):
         stream: list[bytes | memoryview] = [_call(INIT, 0), struct.pack(">I", 0)]
@@ -80,7 +78,7 @@ def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], IntArray, IntA
     rank = np.concatenate([messages.destination, messages.source]).astype(np.int64)
     phase = np.tile(messages.phase, 2).astype(np.int64)
     order = np.lexsort((sent, phase, rank))
-    calls = np.zeros(len(order), dtype=_TRANSFER_DTYPE)
+    calls = np.zeros(len(order), dtype=TRANSFER_DTYPE)
     calls["label"], calls["mask"] = np.where(sent, ISEND, IRECV)[order], _WALL_TIME
     calls["count"] = np.tile(messages.size_bytes, 2)[order]
     calls["peer"] = np.concatenate([messages.source, messages.destination])[order]
@@ -112,61 +110,10 @@ def _waits(now_ns: int, requests: int) -> Iterator[bytes]:
 
 
 def _file(stream: bytes) -> bytes:
-    body = struct.pack(">Q", _HEAD) + struct.pack(">II", 0, 0) + stream + struct.pack(">H", _END_OF_STREAM)
+    body = struct.pack(">Q", HEAD) + struct.pack(">II", 0, 0) + stream + struct.pack(">H", _END_OF_STREAM)
     header = bytes(_VERSION) + struct.pack(">QHHII", 0, 0, 0, 0, 0)
-    footer = struct.pack(">Q", _FOOT) + bytes(2 * 4 * _FUNCTIONS)
+    footer = struct.pack(">Q", FOOT) + bytes(2 * 4 * _FUNCTIONS)
     header_at = len(body)
     footer_at = header_at + len(header)
-    index = struct.pack(">8Q", _HEAD, 0, 0, 0, header_at, 8, footer_at, 0)
+    index = struct.pack(">8Q", HEAD, 0, 0, 0, header_at, 8, footer_at, 0)
     return body + header + footer + index
-
-
-class Call(NamedTuple):
-    """A call as read: label, time, and for transfers the peer, bytes and tag; for waits the requests."""
-
-    label: int
-    time_ns: int
-    peer: int = -1
-    size_bytes: int = 0
-    tag: int = -1
-    requests: tuple[int, ...] = ()
-
-
-def read_trace(data: bytes) -> list[Call]:
-    """Read a trace of the calls that `trace` writes.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-    """
-    magic, _, _, _, _, body, footer, _ = struct.unpack(">8Q", data[-64:])
-    if struct.unpack(">Q", data[:8])[0] != _HEAD or magic != _HEAD:
-        raise ValueError("not a DUMPI trace")
-    if struct.unpack_from(">Q", data, footer)[0] != _FOOT:
-        raise ValueError("the trace has no footer where its index says")
-    calls, at = [], body + 8
-    while True:
-        call, at = _read_call(data, at)
-        calls.append(call)
-        if call.label == FINALIZE:
-            return calls
-
-
-def _read_call(data: bytes, at: int) -> tuple[Call, int]:
-    head = np.frombuffer(data, _CALL_DTYPE, 1, at)[0]
-    label, time_ns = int(head["label"]), int(head["start_s"]) * 10**9 + int(head["start_ns"])
-    end = at + _CALL_DTYPE.itemsize
-    if label in (ISEND, IRECV):
-        call = np.frombuffer(data, _TRANSFER_DTYPE, 1, at)[0]
-        found = Call(label, time_ns, int(call["peer"]), int(call["count"]), int(call["tag"]), (int(call["request"]),))
-        return found, at + _TRANSFER_DTYPE.itemsize
-    if label == WAITALL:
-        count = struct.unpack_from(">II", data, end)[0]
-        requests = struct.unpack_from(f">{count}I", data, end + 8)
-        return Call(label, time_ns, requests=requests), end + 8 + 4 * count
-    if label == INIT:
-        return Call(label, time_ns), end + 4
-    if label == FINALIZE:
-        return Call(label, time_ns), end
-    raise ValueError(f"a call of kind {label} at byte {at}")

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
+from ..program_engine import ProgramEngine, check_buffer
+from .caveats import CAVEATS
 from .cost import predict_cpu_s, predict_memory_bytes
-from .differences import DIFFERENCES
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
-from .system import RUN, communicating, settings, write_run
+from .system import RUN, communicating, packet_in_flits_bytes, settings, write_run
 from .traces import LARGEST_MESSAGE
 from .wiring import wire
 
 
-class Sst:
+class Sst(ProgramEngine):
     """The engine SST; see the package's docstring."""
 
     name = "sst"
-    simulates = True
-    bundled = False
+    title = "SST"
     reading = read_result.__module__
-    differences = DIFFERENCES
+    caveats = CAVEATS
+    signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
     def probe(self) -> Probe:
         """Look for the program: SST_CORE_HOME, or PATH."""
@@ -52,20 +54,26 @@ class Sst:
         """Predict the memory of a point; see `cost`."""
         return predict_memory_bytes(point)
 
-    def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Say why SST cannot simulate this point: its machine, routing, bandwidths, messages or motifs."""
-        try:
-            wiring = wire(point, machine)
-            if settings(point).motifs == "native":
-                check_native(point)
-        except Unsupported as error:
-            return str(error)
+    def check(self, point: Point, machine: Machine) -> None:
+        """Refuse what SST cannot simulate: machine, routing, bandwidths, messages or motifs.
+
+        Raises
+        ------
+        Unsupported
+            With the reason.
+        """
+        wiring = wire(point, machine)
+        if settings(point).motifs == "native":
+            check_native(point)
+        check_buffer(point, packet_in_flits_bytes(point))
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
-            return (
+            raise Unsupported(
                 f"in SST the links of a {machine.kind}'s nodes are at most as fast as the others; lower bandwidth.host"
             )
-        return _message_too_long(point)
+        longest = max((load.message_bytes for load in loads_of(point)), default=0)
+        if longest > LARGEST_MESSAGE:
+            raise Unsupported(f"SST's traces hold messages up to {LARGEST_MESSAGE:,} B, not {longest:,} B")
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; give the command, if any job sends something."""
@@ -74,29 +82,8 @@ class Sst:
         write_run(folder, point, machine, jobs)
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply SST's test of success, and read job times and link statistics.
-
-        Raises
-        ------
-        EngineFailure
-            If the run crashed, did not finish, or wrote something else.
-        """
-        if exit_code != 0:
-            raise EngineFailure(_failure(folder, exit_code))
+    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Apply SST's test of success, and read job times and link statistics."""
         if not communicating(jobs):
             return EngineResult((0.0,) * len(jobs))
         return read_result(folder, point, machine, jobs)
-
-
-def _message_too_long(point: Point) -> str | None:
-    longest = max((load.message_bytes for load in loads_of(point)), default=0)
-    if longest > LARGEST_MESSAGE:
-        return f"SST's traces hold messages up to {LARGEST_MESSAGE:,} B, not {longest:,} B"
-    return None
-
-
-def _failure(folder: Path, exit_code: int) -> str:
-    lines = [line for name in ("stderr", "stdout") for line in (folder / name).read_text(errors="replace").splitlines()]
-    said = next((line.strip() for line in lines if "FATAL" in line or "Error" in line or "ERROR" in line), None)
-    return f"SST ended with {exit_code}: {said or (lines[-1].strip() if lines else 'it said nothing')}"

@@ -142,12 +142,13 @@ def _router(point: Point, machine: Machine, wiring: Wiring) -> dict[str, Any]:
 
 
 def _buffers(point: Point) -> dict[str, str]:
-    """Buffers of a virtual channel: at least four packets at the input, half as much at the output."""
-    size = max(int(point.network.buffer_bytes), 4 * _whole_flits(point))
+    """Buffers of a virtual channel: what the study says at the input, half as much at the output."""
+    size = int(point.network.buffer_bytes)
     return {"input_buf_size": f"{size}B", "output_buf_size": f"{size // 2}B"}
 
 
-def _whole_flits(point: Point) -> int:
+def packet_in_flits_bytes(point: Point) -> int:
+    """Bytes of a packet as SST stores it, in whole flits."""
     flit = flit_bytes(point)
     return ceil(int(point.network.packet_bytes) / flit) * flit
 

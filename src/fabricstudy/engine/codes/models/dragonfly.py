@@ -12,8 +12,9 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
+from ...detours import check_via
 from ...point import Point
-from ..network import HOST, Hops, IntArray, Network, Traffic, gib_per_s, links_to
+from ..network import HOST, Hops, IntArray, Network, PortCounters, gib_per_s, links_to
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -29,6 +30,7 @@ def network(point: Point, machine: Machine) -> Network:
     groups = int(machine.group.max()) + 1
     if groups < 3:
         raise Unsupported("CODES' dragonfly crashes with two groups; take three or more, or another engine")
+    check_via(point.routing, "group", "on CODES' dragonfly")
     routers = machine.routers // groups
     nodes = machine.nodes // machine.routers
     local, between = _pairs(machine, LOCAL), _pairs(machine, GLOBAL)
@@ -81,7 +83,7 @@ def network(point: Point, machine: Machine) -> Network:
             INTRA: np.column_stack([first_group, np.zeros(len(first_group))]).astype("<i4").tobytes(),
             INTER: between.astype("<i4").tobytes(),
         },
-        traffic=Traffic(
+        traffic=PortCounters(
             "dragonfly-router-traffic-sample",
             router=lambda row: row[:, 2],
             columns=4,

@@ -13,7 +13,7 @@ from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to, one_of
+from ..network import HOST, IntArray, Network, PortCounters, gib_per_s, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -49,7 +49,7 @@ def network(point: Point, machine: Machine) -> Network:
             "vc_size": buffer,
             "cn_vc_size": buffer,
         },
-        traffic=Traffic("router-traffic", lambda row: row[:, 1], 2, link_of_port),
+        traffic=PortCounters("router-traffic", lambda row: row[:, 1], 2, link_of_port),
         fixed_routes=point.routing.kind == "dimension-order" and (gap == 1 or gap >= max(lengths)),
     )
 

@@ -12,7 +12,7 @@ from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, IntArray, Network, Traffic, links_to, one_of
+from ..network import HOST, IntArray, Network, PortCounters, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -58,7 +58,7 @@ def network(point: Point, machine: Machine) -> Network:
         }
         | ({"routing_folder": TABLES} if static else {}),
         files=_tables(config) if static else {},
-        traffic=Traffic(
+        traffic=PortCounters(
             "fattree-switch-traffic",
             router=lambda row: row[:, 3],
             columns=4,

@@ -14,8 +14,9 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.slim_fly import SlimFlyConfig
 
 from ...contract import Unsupported
+from ...detours import check_via
 from ...point import Point
-from ..network import HOST, IntArray, Network, Traffic, gib_per_s, links_to, one_of
+from ..network import HOST, IntArray, Network, PortCounters, gib_per_s, links_to, one_of
 from ..packet import buffer_bytes
 from .routing import routing_name
 
@@ -31,6 +32,7 @@ def network(point: Point, machine: Machine) -> Network:
     q = config.q
     if any(q % divisor == 0 for divisor in range(2, q)):
         raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; take a prime, or another engine")
+    check_via(point.routing, "router", "on CODES' Slim Fly")
     sets = slim_fly.generator_sets(field(q, 1), config.delta)
     within, across = len(sets[0]), q
     local, between = machine.classes
@@ -63,7 +65,7 @@ def network(point: Point, machine: Machine) -> Network:
             "global_vc_size": buffer,
             "cn_vc_size": buffer,
         },
-        traffic=Traffic("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
+        traffic=PortCounters("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
         fixed_routes=point.routing.kind == "minimal",
     )
 

@@ -18,6 +18,7 @@ from fabricstudy.routing.base import routes as routes_of
 from fabricstudy.routing.minimal import Minimal
 
 from ...contract import Unsupported
+from ...detours import check_via
 from .base import Ints, Wiring, cable_ends, place_on_router
 
 MOST_HOPS = 3_000_000
@@ -36,6 +37,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
             f"on a {machine.kind} SST takes routes that are chosen at the source, and {routing.kind} chooses on the "
             f"way; take {', '.join(AT_SOURCE)}"
         )
+    check_via(routing, "router", f"on a {machine.kind} in SST")
     if np.any(machine.nodes_of_router == 0):
         raise Unsupported(
             f"SST's element for any graph needs nodes on each router, and some of this {machine.kind}'s have none"

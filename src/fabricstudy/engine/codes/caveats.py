@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from fabricstudy.machine.grid import GridConfig
 
-from ..differences import Difference, under_ugal, with_ties
+from ..caveats import Caveat, under_ugal, with_ties
 from ..point import Point
 
 
 def _valiant_on_dragonfly(point: Point) -> bool:
     return point.machine.kind == "dragonfly" and point.routing.kind == "valiant"
+
+
+def _valiant_on_slim_fly(point: Point) -> bool:
+    return _on_slim_fly(point) and point.routing.kind == "valiant"
 
 
 def _over_long_links(point: Point) -> bool:
@@ -21,29 +25,34 @@ def _on_slim_fly(point: Point) -> bool:
     return point.machine.kind == "slim-fly"
 
 
-DIFFERENCES: tuple[Difference, ...] = (
-    Difference("A send is complete when its last packet has left the node."),
-    Difference("What CODES adds to a message is taken away again, but for the copy of more than the shortest takes."),
-    Difference(
+CAVEATS: tuple[Caveat, ...] = (
+    Caveat("A send is complete when its last packet has left the node."),
+    Caveat(
+        "CODES' fixed software cost of a message is subtracted; what remains is the time to copy the bytes by which a "
+        "message is longer than the shortest one of the run."
+    ),
+    Caveat(
         "Tori, fat trees and grids under dimension order have one virtual channel, where CAMINOS has several; packets "
         "wait at routers sorted by output, without a crossbar."
     ),
-    Difference(
-        "On a dragonfly Valiant goes through a group drawn at random, on CAMINOS through any router. Bounds are those "
-        "of the latter, so times of the former may lie below them.",
+    Caveat(
+        "On a dragonfly Valiant leads through a group drawn at random, neither the first nor the last one, and packets "
+        "that stay in their group make no detour. Where bounds are those of detours through any router, times may lie "
+        "below them.",
         _valiant_on_dragonfly,
     ),
-    Difference(
+    Caveat("On a Slim Fly Valiant leads through a random router outside the sender's own group.", _valiant_on_slim_fly),
+    Caveat(
         "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, and counts the "
         "queue of a detour twice; on a Slim Fly it compares several detours.",
         under_ugal,
     ),
-    Difference(
+    Caveat(
         "Half-way round a ring all packets take the same of both ways, so that the links there carry up to twice as "
         "much as where ties are split.",
         with_ties,
     ),
-    Difference("A packet takes the long link or the short one first, by what waits for them.", _over_long_links),
-    Difference("Minimal routing on a Slim Fly takes always the same of several shortest paths.", _on_slim_fly),
+    Caveat("A packet takes the long link or the short one first, by what waits for them.", _over_long_links),
+    Caveat("Minimal routing on a Slim Fly takes always the same of several shortest paths.", _on_slim_fly),
 )
 """In the order in which they are told."""

@@ -10,9 +10,6 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 
 from .point import Point
 
-WORDS = "differences.py"
-"""Modules that hold words alone: changing these changes no result, so no fingerprint covers them."""
-
 
 def all_points(point: Point) -> bool:
     """Every point."""
@@ -20,7 +17,7 @@ def all_points(point: Point) -> bool:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Caveat:
     """A known reason for which an engine's times differ from those of others, and the points that it concerns."""
 
     says: str

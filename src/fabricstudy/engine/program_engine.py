@@ -1,0 +1,103 @@
+"""What engines have in common that run a program of their own."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
+
+from .caveats import Caveat
+from .contract import EngineFailure, EngineResult, Unsupported
+from .point import Point
+
+PACKETS_OF_A_BUFFER = 4
+"""Packets that a buffer holds at least; with fewer a link stands still while credits travel, or the run hangs."""
+
+
+def check_buffer(point: Point, packet_bytes: int) -> None:
+    """Refuse a buffer that is too small, rather than enlarge it without a word.
+
+    Parameters
+    ----------
+    packet_bytes : int
+        What a packet takes of a buffer.
+
+    Raises
+    ------
+    Unsupported
+        If it holds fewer than four packets.
+    """
+    least, buffer = PACKETS_OF_A_BUFFER * packet_bytes, int(point.network.buffer_bytes)
+    if buffer < least:
+        raise Unsupported(
+            f"a buffer holds {PACKETS_OF_A_BUFFER} packets at least, here {least:,} B, not {buffer:,} B; raise "
+            "network.buffer, or lower network.packet"
+        )
+
+
+class ProgramEngine(ABC):
+    """An engine whose program is looked for, run in a folder, and read; a subclass says what is its own."""
+
+    name: str
+    title: str
+    """The program's own name, for messages."""
+    simulates: bool = True
+    bundled: bool = False
+    reading: str
+    caveats: tuple[Caveat, ...] = ()
+
+    signs_of_failure: tuple[re.Pattern[str], ...] = ()
+    """Lines that tell why a run failed, the most telling sign first; without any the last line has to do."""
+
+    def sources(self) -> str:
+        """Nothing else."""
+        return ""
+
+    def unsupported(self, point: Point, machine: Machine) -> str | None:
+        """Say why the engine cannot simulate this point, or None if it can."""
+        try:
+            self.check(point, machine)
+        except Unsupported as error:
+            return str(error)
+        return None
+
+    @abstractmethod
+    def check(self, point: Point, machine: Machine) -> None:
+        """Refuse what the engine cannot simulate.
+
+        Raises
+        ------
+        Unsupported
+            With the reason.
+        """
+
+    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Apply the engine's own test of success, and read what it says.
+
+        Raises
+        ------
+        EngineFailure
+            If the exit code is not 0, or what was written is no result.
+        """
+        if exit_code != 0:
+            raise EngineFailure(f"{self.title} ended with {exit_code}: {self._why(folder)}")
+        return self.read_finished(folder, point, machine, jobs)
+
+    @abstractmethod
+    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Read what a run that ended with 0 has written, which proves nothing yet.
+
+        Raises
+        ------
+        EngineFailure
+            If it is no result.
+        """
+
+    def _why(self, folder: Path) -> str:
+        texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
+        lines = [line.strip() for text in texts for line in text.splitlines()]
+        telling = (line for sign in self.signs_of_failure for line in lines if sign.search(line))
+        return next(telling, lines[-1] if lines else "it said nothing")

@@ -1,0 +1,79 @@
+"""What sets SST's times apart."""
+
+from __future__ import annotations
+
+from fabricstudy.engine.sst.settings import SstSettings
+
+from ..caveats import Caveat, under_ugal, with_ties
+from ..detours import via
+from ..point import Point
+
+
+def _without_costs_of_mpi(point: Point) -> bool:
+    return isinstance(point.engine, SstSettings) and point.engine.mpi == "none"
+
+
+def _with_costs_of_mpi(point: Point) -> bool:
+    return isinstance(point.engine, SstSettings) and point.engine.mpi == "default"
+
+
+def _with_own_motifs(point: Point) -> bool:
+    return isinstance(point.engine, SstSettings) and point.engine.motifs == "native"
+
+
+def _detours_through_groups(point: Point) -> bool:
+    return (
+        point.machine.kind == "dragonfly"
+        and point.routing.kind in ("valiant", "ugal")
+        and via(point.routing) != "router"
+    )
+
+
+def _ugal_through_groups(point: Point) -> bool:
+    return under_ugal(point) and _detours_through_groups(point)
+
+
+def _ugal_on_any_graph(point: Point) -> bool:
+    return under_ugal(point) and not _detours_through_groups(point)
+
+
+CAVEATS: tuple[Caveat, ...] = (
+    Caveat("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
+    Caveat("The seed decides mappings, placements and send orders; SST's routers always draw alike."),
+    Caveat(
+        "A send is complete when the node's interface has it; the messages of a phase wait there in their order.",
+        _without_costs_of_mpi,
+    ),
+    Caveat(
+        "Firefly's costs of MPI and network interface count; a message above 12 kB asks before it is sent, and its "
+        "rank waits until it has arrived.",
+        _with_costs_of_mpi,
+    ),
+    Caveat(
+        "Ember's own motifs have their own order and wait for each message: Alltoall goes round the ranks, Halo3D "
+        "finishes one dimension before the next.",
+        _with_own_motifs,
+    ),
+    Caveat(
+        "On a dragonfly a detour leads through a group drawn at random, neither the first nor the last one, and "
+        "between two routers of a group through a router of it. Where bounds are those of detours through any router, "
+        "times may lie below them, though not below what the bytes on their own links need.",
+        _detours_through_groups,
+    ),
+    Caveat(
+        "UGAL compares the queues of two ports, that of the detour counted twice, and not queues times hops.",
+        _ugal_through_groups,
+    ),
+    Caveat(
+        "UGAL compares the shortest paths with three detours: queue times hops, for a detour twice the hops to its "
+        "middle. Where all these queues are empty it draws one of them all, so most packets take a detour when there "
+        "is little traffic.",
+        _ugal_on_any_graph,
+    ),
+    Caveat(
+        "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "
+        "always goes up); on CAMINOS each packet takes the one that has room.",
+        with_ties,
+    ),
+)
+"""In the order in which they are told."""
