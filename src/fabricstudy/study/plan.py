@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
 from fabricstudy.engine.settings import EngineSettings, Network
 from fabricstudy.errors import StudyError
+from fabricstudy.kinds import only_extensions_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
@@ -71,8 +72,9 @@ def plan(study: Study) -> Plan:
         At the first point that cannot be; the path is that of the axis value it stems from.
     """
     planner = _Planner(study)
-    for name, part in study.parts.items():
-        planner.add(name, part)
+    with only_extensions_of(study.extension_package):
+        for name, part in study.parts.items():
+            planner.add(name, part)
     _unify(planner.rows, study.axes)
     return Plan(study, planner.rows, planner.points, planner.machines, study.axes)
 
