@@ -33,6 +33,8 @@ _CPU_S_OF_PHITS = {
     "valiant": 5.2e-7,
     "ugal": 4.3e-7,
 }
+_CPU_S_OF_OTHER_PHITS = 1e-6
+"""Of a routing that came later, whose cost was not measured."""
 
 
 class Caminos:
@@ -77,7 +79,7 @@ class Caminos:
         """
         phit = phit_bytes(point)
         phits = sum(load.messages * ceil(load.message_bytes / phit) for load in loads_of(point))
-        return _START_CPU_S + _CPU_S_OF_PHITS[point.routing.kind] * float(phits**1.25)
+        return _START_CPU_S + _CPU_S_OF_PHITS.get(point.routing.kind, _CPU_S_OF_OTHER_PHITS) * float(phits**1.25)
 
     def predict_memory_bytes(self, point: Point) -> None:
         """CAMINOS needs little: some ten MB, and 0.1 kB a message."""

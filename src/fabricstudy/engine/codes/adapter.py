@@ -14,7 +14,6 @@ import numpy as np
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.pattern.idle import Idle
 
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
 from ..loads import loads_of
@@ -121,7 +120,7 @@ class Codes:
 
 
 def _check_jobs(point: Point) -> None:
-    busy = sum(not isinstance(job.pattern, Idle) for job in point.jobs)
+    busy = sum(not job.pattern.silent for job in point.jobs)
     if busy > MOST_JOBS:
         raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
     if max((load.message_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:

@@ -42,10 +42,13 @@ NODES = {
 }
 """As measured with 50 to 8,448 nodes: express mesh and Slim Fly hold a large table for each node."""
 
+OTHER = NODES["dragonfly"]
+"""Of a topology that CODES has no model of: it is planned like any other, and refused before it is simulated."""
+
 
 def predict_cpu_s(point: Point) -> float:
     """Predict the processor time of a point."""
-    nodes, node = point.machine.nodes, NODES[_model(point)]
+    nodes, node = point.machine.nodes, NODES.get(_model(point), OTHER)
     loads = loads_of(point)
     messages = sum(load.messages for load in loads)
     hops = sum(load.messages * ceil(load.message_bytes / _packet(point)) for load in loads) * (1 + _mean_hops(point))
@@ -72,7 +75,7 @@ def predict_memory_bytes(point: Point) -> float:
     return (
         START_BYTES
         + objects * (events_each(point, _packet(point)) - LEAST_EVENTS_EACH) * BYTES_OF_AN_EVENT
-        + nodes * (NODES[_model(point)].memory_bytes + ranks * BYTES_OF_A_RANK)
+        + nodes * (NODES.get(_model(point), OTHER).memory_bytes + ranks * BYTES_OF_A_RANK)
         + messages * BYTES_OF_A_MESSAGE
         + (packets * BYTES_OF_A_TORUS_PACKET if point.machine.kind in TORI else 0.0)
     )

@@ -18,6 +18,7 @@ FLITS_OF_A_PACKET = 4
 CPU_S_OF_A_MATCH = 0.23e-6
 """A message that has come is looked for among the posted receives."""
 DETOURS = {"valiant": 1.4, "ugal": 1.2}
+"""Hops over those of shortest paths; of any other routing 1."""
 
 BYTES_OF_A_PART = 58e3
 """Of a router, a node, or a rank."""

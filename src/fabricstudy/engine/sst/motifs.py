@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.pattern.all_to_all import AllToAll
-from fabricstudy.workload.pattern.idle import Idle
 from fabricstudy.workload.pattern.stencil import Stencil
 
 from ..contract import Unsupported
@@ -21,7 +20,7 @@ def check_native(point: Point) -> None:
         With the reason.
     """
     for job in point.jobs:
-        if not isinstance(job.pattern, Idle):
+        if not job.pattern.silent:
             native_motif(job, job.rank_count(point.machine.nodes, point.machine.cores_per_node))
 
 

@@ -12,6 +12,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.grid import GridConfig
 from fabricstudy.routing.base import Routing
 
 from ...contract import Unsupported
@@ -35,17 +36,23 @@ def wire(point: Point, machine: Machine) -> Wiring:
 
 @lru_cache(maxsize=2)
 def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
-    if isinstance(config, DragonflyConfig):
+    if _is_built_by(config, DragonflyConfig):
         return dragonfly.wire(config, routing, machine)
-    if isinstance(config, FatTreeConfig):
+    if _is_built_by(config, FatTreeConfig):
         return _with_one_bandwidth(fat_tree.wire(config, routing, machine), machine)
-    if routing.kind == "dimension-order" and grid.is_mesh(machine):
-        return _with_one_bandwidth(grid.wire_mesh(config, routing, machine), machine)
-    if grid.is_torus(machine) and grid.breaks_ties_alike(routing, machine):
-        return _with_one_bandwidth(grid.wire_torus(config, routing, machine), machine)
-    if routing.kind in grid.HYPERX_ALGORITHMS and grid.is_hyperx(machine):
-        return _with_one_bandwidth(grid.wire_hyperx(config, routing, machine), machine)
+    if _is_built_by(config, GridConfig):
+        if routing.kind == "dimension-order" and grid.is_mesh(machine):
+            return _with_one_bandwidth(grid.wire_mesh(config, routing, machine), machine)
+        if grid.is_torus(machine) and grid.breaks_ties_alike(routing, machine):
+            return _with_one_bandwidth(grid.wire_torus(config, routing, machine), machine)
+        if routing.kind in grid.HYPERX_ALGORITHMS and grid.is_hyperx(machine):
+            return _with_one_bandwidth(grid.wire_hyperx(config, routing, machine), machine)
     return graph.wire(config, routing, machine)
+
+
+def _is_built_by(config: Topology, family: type[Topology]) -> bool:
+    """Whether a machine's cables are those of `family`; a topology derived from it may have others."""
+    return isinstance(config, family) and type(config).build is family.build
 
 
 def _with_one_bandwidth(wiring: Wiring, machine: Machine) -> Wiring:
