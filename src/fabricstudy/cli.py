@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fabricstudy.commands import partitions
+from fabricstudy.commands import kinds, partitions
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.registry import engine_named, engines
@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     point.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
     point.add_argument("--run", action="store_true", help="simulate it now, whatever the store has, and keep all files")
     point.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
+    kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
     partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
     machine = command("machine", describe_machines, show_machines)
     source = "study, YAML file that holds one machine, or published machine, like mira"

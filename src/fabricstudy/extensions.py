@@ -53,7 +53,7 @@ def _error(place: int, name: str, problem: str, remedy: str) -> StudyError:
     return StudyError(problem, remedy, None, f"extensions.{place}", name)
 
 
-def load_extensions(names: Any, folder: Path) -> str:
+def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     """Import the extensions of a study, and give the name of their package.
 
     Parameters
@@ -63,6 +63,8 @@ def load_extensions(names: Any, folder: Path) -> str:
         checks to refuse.
     folder : Path
         The study's folder.
+    anywhere : bool, optional
+        Whether files outside the folder will do: those of no study.
 
     Returns
     -------
@@ -77,7 +79,7 @@ def load_extensions(names: Any, folder: Path) -> str:
     """
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
-    files = _found(names, folder)
+    files = _distinct([_file(place, name, folder, anywhere) for place, name in enumerate(names)])
     digest = hashlib.sha256()
     for file in sorted(files, key=lambda file: file.stem):
         digest.update(f"{file.stem} {hashlib.sha256(file.content).hexdigest()};".encode())
@@ -93,20 +95,20 @@ def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
     return {base.FAMILY.noun: list(base.FAMILY.extensions(package).values()) for base in families()}
 
 
-def _found(names: Sequence[str], folder: Path) -> list[_File]:
-    files: dict[str, _File] = {}
-    for place, name in enumerate(names):
-        file = _file(place, name, folder)
-        other = files.setdefault(file.stem, file)
+def _distinct(files: list[_File]) -> list[_File]:
+    by_stem: dict[str, _File] = {}
+    for file in files:
+        other = by_stem.setdefault(file.stem, file)
         if other is not file:
             raise file.error(f"two extensions have the name {file.stem}", f"rename one; the other is {other.name}")
-    return list(files.values())
+    return files
 
 
-def _file(place: int, name: str, folder: Path) -> _File:
+def _file(place: int, name: str, folder: Path, anywhere: bool) -> _File:
     path = (folder / name).absolute()
     pure = PurePosixPath(name)
-    if pure.is_absolute() or ".." in pure.parts or not path.resolve().is_relative_to(folder.resolve()):
+    inside = not pure.is_absolute() and ".." not in pure.parts and path.resolve().is_relative_to(folder.resolve())
+    if not (inside or anywhere):
         problem = "an extension stands in the study's folder or below it, so that an artifact can hold it"
         raise _error(place, name, problem, "move the file beside the study and name it from there, like megafly.py")
     if pure.suffix != ".py" or not _STEM.fullmatch(pure.stem):
@@ -114,7 +116,7 @@ def _file(place: int, name: str, folder: Path) -> _File:
         raise _error(place, name, problem, "call the file by letters, digits and '_', with the ending .py")
     if not path.is_file():
         problem = "this is not a file" if path.exists() else "there is no such file"
-        raise _error(place, name, problem, f"names are relative to the study's folder, {folder.resolve()}")
+        raise _error(place, name, problem, f"check the name; it is sought from {folder.resolve()}")
     try:
         if path.stat().st_size > LARGEST_BYTES:
             raise _error(place, name, "the file is too large", f"stay below {LARGEST_BYTES:,} bytes")
