@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -243,8 +244,9 @@ def show_engines(found: list[dict[str, Any]]) -> None:
 
 def point_details(given: argparse.Namespace) -> dict[str, Any]:
     """Show one point with what is known of it, or simulate it in the foreground."""
-    planned, record = _find_point(given.point_id, given.study, given.results)
+    # First the study, which may have kinds of its own.
     limits = _pipeline(given.study).plan.study.limits if given.study else Limits()
+    planned, record = _find_point(given.point_id, given.study, given.results)
     if not given.run:
         folder = Stores(given.results).points.folder(planned.point_id) if record else None
         return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
@@ -257,7 +259,11 @@ def point_details(given: argparse.Namespace) -> dict[str, Any]:
 def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
     record = Stores(results).points.record(point_id)
     if record is not None:
-        point = point_from_json(record.pop("point"))
+        try:
+            point = point_from_json(record.pop("point"))
+        except ValidationError:
+            problem = f"{point_id}: its record has kinds or keys that are not known here"
+            raise FabricstudyError(f"{problem}; name the study with --study, for its extensions") from None
         return PlannedPoint(point_id, machine_id(point.machine), point), record
     if study is None:
         raise FabricstudyError(f"{point_id}: no such point in {results}/points; name its study with --study")

@@ -145,6 +145,7 @@ class _Finder(MetaPathFinder):
     """Finds the modules of one package of extensions, whichever of them asks first."""
 
     def __init__(self, package: str, files: Sequence[_File]) -> None:
+        self.package = package
         self._files = {f"{package}.{file.stem}": file for file in files}
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -165,16 +166,22 @@ def _import(package: str, files: Sequence[_File]) -> None:
         for file in files:
             _import_file(f"{package}.{file.stem}", file, files)
     except BaseException:
-        sys.meta_path.remove(finder)
-        _forget(package)
+        unload_extensions(package)
         raise
 
 
-def _forget(package: str) -> None:
+def unload_extensions(package: str) -> None:
+    """Take a package of extensions away: one that could not be imported, or that a test has done with."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not _finds(finder, package)]
     for module in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
         del sys.modules[module]
     for base in families():
         base.FAMILY.forget(package)
+    _loaded.discard(package)
+
+
+def _finds(finder: object, package: str) -> bool:
+    return isinstance(finder, _Finder) and finder.package == package
 
 
 def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:

@@ -16,7 +16,7 @@ import annotated_types
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from fabricstudy.kinds import Kind, kind_of, members_of
+from fabricstudy.kinds import Kind, kind_of, members_of, only_extensions_of
 from fabricstudy.machine.base import EachClass
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.model import Model, Name, Written
@@ -114,7 +114,8 @@ Editors that know YAML schemas take `schema/study.json`: put
 def readme() -> str:
     """Give the text of configs/README.md."""
     sections: list[str] = []
-    _add_sections(sections, "", [Study], _depths(Study), set())
+    with only_extensions_of(""):
+        _add_sections(sections, "", [Study], _depths(Study), set())
     return INTRODUCTION + "\n" + "\n".join([*sections, _published()])
 
 
@@ -172,7 +173,8 @@ def _published() -> str:
 
 def schema() -> str:
     """Give the text of configs/schema/study.json."""
-    facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
+    with only_extensions_of(""):
+        facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
     shared: dict[str, Any] = facts.pop("$defs", {})
     whole = {**_by_reference(facts, shared, top=True), "$defs": shared}
     return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
