@@ -77,9 +77,10 @@ class Family:
         # Of an extension, all that come with us are there already.
         for known in [shelf[kind] for shelf in (self._ours, own) if kind in shelf]:
             if (known.__module__, known.__qualname__) != (member.__module__, member.__qualname__):
-                problem = (
-                    f"two kinds of {self.noun} have this name; the other is in {known.__module__.split('.', 1)[-1]}"
+                where = (
+                    f"{known.__module__.split('.')[-1]}.py" if extension_package(known.__module__) else "fabricstudy"
                 )
+                problem = f"two kinds of {self.noun} have this name; the other is in {where}"
                 raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind)
         own[kind] = member
 
@@ -106,7 +107,8 @@ class Family:
                     importlib.import_module(module.name)
         in_use = _in_use.get()
         known = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
-        return dict(sorted([*self._ours.items(), *(item for shelf in known for item in shelf.items())]))
+        found = self._ours | {kind: member for shelf in known for kind, member in shelf.items()}
+        return {kind: found[kind] for kind in sorted(found)}
 
     @property
     def kinds(self) -> list[str]:
