@@ -6,7 +6,6 @@ import itertools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,14 @@ from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.extensions import load_extensions, unload_extensions
+from fabricstudy.extensions import load_extensions
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import link_loads
 from fabricstudy.structure.summary import structure
 from fabricstudy.study.file import load_study
-from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.plan import plan
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.allocation.request import NOBODY, Request
 from fabricstudy.workload.mapping.base import Mapping
@@ -50,17 +49,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def known(folder: Path) -> Iterator[None]:
-    """Let all kinds of the page be known to a test, and to none after it."""
-    package = load_extensions(FILES, folder)
-    yield
-    unload_extensions(package)
-
-
-def planned(folder: Path, name: str) -> Plan:
-    found = plan(load_study(folder / name))
-    unload_extensions(found.study.extension_package)
-    return found
+def known(folder: Path) -> None:
+    """Let all kinds of the page be known to a test."""
+    load_extensions(FILES, folder)
 
 
 def test_the_page_has_the_examples_that_are_tested_here() -> None:
@@ -76,7 +67,7 @@ def test_the_examples_keep_to_the_style_of_the_house(folder: Path, arguments: tu
 
 @pytest.mark.parametrize(("name", "rows"), [("tornado.yaml", 2), ("megafly.yaml", 6), ("all-together.yaml", 1)])
 def test_the_studies_are_planned(folder: Path, name: str, rows: int) -> None:
-    assert len(planned(folder, name).rows) == rows
+    assert len(plan(load_study(folder / name)).rows) == rows
 
 
 RING: dict[str, Any] = {"kind": "torus", "shape": [8], "nodes_per_router": 1, "bandwidth": "1 GB/s"}
@@ -272,5 +263,5 @@ def test_cyclic_seats_by_hand() -> None:
 
 
 def test_sizes_by_hand(folder: Path) -> None:
-    rows = planned(folder, "all-together.yaml").study.analyses["sizes"].rows()
+    rows = load_study(folder / "all-together.yaml").analyses["sizes"].rows()
     assert rows[0] == {"radix": 8, "groups": 17, "routers": 136, "nodes": 272}

@@ -30,7 +30,9 @@ from .source import EXTENSIONS
 LARGEST_BYTES = 1_000_000
 
 _STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_loaded: set[str] = set()
+
+LOADED: set[str] = set()
+"""The packages that this process has imported."""
 
 
 class _File(NamedTuple):
@@ -84,9 +86,9 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     for file in sorted(files, key=lambda file: file.stem):
         digest.update(f"{file.stem} {hashlib.sha256(file.content).hexdigest()};".encode())
     package = EXTENSIONS + digest.hexdigest()[:12]
-    if package not in _loaded:
+    if package not in LOADED:
         _import(package, files)
-        _loaded.add(package)
+        LOADED.add(package)
     return package
 
 
@@ -177,7 +179,7 @@ def unload_extensions(package: str) -> None:
         del sys.modules[module]
     for base in families():
         base.FAMILY.forget(package)
-    _loaded.discard(package)
+    LOADED.discard(package)
 
 
 def _finds(finder: object, package: str) -> bool:

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,14 +75,6 @@ STUDY: dict[str, Any] = {
     "engine": "caminos",
 }
 BOTH = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half", "ring"]}}}
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
-    """Take away what a test imported, for those after it."""
-    yield
-    for package in set(extensions._loaded):
-        extensions.unload_extensions(package)
 
 
 def write(folder: Path, files: dict[str, str | bytes] | None = None, **changes: Any) -> Path:
