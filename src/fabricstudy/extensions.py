@@ -107,6 +107,15 @@ def _distinct(files: list[_File]) -> list[_File]:
 
 
 def _file(place: int, name: str, folder: Path, anywhere: bool) -> _File:
+    try:
+        return _read(place, name, folder, anywhere)
+    except OSError as error:
+        raise _error(place, name, f"it cannot be read ({error.strerror})", "check its name and permissions") from None
+    except (ValueError, RuntimeError):  # a name with a null byte, links in a circle
+        raise _error(place, name, "this cannot be the name of a file", "name it like megafly.py") from None
+
+
+def _read(place: int, name: str, folder: Path, anywhere: bool) -> _File:
     path = (folder / name).absolute()
     pure = PurePosixPath(name)
     inside = not pure.is_absolute() and ".." not in pure.parts and path.resolve().is_relative_to(folder.resolve())
@@ -119,12 +128,9 @@ def _file(place: int, name: str, folder: Path, anywhere: bool) -> _File:
     if not path.is_file():
         problem = "this is not a file" if path.exists() else "there is no such file"
         raise _error(place, name, problem, f"check the name; it is sought from {folder.resolve()}")
-    try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise _error(place, name, "the file is too large", f"stay below {LARGEST_BYTES:,} bytes")
-        return _File(place, name, path, path.read_bytes())
-    except OSError as error:
-        raise _error(place, name, f"it cannot be read ({error.strerror})", "check its permissions") from None
+    if path.stat().st_size > LARGEST_BYTES:
+        raise _error(place, name, "the file is too large", f"stay below {LARGEST_BYTES:,} bytes")
+    return _File(place, name, path, path.read_bytes())
 
 
 class _Loader(SourceFileLoader):

@@ -84,7 +84,7 @@ def imported(module: str) -> frozenset[str]:
     left = [module]
     while left:
         name = left.pop()
-        if name not in found and name.rsplit(".", 1)[-1] not in WORDS:
+        if name not in found and (extension_package(name) or name.rsplit(".", 1)[-1] not in WORDS):
             found.add(name)
             left += direct_imports(name)
     return frozenset(found)

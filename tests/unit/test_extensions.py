@@ -112,6 +112,9 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], list[Any], int, str]] = {
     "missing": ({}, ["none.py"], 0, "no such file"),
     "a folder": ({"half.py/x": ""}, ["half.py"], 0, "not a file"),
     "of no name": ({}, [""], 0, "ending .py"),
+    "a null byte": ({}, ["half\0.py"], 0, "name"),
+    "too long a name": ({}, ["h" * 300 + ".py"], 0, "name"),
+    "too large": ({"half.py": b"#" * 1_000_001}, ["half.py"], 0, "large"),
     "absolute": ({"half.py": HALF}, [sys.executable], 0, "folder"),
     "outside": ({"../half.py": HALF}, ["../half.py"], 0, "folder"),
     "out and in": ({"half.py": HALF}, ["../study/half.py"], 0, "folder"),
@@ -163,6 +166,14 @@ def test_what_is_no_list_of_names(listed: Any, path: str, tmp_path: Path) -> Non
     with pytest.raises(StudyError) as caught:
         load_study(write(tmp_path, extensions=listed))
     assert path in str(caught.value)
+
+
+def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "study", {})
+    (tmp_path / "study/half.py").symlink_to("half.py")
+    with pytest.raises(StudyError) as caught:
+        load_study(path)
+    assert caught.value.path == "extensions.0"
 
 
 def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -254,6 +265,14 @@ class TestWhatAResultDependsOn:
         for folder in (path.parent, tmp_path / "copy"):
             done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
             assert (done.stdout.strip(),) == self.prints(path), done.stderr
+
+    def test_a_file_counts_whatever_its_name(self, tmp_path: Path) -> None:
+        """Of ours, modules of this name hold words alone."""
+        found = [
+            self.prints(write(tmp_path, {"differences.py": text}, extensions=["differences.py"]))
+            for text in (HALF, HALF.replace("// 2", "// 4"))
+        ]
+        assert found[0] != found[1]
 
     def test_a_machine_depends_on_its_file(self, tmp_path: Path) -> None:
         machine = STUDY["machine"] | {"kind": "line"}

@@ -42,6 +42,7 @@ class Shift(MessagePattern):
         rank = np.arange(ranks, dtype=np.int32)
         return one_phase(rank, (rank + STEP) % ranks, self.iterations)
 """
+WORDS = "# What it is for.\n"
 COUNT = f"""{HEAD}
 from fabricstudy.analysis.base import Analysis
 
@@ -87,14 +88,13 @@ def test_a_study_with_extensions(ran: Workplace, tmp_path: Path) -> None:
     assert "Squares" in (ran.folder / "reports/tiny/index.html").read_text()
 
     # What changes of the file is run again, where it is used; words are not.
-    (ran.folder / "own/shift.py").write_text("# What it is for.\n" + SHIFT)
-    ran.run()
+    (ran.folder / "own/shift.py").write_text(WORDS + SHIFT)
+    ran.run("artifact")
     assert ran.started == 4
+    packed(ran.folder / "artifact/tiny.tar.gz", tmp_path / "there")
     (ran.folder / "own/shift.py").write_text(SHIFT.replace("STEP = 2", "STEP = 3"))
     ran.run()
     assert ran.started == 6
-
-    packed(ran.folder / "artifact/tiny.tar.gz", tmp_path / "there")
 
 
 def packed(archive: Path, folder: Path) -> None:
@@ -102,7 +102,7 @@ def packed(archive: Path, folder: Path) -> None:
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")
     top = folder / "tiny-artifact"
-    assert (top / "study/own/shift.py").read_text() == SHIFT and (top / "study/count.py").read_text() == COUNT
+    assert (top / "study/own/shift.py").read_text() == WORDS + SHIFT and (top / "study/count.py").read_text() == COUNT
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPATH=str(top / "code/src"))
 
     def fabricstudy(*arguments: str) -> str:
