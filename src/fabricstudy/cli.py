@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fabricstudy.commands import partitions
+from fabricstudy.commands import kinds, partitions
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.registry import engine_named, engines
@@ -105,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     point.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
     point.add_argument("--run", action="store_true", help="simulate it now, whatever the store has, and keep all files")
     point.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
+    kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
     partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
     machine = command("machine", describe_machines, show_machines)
     source = "study, YAML file that holds one machine, or published machine, like mira"
@@ -291,8 +292,10 @@ def show_engines(found: list[dict[str, Any]]) -> None:
 
 def point_details(given: argparse.Namespace) -> dict[str, Any]:
     """Show one point with what is known of it, or simulate it in the foreground."""
+    # First the study, which may have kinds of its own.
     planned, record = _find_point(given.point_id, given.study, _results(given))
     limits = _pipeline(given.study).plan.study.limits if given.study else Limits()
+    planned, record = _find_point(given.point_id, given.study, given.results)
     if not given.run:
         folder = Stores(given.results).points.folder(planned.point_id) if record else None
         return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
@@ -307,7 +310,11 @@ def point_details(given: argparse.Namespace) -> dict[str, Any]:
 def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
     record = Stores(results).points.record(point_id)
     if record is not None:
-        point = point_from_json(record.pop("point"))
+        try:
+            point = point_from_json(record.pop("point"))
+        except ValidationError:
+            problem = f"{point_id}: its record has kinds or keys that are not known here"
+            raise FabricstudyError(f"{problem}; name the study with --study, for its extensions") from None
         return PlannedPoint(point_id, machine_id(point.machine), point), record
     if study is None:
         message = f"{point_id}: no such point in {results}/points; name its study with --study"

@@ -18,6 +18,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.abc import InspectLoader
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
@@ -27,6 +30,19 @@ from pydantic_core import CoreSchema, core_schema
 from .errors import suggestion
 from .model import ConfigError, Model
 from .quantities import is_ours
+from .source import extension_package
+
+_in_use: ContextVar[str | None] = ContextVar("extensions", default=None)
+
+
+@contextmanager
+def only_extensions_of(package: str) -> Iterator[None]:
+    """Let a study name its own extensions and no other's; outside, all that were imported are known."""
+    token = _in_use.set(package)
+    try:
+        yield
+    finally:
+        _in_use.reset(token)
 
 
 class Family:
@@ -44,7 +60,8 @@ class Family:
 
     def __init__(self, noun: str, package: str, in_packages: bool = False) -> None:
         self.noun, self._package, self._in_packages = noun, package, in_packages
-        self._members: dict[str, type[Kind]] = {}
+        self._ours: dict[str, type[Kind]] = {}
+        self._of_extensions: dict[str, dict[str, type[Kind]]] = {}
         self._complete = False
 
     def add(self, member: type[Kind]) -> None:
@@ -55,27 +72,43 @@ class Family:
         ConfigError
             If another class has its name.
         """
-        kind = kind_of(member)
-        known = self._members.setdefault(kind, member)
-        if (known.__module__, known.__qualname__) != (member.__module__, member.__qualname__):
-            problem = f"two kinds of {self.noun} have this name, one in {known.__module__}"
-            raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind)
-        self._members[kind] = member
+        kind, package = kind_of(member), extension_package(member.__module__)
+        own = self._of_extensions.setdefault(package, {}) if package else self._ours
+        # Of an extension, all that come with us are there already.
+        for known in [shelf[kind] for shelf in (self._ours, own) if kind in shelf]:
+            if (known.__module__, known.__qualname__) != (member.__module__, member.__qualname__):
+                where = (
+                    f"{known.__module__.split('.')[-1]}.py" if extension_package(known.__module__) else "fabricstudy"
+                )
+                problem = f"two kinds of {self.noun} have this name; the other is in {where}"
+                raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind)
+        own[kind] = member
 
     def remove(self, kind: str) -> None:
         """Take a kind away, as tests do with what they added."""
-        del self._members[kind]
+        del self._ours[kind]
+
+    def forget(self, package: str) -> None:
+        """Take away what a package of extensions added."""
+        self._of_extensions.pop(package, None)
+
+    def extensions(self, package: str) -> dict[str, type[Kind]]:
+        """Give what a package of extensions added, by kind."""
+        return dict(self._of_extensions.get(package, {}))
 
     @property
     def members(self) -> dict[str, type[Kind]]:
-        """The members by kind, in the order of their names."""
+        """The members by kind, in the order of their names: ours, and those of the extensions in use."""
         if not self._complete:
             self._complete = True
             package = importlib.import_module(self._package)
             for module in pkgutil.iter_modules(getattr(package, "__path__", []), f"{self._package}."):
                 if module.ispkg if self._in_packages else _registers(module.name):
                     importlib.import_module(module.name)
-        return dict(sorted(self._members.items()))
+        in_use = _in_use.get()
+        known = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
+        found = self._ours | {kind: member for shelf in known for kind, member in shelf.items()}
+        return {kind: found[kind] for kind in sorted(found)}
 
     @property
     def kinds(self) -> list[str]:
@@ -163,10 +196,21 @@ def register(member: K) -> K:
     Raises
     ------
     ConfigError
-        If another kind of the family has its name.
+        If it is of no family or says no kind, or another kind of the family has its name.
     """
-    member.FAMILY.add(member)
+    added: type[Kind] = member
+    if not issubclass(added, Kind) or not hasattr(added, "FAMILY"):
+        bases = ", ".join(family.__name__ for family in families())
+        raise ConfigError(f"the class {added.__name__} is of no family", f"derive it from the base of one: {bases}")
+    if not get_args(added.model_fields["kind"].annotation):
+        raise ConfigError(f"the class {added.__name__} has no kind", 'write kind: Literal["name"] = "name" in it')
+    added.FAMILY.add(added)
     return member
+
+
+def families() -> list[type[Kind]]:
+    """Give the classes that stand for the families that are imported, in the order of their nouns."""
+    return sorted((base for base in Kind.__subclasses__() if base.is_family()), key=lambda base: base.FAMILY.noun)
 
 
 def members_of(annotation: Any) -> list[type[Model]]:

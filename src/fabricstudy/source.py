@@ -16,10 +16,13 @@ import token
 import tokenize
 from collections.abc import Iterator
 from functools import cache
+from importlib.abc import InspectLoader
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 OURS = PACKAGE.name
+EXTENSIONS = f"{OURS}_extensions_"
+"""Start of the names of the packages that hold a study's own files; the rest is a digest of these."""
 
 WORDS = frozenset({"caveats"})
 """Modules, by the last part of their name, that hold words alone: changing these changes no result."""
@@ -47,8 +50,25 @@ def digest_of(modules: frozenset[str]) -> str:
     for module in sorted(modules):
         # An extension's file counts with its content, wherever it lies.
         name = module if module.split(".")[0] == OURS else "extension"
-        digest.update(f"{name} {file_digest(_file(module))};".encode())
+        digest.update(f"{name} {_module_digest(module)};".encode())
     return digest.hexdigest()[:12]
+
+
+def extension_package(module: str) -> str:
+    """Give the package of the extensions that a module belongs to, or "" if it is none.
+
+    Examples
+    --------
+    >>> extension_package("fabricstudy_extensions_0123456789ab.megafly"), extension_package("fabricstudy.store")
+    ('fabricstudy_extensions_0123456789ab', '')
+    """
+    package = module.split(".")[0]
+    return package if package.startswith(EXTENSIONS) else ""
+
+
+def _counts(module: str) -> bool:
+    """Whether a module is ours, or an extension."""
+    return module.split(".")[0] == OURS or bool(extension_package(module))
 
 
 @cache
@@ -64,7 +84,7 @@ def imported(module: str) -> frozenset[str]:
     left = [module]
     while left:
         name = left.pop()
-        if name not in found and name.rsplit(".", 1)[-1] not in WORDS:
+        if name not in found and (extension_package(name) or name.rsplit(".", 1)[-1] not in WORDS):
             found.add(name)
             left += direct_imports(name)
     return frozenset(found)
@@ -73,11 +93,9 @@ def imported(module: str) -> frozenset[str]:
 @cache
 def direct_imports(module: str) -> frozenset[str]:
     """Give the modules of ours whose names a module uses; what is for type checkers alone does not count."""
-    file = _file(module)
-    return frozenset(
-        _home(origin, name)
-        for origin, name in _imported_names(ast.parse(file.read_bytes()), module, file.name == "__init__.py")
-    )
+    is_package = not extension_package(module) and _file(module).name == "__init__.py"
+    names = _imported_names(ast.parse(_source(module)), module, is_package)
+    return frozenset(_home(origin, name) for origin, name in names)
 
 
 def _imported_names(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[str, str | None]]:
@@ -92,18 +110,20 @@ def _imported_names(tree: ast.Module, module: str, is_package: bool) -> Iterator
         if id(node) in hidden:
             continue
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] == OURS)
+            yield from ((alias.name, None) for alias in node.names if _counts(alias.name))
         elif isinstance(node, ast.ImportFrom):
             base = module.split(".") if is_package else module.split(".")[:-1]
             start = base[: len(base) - node.level + 1] if node.level else []
             origin = ".".join([*start, *(node.module or "").split(".")]).strip(".")
-            if origin.split(".")[0] == OURS:
+            if _counts(origin):
                 yield from ((origin, alias.name) for alias in node.names)
 
 
 @cache
 def _home(origin: str, name: str | None) -> str:
     """Give the module where an imported name stands: a module of a package, or where the package has it from."""
+    if extension_package(origin):
+        return f"{origin}.{name}" if origin in sys.modules and "." not in origin and name else origin
     file = _file(origin)
     if name is None or file.name != "__init__.py":
         return origin
@@ -131,10 +151,28 @@ def _file(module: str) -> Path:
     return Path(spec.origin)
 
 
+def _source(module: str) -> str | bytes:
+    """Give the text of a module; of an extension that which was imported, whatever its file holds now."""
+    spec = sys.modules[module].__spec__ if extension_package(module) else None
+    if spec is not None and isinstance(spec.loader, InspectLoader):
+        return spec.loader.get_source(module) or ""
+    return _file(module).read_bytes()
+
+
+@cache
+def _module_digest(module: str) -> str:
+    text = _source(module)
+    return _text_digest(text if isinstance(text, str) else text.decode())
+
+
 @cache
 def file_digest(file: Path) -> str:
     """Give 12 hexadecimal digits over the tokens of a Python file."""
-    return hashlib.sha256("\n".join(meaning(file.read_text(encoding="utf-8"))).encode()).hexdigest()[:12]
+    return _text_digest(file.read_text(encoding="utf-8"))
+
+
+def _text_digest(text: str) -> str:
+    return hashlib.sha256("\n".join(meaning(text)).encode()).hexdigest()[:12]
 
 
 def meaning(source: str) -> list[str]:

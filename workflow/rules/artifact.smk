@@ -34,6 +34,10 @@ rule pack:
     params:
         # The code is packed, too: a commit or a change of a file makes the archive anew.
         code=lambda wildcards: checkout().state,
+        # So are the study's own files, words and all.
+        extensions=lambda wildcards: STUDIES[
+            wildcards.study
+        ].plan.study.extension_package,
     shell:
         "python -m fabricstudy.artifact pack --study {input.study:q} --shards {input.points:q}"
         " --structures {input.structures:q} --analyses {input.analyses:q} --out {output:q} > {log:q} 2>&1"

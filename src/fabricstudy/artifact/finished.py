@@ -154,7 +154,11 @@ def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
             raise ArtifactError(
                 f"{study}: it names the file {value} outside its folder; move the file beside the study"
             )
-        yield path.resolve().relative_to(study.parent.resolve()).as_posix(), path
+        # As it is named: a link has another name than what it leads to.
+        direct = Path(value)
+        if direct.is_absolute() or ".." in direct.parts:
+            direct = path.resolve().relative_to(study.parent.resolve())
+        yield direct.as_posix(), path
 
 
 def finished(

@@ -16,7 +16,7 @@ import annotated_types
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from fabricstudy.kinds import Kind, kind_of, members_of
+from fabricstudy.kinds import Kind, kind_of, members_of, only_extensions_of
 from fabricstudy.machine.base import EachClass
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.model import Model, Name, Written
@@ -102,7 +102,9 @@ found to be right. A complete small study:
   no machine, routing, jobs and engine of its own.
 * **Same point, same id**: a point is known by its physics, not by names, labels or the way quantities are written,
   and is simulated once in whichever study it appears.
-* **Other files** (mapping files) are sought relative to the study's folder.
+* **Other files** (mapping files, extensions) are sought relative to the study's folder.
+* **Kinds of your own**: a file that `extensions` names may add topologies, patterns, allocations, mappings and analyses
+  to those below; docs/extending.md shows how, and `fabricstudy kinds --extensions FILE` prints their keys.
 
 Editors that know YAML schemas take `schema/study.json`: put
 `# yaml-language-server: $schema=schema/study.json` into the first line of the file.
@@ -114,8 +116,53 @@ Editors that know YAML schemas take `schema/study.json`: put
 def readme() -> str:
     """Give the text of configs/README.md."""
     sections: list[str] = []
-    _add_sections(sections, "", [Study], _depths(), set())
+    with only_extensions_of(""):
+        _add_sections(sections, "", [Study], _depths(Study), set())
     return INTRODUCTION + "\n" + "\n".join([*sections, _published()])
+
+
+def family_paths() -> dict[type[Kind], str]:
+    """Give where in a study the kinds of each family stand.
+
+    Examples
+    --------
+    >>> from fabricstudy.workload.pattern.base import Pattern
+    >>> family_paths()[Pattern]
+    'jobs.*.pattern'
+    """
+    found: dict[type[Kind], str] = {}
+    seen: set[type[Model]] = set()
+    queue: list[tuple[str, type[Model]]] = [("", Study)]
+    for path, model in queue:
+        for key, field in fields_of(model).items():
+            below = (f"{path}.{key}" if path else key) + _inside(field.annotation)
+            for base in _bases(field.annotation):
+                found.setdefault(base, below)
+            new = [member for member in members_of(field.annotation) if member not in seen]
+            seen.update(new)
+            queue += [(below, member) for member in new]
+    return found
+
+
+def _bases(annotation: Any) -> list[type[Kind]]:
+    """Give the families of which some member may stand where `annotation` does."""
+    if isinstance(annotation, type):
+        return [annotation] if issubclass(annotation, Kind) and annotation.is_family() else []
+    return [base for part in get_args(annotation) for base in _bases(part)]
+
+
+def reference(kind: type[Kind], path: str) -> str:
+    """Give what configs/README.md says, or would say, of a kind that stands at `path`, and of what is below it."""
+    sections: list[str] = []
+    _add_sections(sections, path, [kind], _depths(kind), set())
+    return "\n".join(sections)
+
+
+def kind_schema(kind: type[Kind]) -> dict[str, Any]:
+    """Give the JSON schema of a kind written as a mapping."""
+    facts = kind.model_json_schema(by_alias=True)
+    shared: dict[str, Any] = facts.pop("$defs", {})
+    return {**_by_reference(facts, shared, top=True), **({"$defs": shared} if shared else {})}
 
 
 def _published() -> str:
@@ -128,7 +175,8 @@ def _published() -> str:
 
 def schema() -> str:
     """Give the text of configs/schema/study.json."""
-    facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
+    with only_extensions_of(""):
+        facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
     shared: dict[str, Any] = facts.pop("$defs", {})
     whole = {**_by_reference(facts, shared, top=True), "$defs": shared}
     return json.dumps(whole, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
@@ -150,10 +198,10 @@ def _by_reference(node: Any, shared: dict[str, Any], top: bool = False) -> Any:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _depths() -> dict[type[Model], int]:
-    """Give for each model the length of the shortest path to it, where it is described."""
-    depth: dict[type[Model], int] = {Study: 0}
-    queue: list[type[Model]] = [Study]
+def _depths(root: type[Model]) -> dict[type[Model], int]:
+    """Give for each model the length of the shortest path to it from `root`, where it is described."""
+    depth: dict[type[Model], int] = {root: 0}
+    queue: list[type[Model]] = [root]
     for model in queue:
         for below in (member for field in fields_of(model).values() for member in members_of(field.annotation)):
             if below not in depth:

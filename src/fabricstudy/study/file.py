@@ -10,6 +10,8 @@ import yaml
 from pydantic import ValidationError
 
 from fabricstudy.errors import StudyError
+from fabricstudy.extensions import load_extensions
+from fabricstudy.kinds import only_extensions_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import Model
 
@@ -79,7 +81,10 @@ def read_study(data: Any, path: Path | None = None) -> Study:
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
         raise StudyError(f"the file is {what}", "write keys and values, as configs/README.md shows", code="not-a-study")
-    return validated(Study, data, {"file": path, "folder": path.parent if path else Path()})
+    folder = path.parent if path else Path()
+    package = load_extensions(data.get("extensions"), folder)
+    with only_extensions_of(package):
+        return validated(Study, data, {"file": path, "folder": folder, "extensions": package})
 
 
 def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
@@ -109,8 +114,9 @@ def load_machine(path: str | Path) -> Topology:
         data = parse_yaml(_text(path))
         if isinstance(data, dict) and not {"kind", "instance"}.isdisjoint(data):
             data = {"machine": data}
-        if isinstance(data, dict) and set(data) == {"machine"}:
-            return read_machine(data["machine"])
+        if isinstance(data, dict) and "machine" in data and set(data) <= {"machine", "extensions"}:
+            with only_extensions_of(load_extensions(data.get("extensions"), path.parent)):
+                return read_machine(data["machine"])
         machine = read_study(data, path).machine
         if machine is None:
             raise StudyError(

@@ -44,6 +44,9 @@ class Study(Sweep):
     study: StudyName = Field(description="name of the study, and of its folders in results/ and reports/")
     title: str = Field("", max_length=200, description="one line, for the report")
     description: str = Field("", max_length=10_000, description="what is asked and why, for the report")
+    extensions: tuple[str, ...] = Field(
+        (), max_length=100, description="Python files beside the study with kinds of its own: [megafly.py]"
+    )
     machine: Topology | None = Field(None, description="routers, links and nodes")
     routing: Routing | None = Field(None, description="how packets find their way")
     jobs: tuple[Job, ...] = Field(
@@ -63,6 +66,7 @@ class Study(Sweep):
 
     _base: dict[str, Any] = PrivateAttr(default_factory=dict)
     _file: FilePath | None = PrivateAttr(None)
+    _extension_package: str = PrivateAttr("")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -71,6 +75,7 @@ class Study(Sweep):
         if isinstance(data, dict):
             study._base = {key: data[key] for key in ROOTS if key in data}
         study._file = (info.context or {}).get("file")
+        study._extension_package = (info.context or {}).get("extensions", "")
         return study
 
     @field_validator("study")
@@ -135,6 +140,11 @@ class Study(Sweep):
     def file(self) -> FilePath | None:
         """The study file, if there is one."""
         return self._file
+
+    @property
+    def extension_package(self) -> str:
+        """The package of its extensions, as `fabricstudy.extensions.load` imported them; "" if it has none."""
+        return self._extension_package
 
     @property
     def folder(self) -> FilePath:

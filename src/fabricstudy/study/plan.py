@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
 from fabricstudy.engine.settings import EngineSettings, Network
 from fabricstudy.errors import SHOWN, StudyError, together
+from fabricstudy.kinds import only_extensions_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
@@ -77,11 +78,12 @@ def plan(study: Study) -> Plan:
     """
     planner = _Planner(study)
     wrong: list[StudyError] = []
-    for name, part in study.parts.items():
-        try:
-            planner.add(name, part)
-        except StudyError as error:
-            wrong.append(error)
+    with only_extensions_of(study.extension_package):
+        for name, part in study.parts.items():
+            try:
+                planner.add(name, part)
+            except StudyError as error:
+                wrong.append(error)
     if wrong:
         raise together(wrong)
     _unify(planner.rows, study.axes)

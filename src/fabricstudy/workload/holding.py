@@ -33,7 +33,7 @@ def nodes_held(machine: Topology, job: Job) -> int:
     """
     nodes = job.node_count(machine.nodes)
     held = _HELD.get(type(job.allocation))
-    return nodes if held is None else held(machine, job.allocation, nodes)
+    return job.allocation.reserved_nodes(machine, nodes) if held is None else held(machine, job.allocation, nodes)
 
 
 class _Line(NamedTuple):

@@ -92,6 +92,16 @@ def test_files_that_the_study_names_go_with_it(ran: Ran, tmp_path: Path) -> None
             bad.study_files()
 
 
+def test_a_link_within_the_folder_goes_by_the_name_that_the_study_has(ran: Ran) -> None:
+    (ran.base / "maps").mkdir()
+    (ran.base / "maps/half.py").write_text("x = 1\n")
+    (ran.base / "link.py").symlink_to("maps/half.py")
+    found = ran.finished()
+    text = f"{found.source}\nextensions: [link.py, ./maps/half.py]\n"
+    named = type(found)(found.file, text, found.plan, found.tables, found.outputs)
+    assert set(named.study_files()) == {"study/link.py", "study/maps/half.py", "study/made-up.yaml"}
+
+
 def test_the_command_says_it_in_one_line(ran: Ran) -> None:
     shutil.rmtree(ran.base / "results/made-up/tables")
     command = [sys.executable, "-m", "fabricstudy.artifact", "pack", "--study", str(ran.study), "--out", "a.tar.gz"]

@@ -85,7 +85,9 @@ class Caminos:
         """CAMINOS needs little: some ten MB, and 0.1 kB a message."""
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Say why CAMINOS cannot simulate this point: bandwidths without a grid, delays too long."""
+        """Say why CAMINOS cannot simulate this point: its routing, bandwidths without a grid, delays too long."""
+        if point.routing.kind not in _CPU_S_OF_PHITS:
+            return f"our front end for CAMINOS has no {point.routing.kind} routing; take {', '.join(_CPU_S_OF_PHITS)}"
         try:
             clock(point, machine)
         except Unsupported as error:

@@ -1,0 +1,78 @@
+"""``fabricstudy kinds``: what a study can name by ``kind:``, and the keys of each."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from fabricstudy.errors import FabricstudyError, suggestion
+from fabricstudy.extensions import load_extensions
+from fabricstudy.kinds import Kind, kind_of, only_extensions_of
+from fabricstudy.source import extension_package
+from fabricstudy.study.document import family_paths, kind_schema, reference
+
+COLUMNS = 100
+"""Of a line about a kind."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="also its keys, as in configs/README.md")
+    parser.add_argument(
+        "--extensions",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also the kinds that a Python file registers; may be given several times",
+    )
+
+
+def list_kinds(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """List what a study can name by kind, family by family, or print the keys of one kind."""
+    with only_extensions_of(load_extensions(given.extensions, Path(), anywhere=True)):
+        found = list(_members())
+        if given.kind is None:
+            return [_facts(family, path, kind) for family, path, kind in found]
+        named = [entry for entry in found if kind_of(entry[2]) == given.kind]
+        if not named:
+            known = {kind_of(kind) for _, _, kind in found}
+            raise FabricstudyError(f"{given.kind}: no such kind; {suggestion(given.kind, known)}")
+        return [
+            _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}
+            for family, path, kind in named
+        ]
+
+
+def _members() -> Iterator[tuple[str, str, type[Kind]]]:
+    """Give all kinds with their family and where they stand in a study."""
+    for base, path in family_paths().items():
+        yield from ((base.FAMILY.noun, path, kind) for kind in base.FAMILY.members.values())
+
+
+def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:
+    about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+    return {"family": family, "path": path, "kind": kind_of(kind), "about": about, "module": _module(kind)}
+
+
+def _module(kind: type[Kind]) -> str:
+    """Give where a kind stands: a module of ours, or the file of an extension."""
+    name = kind.__module__
+    return f"{name.split('.')[-1]}.py" if extension_package(name) else name
+
+
+def show_kinds(found: list[dict[str, Any]]) -> None:
+    """Print what `list_kinds` found."""
+    if "reference" in found[0]:
+        print("\n".join(kind["reference"] for kind in found), end="")
+        return
+    for (family, path), kinds in groupby(found, lambda kind: (kind["family"], kind["path"])):
+        print(f"{family} ({path})")
+        for kind in kinds:
+            own = f"[{kind['module']}] " if kind["module"].endswith(".py") else ""
+            about = textwrap.shorten(own + kind["about"], COLUMNS - 24, placeholder=" ...")
+            print(f"  {kind['kind']:21} {about}")

@@ -1,0 +1,235 @@
+"""Extensions: Python files of a study's own, whose kinds are like ours.
+
+In: the names that stand in a study below `extensions`, and the study's folder. Out: the package into which they were
+imported, once a process for each content of all of them together. Its name is made of this content, so it is the same
+wherever the files lie, and studies with different files of one name do not meet. One file may import another as its
+neighbour: ``from .megafly import Megafly``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path, PurePosixPath
+from traceback import walk_tb
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .errors import StudyError
+from .kinds import Kind, families
+from .model import ConfigError
+from .source import EXTENSIONS
+
+LARGEST_BYTES = 1_000_000
+
+_STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+LOADED: set[str] = set()
+"""The packages that this process has imported."""
+
+
+class _File(NamedTuple):
+    """A file as it stands in the study: its place in the list, its name there, where it is, and what it holds."""
+
+    place: int
+    name: str
+    path: Path
+    content: bytes
+
+    @property
+    def stem(self) -> str:
+        return self.path.stem
+
+    def error(self, problem: str, remedy: str) -> StudyError:
+        return _error(self.place, self.name, problem, remedy)
+
+
+def _error(place: int, name: str, problem: str, remedy: str) -> StudyError:
+    return StudyError(problem, remedy, None, f"extensions.{place}", name, code="extension")
+
+
+def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
+    """Import the extensions of a study, and give the name of their package.
+
+    Parameters
+    ----------
+    names : object
+        What stands in the study: paths relative to `folder`. What is no list of texts is left for the study's own
+        checks to refuse.
+    folder : Path
+        The study's folder.
+    anywhere : bool, optional
+        Whether files outside the folder will do: those of no study.
+
+    Returns
+    -------
+    str
+        "" if there are none.
+
+    Raises
+    ------
+    StudyError
+        Without the name of the study file, if a file cannot be found or imported, has the name of another, or
+        registers no kind.
+    """
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        return ""
+    files = _distinct([_file(place, name, folder, anywhere) for place, name in enumerate(names)])
+    digest = hashlib.sha256()
+    for file in sorted(files, key=lambda file: file.stem):
+        digest.update(f"{file.stem} {hashlib.sha256(file.content).hexdigest()};".encode())
+    package = EXTENSIONS + digest.hexdigest()[:12]
+    if package not in LOADED:
+        _import(package, files)
+        LOADED.add(package)
+    return package
+
+
+def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
+    """Give the kinds that a package of extensions registered, by the noun of their family."""
+    return {base.FAMILY.noun: list(base.FAMILY.extensions(package).values()) for base in families()}
+
+
+def _distinct(files: list[_File]) -> list[_File]:
+    by_stem: dict[str, _File] = {}
+    for file in files:
+        other = by_stem.setdefault(file.stem, file)
+        if other is not file:
+            raise file.error(f"two extensions have the name {file.stem}", f"rename one; the other is {other.name}")
+    return files
+
+
+def _file(place: int, name: str, folder: Path, anywhere: bool) -> _File:
+    try:
+        return _read(place, name, folder, anywhere)
+    except OSError as error:
+        raise _error(place, name, f"it cannot be read ({error.strerror})", "check its name and permissions") from None
+    except (ValueError, RuntimeError):  # a name with a null byte, links in a circle
+        raise _error(place, name, "this cannot be the name of a file", "name it like megafly.py") from None
+
+
+def _read(place: int, name: str, folder: Path, anywhere: bool) -> _File:
+    path = (folder / name).absolute()
+    pure = PurePosixPath(name)
+    inside = not pure.is_absolute() and ".." not in pure.parts and path.resolve().is_relative_to(folder.resolve())
+    if not (inside or anywhere):
+        problem = "an extension stands in the study's folder or below it, so that an artifact can hold it"
+        raise _error(place, name, problem, "move the file beside the study and name it from there, like megafly.py")
+    if pure.suffix != ".py" or not _STEM.fullmatch(pure.stem):
+        problem = "not the name of a Python module"
+        raise _error(place, name, problem, "call the file by letters, digits and '_', with the ending .py")
+    if not path.is_file():
+        problem = "this is not a file" if path.exists() else "there is no such file"
+        raise _error(place, name, problem, f"check the name; it is sought from {folder.resolve()}")
+    if path.stat().st_size > LARGEST_BYTES:
+        raise _error(place, name, "the file is too large", f"stay below {LARGEST_BYTES:,} bytes")
+    return _File(place, name, path, path.read_bytes())
+
+
+class _Loader(SourceFileLoader):
+    """Imports what was read already; writes no byte code beside a study, and trusts none that is there."""
+
+    def __init__(self, fullname: str, file: _File) -> None:
+        super().__init__(fullname, str(file.path))
+        self._content = file.content
+
+    def get_data(self, path: str) -> bytes:
+        """Give what the file held."""
+        return self._content
+
+    def path_stats(self, path: str) -> Any:
+        """Give nothing, so that there is no byte code."""
+        raise OSError
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of one package of extensions, whichever of them asks first."""
+
+    def __init__(self, package: str, files: Sequence[_File]) -> None:
+        self.package = package
+        self._files = {f"{package}.{file.stem}": file for file in files}
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Give how to import a module, or None if it is not in the package."""
+        file = self._files.get(fullname)
+        return file and spec_from_file_location(fullname, file.path, loader=_Loader(fullname, file))
+
+
+def _import(package: str, files: Sequence[_File]) -> None:
+    for base in families():
+        _ = base.FAMILY.members  # ours come first: it is the extension that has to take another name
+    holder, finder = ModuleType(package), _Finder(package, files)
+    holder.__path__ = []
+    holder.__spec__ = ModuleSpec(package, None, is_package=True)
+    sys.modules[package] = holder
+    sys.meta_path.append(finder)
+    try:
+        for file in files:
+            _import_file(f"{package}.{file.stem}", file, files)
+    except BaseException:
+        unload_extensions(package)
+        raise
+
+
+def unload_extensions(package: str) -> None:
+    """Take a package of extensions away: one that could not be imported, or that a test has done with."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not _finds(finder, package)]
+    for module in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
+        del sys.modules[module]
+    for base in families():
+        base.FAMILY.forget(package)
+    LOADED.discard(package)
+
+
+def _finds(finder: object, package: str) -> bool:
+    return isinstance(finder, _Finder) and finder.package == package
+
+
+def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:
+    try:
+        # Standard output is for the results of commands.
+        with redirect_stdout(sys.stderr):
+            importlib.import_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, too: a file may call sys.exit() where it was meant to be run
+        raise _told(error, file, files) from None
+    if not any(kind.__module__ == module for kinds in kinds_of(module.split(".")[0]).values() for kind in kinds):
+        raise file.error("it registers no kind", "put @register above its class, as docs/extending.md shows")
+
+
+def _told(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:
+    """Say what was wrong, in which of the files and where."""
+    by_path = {str(file.path): file for file in files}
+    places = [(by_path[path], line) for path, line in _lines(error) if path in by_path]
+    file, line = places[-1] if places else (importing, 0)
+    at = f" (line {line})" if line else ""
+    if isinstance(error, ConfigError):
+        value = "" if error.value is None else f"'{error.value}': "
+        return file.error(f"{value}{error.problem}{at}", error.remedy)
+    if isinstance(error, SyntaxError | UnicodeError) or (isinstance(error, ValueError) and not places):
+        return file.error(f"it is no Python: {_first_line(error)}{at}", "mend it there")
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith(EXTENSIONS):
+        missing = str(error.name).split(".", 1)[-1]
+        return file.error(f"it imports {missing}.py, which is no extension{at}", f"add {missing}.py to extensions")
+    return file.error(f"it cannot be imported: {type(error).__name__}: {_first_line(error)}{at}", "mend it there")
+
+
+def _lines(error: BaseException) -> Iterator[tuple[str, int]]:
+    """Give the files and lines through which an error came, the deepest last."""
+    for frame, line in walk_tb(error.__traceback__):
+        yield frame.f_code.co_filename, line
+    if isinstance(error, SyntaxError):
+        yield error.filename or "", error.lineno or 0
+
+
+def _first_line(error: BaseException) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return text.strip().partition("\n")[0]

@@ -1,0 +1,394 @@
+"""Files of a study's own: imported, refused with one error, and part of what a result depends on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fabricstudy import extensions
+from fabricstudy.cli import main
+from fabricstudy.engine.point import Point, point_from_json
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.validity import fingerprint
+from fabricstudy.errors import StudyError
+from fabricstudy.kinds import kind_of
+from fabricstudy.machine.stage import machine_code
+from fabricstudy.pipeline import Pipeline, pipelines
+from fabricstudy.source import imported
+from fabricstudy.study.document import family_paths, readme, schema
+from fabricstudy.study.file import load_machine, load_study
+from fabricstudy.study.plan import Plan, plan
+
+HEAD = """\
+from typing import Any, ClassVar, Literal
+import numpy as np
+from fabricstudy.kinds import register
+"""
+HALF = f"""{HEAD}
+from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase
+
+@register
+class Half(MessagePattern):
+    "Each rank sends to the rank half-way round."
+    kind: Literal["half"] = "half"
+    def traffic_messages(self, ranks: int) -> float:
+        return float(ranks) * self.iterations
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        rank = np.arange(ranks, dtype=np.int32)
+        return one_phase(rank, (rank + ranks // 2) % ranks, self.iterations)
+"""
+LINE = f"""{HEAD}
+from fabricstudy.machine.torus import TorusConfig
+
+@register
+class Line(TorusConfig):
+    "A torus of another name."
+    kind: Literal["line"] = "line"
+"""
+COUNT = f"""{HEAD}
+from fabricstudy.analysis.base import Analysis
+
+@register
+class Count(Analysis):
+    "Numbers."
+    keys: ClassVar[tuple[str, ...]] = ("number",)
+    numbers: ClassVar[tuple[str, ...]] = ("number",)
+    kind: Literal["count"] = "count"
+    def rows(self) -> list[dict[str, Any]]:
+        return [{{"number": 1}}]
+"""
+STUDY: dict[str, Any] = {
+    "study": "own",
+    "extensions": ["half.py"],
+    "machine": {"kind": "torus", "shape": [4], "nodes_per_router": 1, "bandwidth": "1 GB/s"},
+    "routing": "minimal",
+    "jobs": [{"share": 1.0, "pattern": {"kind": "half", "message": "1 kB"}}],
+    "engine": "caminos",
+}
+BOTH = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half", "ring"]}}}
+
+
+def write(folder: Path, files: dict[str, str | bytes] | None = None, **changes: Any) -> Path:
+    """Write a study and its files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in ({"half.py": HALF} if files is None else files).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    path = folder / "own.yaml"
+    path.write_text(yaml.safe_dump(STUDY | changes, sort_keys=False))
+    return path
+
+
+def points(path: Path) -> list[Point]:
+    found = plan(load_study(path))
+    return [found.points[row.point_id].point for row in found.rows]
+
+
+def test_a_kind_of_an_extension_is_like_ours(tmp_path: Path) -> None:
+    half, ring = points(write(tmp_path, **BOTH))
+    assert half.jobs[0].pattern.traffic_messages(4) == 4 and ring.jobs[0].pattern.kind == "ring"
+    # A file may lie below, and its physics stands in the record.
+    (below,) = points(write(tmp_path, {"a/b/half.py": HALF}, extensions=["a/b/half.py"]))
+    assert below.physics() == half.physics() and point_from_json(half.model_dump(mode="json")) == half
+
+
+def test_mistakes_in_its_keys_are_told_like_those_in_ours(tmp_path: Path) -> None:
+    for own, key in (({"kind": "halv", "message": "1 kB"}, "kind"), ({"kind": "half", "mesage": "1 kB"}, "mesage")):
+        with pytest.raises(StudyError) as caught:
+            load_study(write(tmp_path, jobs=[{"share": 1.0, "pattern": own}]))
+        assert caught.value.path == f"jobs.0.pattern.{key}" and "did you mean" in caught.value.remedy
+
+
+BROKEN: dict[str, tuple[dict[str, str | bytes], list[Any], int, str]] = {
+    "missing": ({}, ["none.py"], 0, "no such file"),
+    "a folder": ({"half.py/x": ""}, ["half.py"], 0, "not a file"),
+    "of no name": ({}, [""], 0, "ending .py"),
+    "a null byte": ({}, ["half\0.py"], 0, "name"),
+    "too long a name": ({}, ["h" * 300 + ".py"], 0, "name"),
+    "too large": ({"half.py": b"#" * 1_000_001}, ["half.py"], 0, "large"),
+    "absolute": ({"half.py": HALF}, [sys.executable], 0, "folder"),
+    "outside": ({"../half.py": HALF}, ["../half.py"], 0, "folder"),
+    "out and in": ({"half.py": HALF}, ["../study/half.py"], 0, "folder"),
+    "another ending": ({"half.txt": HALF}, ["half.txt"], 0, "ending .py"),
+    "no module name": ({"my-half.py": HALF}, ["my-half.py"], 0, "letters"),
+    "twice": ({"half.py": HALF}, ["half.py", "half.py"], 1, "half"),
+    "two of one stem": ({"half.py": HALF, "a/half.py": LINE}, ["half.py", "a/half.py"], 1, "half"),
+    "two of one kind": ({"half.py": HALF, "other.py": HALF}, ["half.py", "other.py"], 1, "half.py"),
+    "a kind of ours": ({"half.py": HALF.replace('"half"', '"ring"')}, ["half.py"], 0, "'ring'"),
+    "no kind": ({"half.py": HALF.replace('Literal["half"] = "half"', "str")}, ["half.py"], 0, "Half"),
+    "of no family": (
+        {"half.py": f"{HEAD}@register\nclass Half: pass\n"}, ["half.py"], 0, "line 4",
+    ),
+    "no Python": ({"half.py": "x = 1\ndef (:\n"}, ["half.py"], 0, "line 2"),
+    "not UTF-8": ({"half.py": b"x = '\xff'\n"}, ["half.py"], 0, "no Python"),
+    "null bytes": ({"half.py": b"x = 1\0\n"}, ["half.py"], 0, "no Python"),
+    "raises": ({"half.py": "\n\n1 / 0\n"}, ["half.py"], 0, "line 3"),
+    "raises below": ({"half.py": "def f():\n  return int('x')\nf()\n"}, ["half.py"], 0, "line 2"),
+    "ends": ({"half.py": "import sys\nsys.exit(0)\n"}, ["half.py"], 0, "SystemExit"),
+    "imports what is not there": ({"half.py": "import no_such_module\n"}, ["half.py"], 0, "no_such_module"),
+    "registers nothing": ({"half.py": "x = 1\n"}, ["half.py"], 0, "@register"),
+    "is empty": ({"half.py": ""}, ["half.py"], 0, "@register"),
+    "a neighbour not listed": ({"half.py": "from .line import Line\n", "line.py": LINE}, ["half.py"], 0, "line.py"),
+    "the neighbour is broken": (
+        {"half.py": f"from .line import Line\n{HALF}", "line.py": "x = (\n"}, ["half.py", "line.py"], 1, "line 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "listed", "place", "told"), BROKEN.values(), ids=BROKEN)
+def test_what_cannot_be_an_extension(
+    files: dict[str, str | bytes], listed: list[Any], place: int, told: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "study", files, extensions=listed)
+    with pytest.raises(StudyError) as caught:
+        load_study(path)
+    error = caught.value
+    assert (error.file, error.path, error.value) == (str(path), f"extensions.{place}", listed[place])
+    assert error.remedy and told in str(error) and "\n" not in str(error)
+    # Nothing of it stays, and once it is mended it is taken.
+    assert not any(name.startswith("fabricstudy_extensions_") for name in sys.modules)
+    assert len(points(write(tmp_path / "study/mended"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("listed", "path"), [("half.py", "extensions"), ([1], "extensions.0"), ({"a": 1}, "extensions")]
+)
+def test_what_is_no_list_of_names(listed: Any, path: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as caught:
+        load_study(write(tmp_path, extensions=listed))
+    assert path in str(caught.value)
+
+
+def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "study", {})
+    (tmp_path / "study/half.py").symlink_to("half.py")
+    with pytest.raises(StudyError) as caught:
+        load_study(path)
+    assert caught.value.path == "extensions.0"
+
+
+def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "study", {"../elsewhere.py": HALF})
+    (tmp_path / "study/half.py").symlink_to("../elsewhere.py")
+    with pytest.raises(StudyError) as caught:
+        load_study(path)
+    assert caught.value.path == "extensions.0"
+
+
+def test_importing_leaves_no_trace_and_prints_nothing_to_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, {"half.py": f"print('imported')\n{HALF}"})
+    assert main(["plan", "--json", str(path)]) == 0
+    assert json.loads(capsys.readouterr().out)["points"] == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["half.py", "own.yaml"]
+
+
+def test_a_study_has_its_own_kinds_and_no_other_ones(tmp_path: Path) -> None:
+    write(tmp_path / "a", study="a")
+    # Another file of the same name, with a kind of the same name.
+    write(tmp_path / "b", {"half.py": HALF.replace("ranks // 2", "ranks // 4")}, study="b")
+    files = [str(tmp_path / name / "own.yaml") for name in "ab"]
+    both = pipelines(",".join(files), tmp_path)
+    codes = {next(iter(both[name].plan.points.values())).point.jobs[0].pattern.__class__ for name in "ab"}
+    assert len(codes) == 2
+    with pytest.raises(StudyError) as caught:
+        load_study(write(tmp_path / "c", extensions=[]))
+    assert caught.value.path == "jobs.0.pattern.kind"
+    # Nor does it come in by a sweep, which is looked at later.
+    sweep = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half"]}}}
+    ring = [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}]
+    with pytest.raises(StudyError):
+        plan(load_study(write(tmp_path / "c", extensions=[], jobs=ring, **sweep)))
+    # What we publish of our own kinds stays the same.
+    assert "`half`" not in readme() and '"half"' not in schema()
+
+
+def test_a_file_is_imported_once_whichever_folder_it_lies_in(tmp_path: Path) -> None:
+    found = [points(write(tmp_path / name))[0].jobs[0].pattern for name in "aba"]
+    assert len({type(pattern) for pattern in found}) == 1
+
+
+@pytest.mark.parametrize("order", [["half.py", "line.py"], ["line.py", "half.py"]])
+def test_one_file_may_import_another_in_any_order(order: list[str], tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"half.py": f"from .line import Line\n{HALF}", "line.py": LINE}
+    (point,) = points(write(tmp_path, files, extensions=order))
+    module = type(point.jobs[0].pattern).__module__
+    assert {name.rsplit(".")[-1] for name in imported(module) if name.startswith("fabricstudy_ext")} == {"half", "line"}
+
+
+class TestWhatAResultDependsOn:
+    """The files that a point uses, by their meaning, and nothing else."""
+
+    @staticmethod
+    def prints(path: Path) -> tuple[str, ...]:
+        return tuple(fingerprint(point).code for point in points(path))
+
+    def test_a_changed_file_concerns_the_points_that_use_its_kinds(self, tmp_path: Path) -> None:
+        half, ring = self.prints(write(tmp_path, **BOTH))
+        changed, same = self.prints(write(tmp_path, {"half.py": HALF.replace("// 2", "// 4")}, **BOTH))
+        assert changed != half and same == ring
+
+    def test_neither_words_nor_place_nor_another_file_count(self, tmp_path: Path) -> None:
+        before = self.prints(write(tmp_path / "a", **BOTH))
+        assert self.prints(write(tmp_path / "b", **BOTH)) == before
+        (tmp_path / "a").rename(tmp_path / "moved")
+        assert self.prints(tmp_path / "moved/own.yaml") == before
+        words = HALF.replace("half-way round", "across").replace("import numpy", "\n# Why.\nimport numpy")
+        assert words != HALF and self.prints(write(tmp_path / "c", {"half.py": words}, **BOTH)) == before
+        files: dict[str, str | bytes] = {"half.py": HALF, "line.py": LINE}
+        assert self.prints(write(tmp_path / "d", files, extensions=["line.py", "half.py"], **BOTH)) == before
+
+    def test_a_neighbour_that_is_imported_counts(self, tmp_path: Path) -> None:
+        found = []
+        for gap in ("", "    gap: ClassVar[int] = 1\n"):
+            files: dict[str, str | bytes] = {"half.py": f"from . import line\n{HALF}", "line.py": LINE + gap}
+            found.append(self.prints(write(tmp_path, files, extensions=["half.py", "line.py"], **BOTH)))
+        assert found[0][0] != found[1][0] and found[0][1] == found[1][1]
+
+    def test_in_another_process_from_another_folder_it_is_the_same(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "study")
+        code = (
+            "from fabricstudy.study import load_study, plan; from fabricstudy.engine.validity import fingerprint;"
+            "(point,) = plan(load_study('own.yaml')).points.values(); print(fingerprint(point.point).code)"
+        )
+        shutil.copytree(path.parent, tmp_path / "copy")
+        for folder in (path.parent, tmp_path / "copy"):
+            done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+            assert (done.stdout.strip(),) == self.prints(path), done.stderr
+
+    def test_a_file_counts_whatever_its_name(self, tmp_path: Path) -> None:
+        """Of ours, modules of this name hold words alone."""
+        found = [
+            self.prints(write(tmp_path, {"differences.py": text}, extensions=["differences.py"]))
+            for text in (HALF, HALF.replace("// 2", "// 4"))
+        ]
+        assert found[0] != found[1]
+
+    def test_a_machine_depends_on_its_file(self, tmp_path: Path) -> None:
+        machine = STUDY["machine"] | {"kind": "line"}
+        marks = []
+        for text in (LINE, LINE.replace("A torus", "Some torus"), LINE + "    gap: ClassVar[int] = 1\n"):
+            files: dict[str, str | bytes] = {"half.py": HALF, "line.py": text}
+            path = write(tmp_path, files, extensions=["half.py", "line.py"], machine=machine)
+            marks.append(machine_code(points(path)[0].machine))
+        assert marks[0] == marks[1] != marks[2]
+
+    def test_an_analysis_depends_on_its_file(self, tmp_path: Path) -> None:
+        marks = []
+        for text in (COUNT, COUNT.replace("Numbers.", "Few."), COUNT.replace('"number": 1', '"number": 2')):
+            files: dict[str, str | bytes] = {"half.py": HALF, "count.py": text}
+            listed = {"extensions": ["half.py", "count.py"], "analyses": {"own": {"kind": "count"}}}
+            path = write(tmp_path, files, **listed)
+            marks.append(Pipeline(path, plan(load_study(path))).analysis_digest("own"))
+        assert marks[0] == marks[1] != marks[2]
+
+
+ROUTING = f"""{HEAD}
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.minimal import MinimalRoutes
+
+@register
+class Near(Routing):
+    "Minimal by another name."
+    kind: Literal["near"] = "near"
+    def routes(self, machine):
+        return MinimalRoutes(machine)
+"""
+
+
+def test_a_routing_that_no_simulator_has_is_planned_and_refused(tmp_path: Path) -> None:
+    engines = {"engine": {"of": "engine", "values": ["analysis", "caminos", "sst", "codes"]}}
+    files: dict[str, str | bytes] = {"half.py": HALF, "near.py": ROUTING}
+    path = write(tmp_path, files, extensions=["half.py", "near.py"], routing="near", sweep=engines)
+    found = Pipeline(path, plan(load_study(path)))
+    assert len(found.batches) == 4
+    for planned in found.plan.points.values():
+        engine = engine_named(planned.point.engine.kind)
+        refusal = engine.unsupported(planned.point, planned.point.machine.build())
+        assert refusal is None if engine.name == "analysis" else "near" in str(refusal)
+
+
+def test_an_allocation_says_how_many_nodes_it_holds_when_it_is_planned(tmp_path: Path) -> None:
+    text = f"""{HEAD}
+from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.request import Grant
+
+@register
+class Twice(Allocation):
+    kind: Literal["twice"] = "twice"
+    def reserved_nodes(self, machine, nodes):
+        return 2 * nodes
+"""
+    files: dict[str, str | bytes] = {"half.py": HALF, "twice.py": text}
+    job = STUDY["jobs"][0] | {"share": 0.75, "allocation": "twice"}
+    with pytest.raises(StudyError) as caught:
+        load_study(write(tmp_path, files, extensions=["half.py", "twice.py"], jobs=[job]))
+    assert caught.value.path == "jobs.0.share"
+
+
+def test_a_file_with_a_machine_alone_may_have_extensions(tmp_path: Path) -> None:
+    write(tmp_path, {"line.py": LINE})
+    path = tmp_path / "machine.yaml"
+    path.write_text(yaml.safe_dump({"extensions": ["line.py"], "machine": STUDY["machine"] | {"kind": "line"}}))
+    assert load_machine(path).kind == "line"
+
+
+class TestCommand:
+    @staticmethod
+    def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+        assert main(["kinds", *arguments]) == code
+        out, err = capsys.readouterr()
+        return err if code else out
+
+    def test_all_kinds_are_listed_one_a_line(self, capsys: pytest.CaptureFixture[str]) -> None:
+        lines = self.run(capsys).splitlines()
+        listed = json.loads(self.run(capsys, "--json"))
+        kinds = [kind_of(kind) for base in family_paths() for kind in base.FAMILY.members.values()]
+        assert [entry["kind"] for entry in listed] == kinds
+        assert [line.split()[0] for line in lines if line.startswith("  ")] == kinds
+        assert {"machine", "routing", "jobs.*.pattern", "jobs.*.mapping"} <= {entry["path"] for entry in listed}
+
+    def test_the_reference_of_a_kind_is_that_of_the_page(self, capsys: pytest.CaptureFixture[str]) -> None:
+        page = readme()
+        for base, path in family_paths().items():
+            for kind in base.FAMILY.kinds:
+                sections = re.split(r"^(?=### )", self.run(capsys, kind), flags=re.M)
+                (own,) = [text for text in sections if text.startswith(f"### `{path}`, kind `{kind}`\n")]
+                assert own.strip() in page
+
+    def test_of_an_extension(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        write(tmp_path, {"half.py": HALF, "line.py": LINE})
+        files = [f"--extensions={tmp_path / name}" for name in ("half.py", "line.py")]
+        assert "half-way round" in self.run(capsys, *files) and "half-way round" not in self.run(capsys)
+        (half,) = json.loads(self.run(capsys, "--json", *files, "half"))
+        assert half["path"] == "jobs.*.pattern" and "| `message` |" in half["reference"]
+        assert set(half["schema"]["properties"]) == {"kind", "message", "iterations", "order"}
+        assert "did you mean 'half'" in self.run(capsys, *files, "halv", code=1)
+        assert "no such file" in self.run(capsys, "--extensions", str(tmp_path / "no.py"), code=1)
+
+
+def test_a_stored_point_with_unknown_kinds_asks_for_its_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path)
+    found: Plan = plan(load_study(path))
+    (planned,) = found.points.values()
+    folder = tmp_path / f"results/points/{planned.point_id[1:3]}/{planned.point_id}"
+    folder.mkdir(parents=True)
+    record = {"point_id": planned.point_id, "status": "done", "point": planned.point.model_dump(mode="json")}
+    (folder / "record.json").write_text(json.dumps(record))
+    extensions.unload_extensions(found.study.extension_package)
+    assert main(["point", planned.point_id]) == 1
+    assert "--study" in capsys.readouterr().err
+    assert main(["point", planned.point_id, "--study", os.fspath(path)]) == 0

@@ -1,0 +1,117 @@
+"""A study with a file of its own, run by Snakemake, packed, unpacked and planned elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from .conftest import BIN, TINY, Workplace
+
+pytestmark = pytest.mark.slow
+
+HEAD = """\
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from fabricstudy.kinds import register
+"""
+SHIFT = f"""{HEAD}
+from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase
+
+STEP = 2
+
+
+@register
+class Shift(MessagePattern):
+    "Each rank sends to the rank two later."
+
+    kind: Literal["shift"] = "shift"
+
+    def traffic_messages(self, ranks: int) -> float:
+        return float(ranks) * self.iterations
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        rank = np.arange(ranks, dtype=np.int32)
+        return one_phase(rank, (rank + STEP) % ranks, self.iterations)
+"""
+WORDS = "# What it is for.\n"
+COUNT = f"""{HEAD}
+from fabricstudy.analysis.base import Analysis
+
+
+@register
+class Count(Analysis):
+    "Numbers."
+
+    keys: ClassVar[tuple[str, ...]] = ("number",)
+    numbers: ClassVar[tuple[str, ...]] = ("number", "square")
+    kind: Literal["count"] = "count"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{{"number": number, "square": number**2}} for number in range(3)]
+"""
+ADDED = """\
+extensions: [own/shift.py, count.py]
+analyses: {squares: {kind: count}}
+figures: [{id: squares, kind: line, title: Squares, analysis: squares, x: number, y: square}]
+"""
+# Two points use the file's pattern, two do not.
+STUDY = ADDED + TINY.replace(
+    "routing: {of: routing.kind, values: [minimal, valiant]}",
+    "pattern: {of: jobs.0.pattern.kind, values: [shift, ring]}",
+).replace("seeds: 2", "seeds: 1")
+
+
+@pytest.fixture
+def ran(workplace: Workplace) -> Workplace:
+    """A workplace in which the study ran and was packed."""
+    workplace.write_study(STUDY)
+    workplace.write_study(SHIFT, "own/shift.py")
+    workplace.write_study(COUNT, "count.py")
+    workplace.run("artifact")
+    return workplace
+
+
+def test_a_study_with_extensions(ran: Workplace, tmp_path: Path) -> None:
+    points = pd.read_parquet(ran.folder / "results/tiny/tables/points.parquet")
+    assert points["status"].tolist() == ["done"] * 4 and ran.started == 4
+    squares = pd.read_parquet(ran.folder / "results/tiny/tables/analysis-squares.parquet")
+    assert squares["square"].tolist() == [0, 1, 4]
+    assert "Squares" in (ran.folder / "reports/tiny/index.html").read_text()
+
+    # What changes of the file is run again, where it is used; words are not.
+    (ran.folder / "own/shift.py").write_text(WORDS + SHIFT)
+    ran.run("artifact")
+    assert ran.started == 4
+    packed(ran.folder / "artifact/tiny.tar.gz", tmp_path / "there")
+    (ran.folder / "own/shift.py").write_text(SHIFT.replace("STEP = 2", "STEP = 3"))
+    ran.run()
+    assert ran.started == 6
+
+
+def packed(archive: Path, folder: Path) -> None:
+    """Unpack elsewhere and see with the code of the artifact that its study is the same."""
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    top = folder / "tiny-artifact"
+    assert (top / "study/own/shift.py").read_text() == WORDS + SHIFT and (top / "study/count.py").read_text() == COUNT
+    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPATH=str(top / "code/src"))
+
+    def fabricstudy(*arguments: str) -> str:
+        command = [sys.executable, "-m", "fabricstudy.cli", *arguments]
+        done = subprocess.run(command, cwd=top, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    plan = json.loads(fabricstudy("plan", "study/tiny.yaml", "--json", "--list"))
+    made = pd.read_parquet(top / "results/tiny/tables/points.parquet")
+    assert [row["point_id"] for row in plan["list"]] == made["point_id"].tolist() and plan["analyses"] == 1
+    assert "They agree" in fabricstudy("compare", ".", ".")
