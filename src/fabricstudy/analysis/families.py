@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind, register
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.model import Whole
 from fabricstudy.structure.partitions import Geometry
 
@@ -133,12 +135,12 @@ class ExpressMeshFamily(DesignFamily):
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         """Give machines with routers of at most `ports` ports, among them the largest."""
-        lengths = [length for length in range(2, self.gap * ports + 3) if line_ports(length, self.gap) < ports]
+        lengths = [length for length in range(2, self.gap * ports + 3) if _line_ports(length, self.gap) < ports]
         # Lengths of the same degree: the longest has most routers.
-        longest = {line_ports(length, self.gap): length for length in lengths}
+        longest = {_line_ports(length, self.gap): length for length in lengths}
         most = 0
         for shape in itertools.combinations_with_replacement(sorted(longest.values(), reverse=True), self.dimensions):
-            links = sum(line_ports(length, self.gap) for length in shape)
+            links = sum(_line_ports(length, self.gap) for length in shape)
             nodes, routers = ports - links, math.prod(shape)
             if nodes * routers <= most:
                 continue
@@ -175,19 +177,15 @@ def _is_prime_power(number: int) -> bool:
 
 
 @cache
-def line_ports(length: int, gap: int) -> int:
-    """Most links of a router along one dimension of an express mesh.
+def _line_ports(length: int, gap: int) -> int:
+    """Most links of a router along one dimension: about 2 + (length - 3) / gap (Jain et al.); counted here."""
+    return Dimension(length, gap=gap).ports
 
-    About 2 + (length - 3) / gap (Jain et al.); counted here.
 
-    Examples
-    --------
-    >>> line_ports(12, 1), line_ports(14, 2), line_ports(2, 2)
-    (11, 7, 1)
-    """
-    spans = [1, *range(1 + gap, length, gap)]
-    degrees: list[int] = [sum((at >= span) + (at + span < length) for span in spans) for at in range(length)]
-    return max(degrees)
+@cache
+def _line_hops(length: int, gap: int) -> int:
+    """Sum of the distances between all ordered pairs of routers of one dimension."""
+    return int(Dimension(length, gap=gap).hops().sum(dtype=np.int64))
 
 
 def express_mesh_mean_hops(shape: Geometry, gap: int) -> float:
@@ -201,19 +199,3 @@ def express_mesh_mean_hops(shape: Geometry, gap: int) -> float:
     routers = math.prod(shape)
     hops = sum(_line_hops(length, gap) / length**2 for length in shape)
     return hops * routers / (routers - 1)
-
-
-@cache
-def _line_hops(length: int, gap: int) -> int:
-    """Sum of the distances between all ordered pairs of routers of one dimension."""
-    spans = [1, *range(1 + gap, length, gap)]
-    total = 0
-    for start in range(length):
-        seen, border, hops = {start}, {start}, 0
-        while border:
-            total += hops * len(border)
-            ends = {at + step for at in border for span in spans for step in (span, -span)}
-            border = {at for at in ends if 0 <= at < length} - seen
-            seen |= border
-            hops += 1
-    return total

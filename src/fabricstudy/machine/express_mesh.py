@@ -13,7 +13,8 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 
-from .grid import Grid, GridConfig, Shape
+from .dimension import Dimension
+from .grid import GridConfig, Shape
 
 
 @register
@@ -27,9 +28,9 @@ class ExpressMeshConfig(GridConfig):
     )
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid(self.shape, (False,) * len(self.shape), gap=self.gap)
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        return tuple(Dimension(length, gap=self.gap) for length in self.shape)
 
     def _check(self) -> None:
         shortest = min(self.shape)

@@ -13,7 +13,8 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
-from .grid import Grid, GridConfig
+from .dimension import Dimension
+from .grid import GridConfig
 
 
 @register
@@ -24,6 +25,6 @@ class HypercubeConfig(GridConfig):
     dimensions: Whole = Field(ge=1, le=23, description="dimensions; there are two routers along each")
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid((2,) * self.dimensions, (False,) * self.dimensions)
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        return (Dimension(2),) * self.dimensions

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from fabricstudy.kinds import register
 
-from .grid import Grid, GridConfig, Shape
+from .dimension import Dimension
+from .grid import GridConfig, Shape
 
 
 @register
@@ -23,6 +24,6 @@ class MeshConfig(GridConfig):
     shape: Shape = Field(description="routers along each dimension")
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid(self.shape, (False,) * len(self.shape))
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        return tuple(map(Dimension, self.shape))

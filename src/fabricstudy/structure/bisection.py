@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.machine.distances import joins
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 
@@ -171,7 +170,7 @@ def _second_eigenvalue(machine: Machine) -> float:
 
 
 def _line_laplacian(dimension: Dimension) -> npt.NDArray[np.float64]:
-    weight = joins(dimension).astype(np.float64)
+    weight = dimension.joined().astype(np.float64)
     return np.diag(weight.sum(axis=1)) - weight
 
 

@@ -47,21 +47,6 @@ class ClosedForm:
     half: Half | None
 
 
-@dataclass(frozen=True)
-class Line:
-    """What joins the routers along a dimension: the graph's name, the routers, the capacity between two of them."""
-
-    graph: str
-    length: int
-    capacity_Bps: float
-
-    @property
-    def busiest(self) -> float:
-        """Bytes on its busiest link when all ordered pairs of its routers exchange one."""
-        quarter = (self.length // 2) * (self.length - self.length // 2)
-        return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[self.graph]
-
-
 def closed_form(machine: Machine) -> ClosedForm | None:
     """Give what a theorem says of a machine's bisection, or None if none applies.
 
@@ -73,30 +58,13 @@ def closed_form(machine: Machine) -> ClosedForm | None:
     """
     if machine.kind == "fat-tree":
         return _of_tree(machine)
-    lines = grid_lines(machine)
-    return None if lines is None else _of_grid(machine, lines)
+    return _of_grid(machine)
 
 
-def grid_lines(machine: Machine) -> list[Line] | None:
-    """Describe the dimensions of a grid; None if some has other graphs, or cables of different capacities."""
-    if not machine.dimensions or machine.nodes_of_router.min() == 0:
-        return None
-    capacity_Bps = dimension_capacities_Bps(machine)
-    graphs = [_graph(dimension) for dimension in machine.dimensions]
-    if capacity_Bps is None or None in graphs:
-        return None
-    return [
-        Line(str(graph), dimension.length, capacity)
-        for graph, dimension, capacity in zip(graphs, machine.dimensions, capacity_Bps, strict=True)
-    ]
-
-
-def _graph(dimension: Dimension) -> str | None:
-    if dimension.gap == 1 or dimension.length == 2:
-        return "cliques"
-    if dimension.gap is None:
-        return "rings" if dimension.wrap else "lines"
-    return None
+def _busiest(dimension: Dimension) -> float:
+    """Bytes on the busiest link when all ordered pairs of routers along a dimension exchange one."""
+    quarter = (dimension.length // 2) * (dimension.length - dimension.length // 2)
+    return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[str(dimension.graph)]
 
 
 def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
@@ -110,17 +78,28 @@ def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
     return [float(part[0]) for part in of_dimension]
 
 
-def _of_grid(machine: Machine, lines: list[Line]) -> ClosedForm:
+def _of_grid(machine: Machine) -> ClosedForm | None:
+    """Give the closed form of a grid; None if a dimension has other graphs, or cables of different capacities."""
+    dimensions = machine.dimensions
+    if not dimensions or machine.nodes_of_router.min() == 0 or any(not dimension.graph for dimension in dimensions):
+        return None
+    capacities_Bps = dimension_capacities_Bps(machine)
+    if capacities_Bps is None:
+        return None
     assert machine.coordinates is not None
     smaller, larger = carriers_per_half(machine)
-    bounds = [smaller * larger / (machine.routers // line.length * line.busiest / line.capacity_Bps) for line in lines]
+    bounds = [
+        smaller * larger / (machine.routers // dimension.length * _busiest(dimension) / capacity_Bps)
+        for dimension, capacity_Bps in zip(dimensions, capacities_Bps, strict=True)
+    ]
     lower_Bps = min(bounds)
     least = [number for number, bound in enumerate(bounds) if bound <= lower_Bps * (1 + 1e-12)]
-    even = next((number for number in least if lines[number].length % 2 == 0), None)
+    even = next((number for number in least if dimensions[number].length % 2 == 0), None)
     if even is None:
         return ClosedForm("all-to-all", lower_Bps, None)
-    line, half = lines[even], machine.coordinates[:, even] < lines[even].length // 2
-    name = f"{machine.routers // line.length} {line.graph} of {line.length} routers cut in half"
+    dimension = dimensions[even]
+    half = machine.coordinates[:, even] < dimension.length // 2
+    name = f"{machine.routers // dimension.length} {dimension.graph} of {dimension.length} routers cut in half"
     return ClosedForm(name, cut_capacity_Bps(machine, half), half)
 
 

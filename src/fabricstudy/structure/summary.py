@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine.distances import adjacency, line_distances, reach
+from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.search import reach
 
 from .bisection import Bisection, bisect
 
@@ -112,7 +113,7 @@ def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, f
     carrier = np.flatnonzero(machine.nodes_of_router)
     pairs = len(carrier) * (len(carrier) - 1)
     if machine.dimensions and len(carrier) == machine.routers:
-        lines = [line_distances(dimension) for dimension in machine.dimensions]
+        lines = [dimension.hops() for dimension in machine.dimensions]
         diameter = sum(int(line.max()) for line in lines)
         hops = sum(int(line.sum(dtype=np.int64)) * (machine.routers // len(line)) ** 2 for line in lines)
     else:

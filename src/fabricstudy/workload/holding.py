@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.model import ConfigError
@@ -36,18 +37,10 @@ def nodes_held(machine: Topology, job: Job) -> int:
     return nodes if held is None else held(machine, job.allocation, nodes)
 
 
-class _Line(NamedTuple):
-    length: int
-    wrap: bool
-    gap: int | None
-
-
-def _grid(machine: Topology, nodes: int) -> tuple[tuple[_Line, ...], int, int]:
+def _grid(machine: Topology, nodes: int) -> tuple[tuple[Dimension, ...], int, int]:
     """Give dimensions, routers that hold the nodes, and nodes of a router."""
     assert isinstance(machine, GridConfig)  # such policies need dimensions
-    grid = machine.grid
-    lines = tuple(_Line(length, wrap, grid.gap) for length, wrap in zip(grid.lengths, grid.wraps, strict=True))
-    return lines, -(-nodes // machine.nodes_per_router), machine.nodes_per_router
+    return machine.grid, -(-nodes // machine.nodes_per_router), machine.nodes_per_router
 
 
 def _cuboid(machine: Topology, policy: Cuboid, nodes: int) -> int:
@@ -80,7 +73,7 @@ def _building_blocks(machine: Topology, policy: BuildingBlocks, nodes: int) -> i
     return math.prod(boxes[0]) * each if boxes else nodes
 
 
-def _check_sides(sides: tuple[int, ...], lines: tuple[_Line, ...], key: str) -> None:
+def _check_sides(sides: tuple[int, ...], lines: tuple[Dimension, ...], key: str) -> None:
     path = ("allocation", key)
     if len(sides) != len(lines):
         problem = f"{len(sides)} sides, and the machine has {len(lines)} dimensions"
@@ -89,7 +82,7 @@ def _check_sides(sides: tuple[int, ...], lines: tuple[_Line, ...], key: str) -> 
         raise ConfigError(f"it does not fit in {_shape(lines)}", "shorten it", path, list(sides))
 
 
-def _shape(lines: tuple[_Line, ...]) -> str:
+def _shape(lines: tuple[Dimension, ...]) -> str:
     return " x ".join(str(line.length) for line in lines)
 
 
