@@ -68,7 +68,7 @@ def place(point: _HasJobs, machine: Machine, half: Mask, distances: Indices | No
     for index, job in enumerate(point.jobs):
         try:
             grant = _allocate(job, index, point.seed, machine, holder)
-            holder[grant.all_held] = index
+            holder[grant.all_reserved] = index
             seats = Seats(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
             placed.append(_seat(job, index, point.seed, seats, half, distances))
         except WorkloadError as error:

@@ -38,6 +38,12 @@ class MappingFile(Mapping):
             raise ConfigError("unknown key", "list the cores in the file", ("cores",))
         return {**value, "cores": read_cores(Path(folder), value["file"])}
 
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse a number of ranks other than that of the file's lines."""
+        if len(self.cores) != ranks:
+            problem = f"the mapping file has {len(self.cores)} lines for {ranks} ranks"
+            raise ConfigError(problem, "write one core a rank", ("file",), self.file)
+
     def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
         """Seat rank r on the core that line r names.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from .seats import Seats
 @register
 class RecursiveBisection(Mapping):
     """Ranks and nodes bisected together so that heavy traffic stays close (Hoefler and Snir, ICS 2011)."""
+
+    needs_traffic: ClassVar[bool] = True
 
     kind: Literal["recursive-bisection"] = "recursive-bisection"
 
