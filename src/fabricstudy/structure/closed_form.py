@@ -33,18 +33,18 @@ import numpy.typing as npt
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 
-from .cut import carriers_per_half, cut_capacity_Bps
+from .cut import cut_capacity_Bps, edge_routers_per_side
 
-Half = npt.NDArray[np.bool_]
+CutSide = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """A lower bound by a theorem; where `half` is given, the cut that attains it."""
+    """A lower bound by a theorem; where `cut_side` is given, the cut that attains it."""
 
     name: str
     lower_Bps: float
-    half: Half | None
+    cut_side: CutSide | None
 
 
 def closed_form(machine: Machine) -> ClosedForm | None:
@@ -87,7 +87,7 @@ def _of_grid(machine: Machine) -> ClosedForm | None:
     if capacities_Bps is None:
         return None
     assert machine.coordinates is not None
-    smaller, larger = carriers_per_half(machine)
+    smaller, larger = edge_routers_per_side(machine)
     bounds = [
         smaller * larger / (machine.routers // dimension.length * _busiest(dimension) / capacity_Bps)
         for dimension, capacity_Bps in zip(dimensions, capacities_Bps, strict=True)
@@ -98,24 +98,24 @@ def _of_grid(machine: Machine) -> ClosedForm | None:
     if even is None:
         return ClosedForm("all-to-all", lower_Bps, None)
     dimension = dimensions[even]
-    half = machine.coordinates[:, even] < dimension.length // 2
+    cut_side = machine.coordinates[:, even] < dimension.length // 2
     name = f"{machine.routers // dimension.length} {dimension.graph} of {dimension.length} routers cut in half"
-    return ClosedForm(name, cut_capacity_Bps(machine, half), half)
+    return ClosedForm(name, cut_capacity_Bps(machine, cut_side), cut_side)
 
 
 def _of_tree(machine: Machine) -> ClosedForm:
     assert machine.level is not None and machine.group is not None
     leaves = np.flatnonzero(machine.level == 0)
-    smaller, _ = carriers_per_half(machine)
+    smaller, _ = edge_routers_per_side(machine)
     leaf_Bps = machine.link_capacity_Bps[machine.link_tail == leaves[0]].sum()
     upward = (machine.level[machine.link_tail] == 1) & (machine.level[machine.link_head] == 2)
     core_Bps = machine.link_capacity_Bps[upward].sum() / len(leaves)
     lower_Bps = float(smaller * min(leaf_Bps, core_Bps))
     pods = int(machine.group[leaves].max()) + 1
     if leaf_Bps <= core_Bps:
-        half = np.zeros(machine.routers, dtype=np.bool_)
-        half[leaves[:smaller]] = True
-        return ClosedForm("half the leaves of a fat tree cut off", lower_Bps, half)
+        cut_side = np.zeros(machine.routers, dtype=np.bool_)
+        cut_side[leaves[:smaller]] = True
+        return ClosedForm("half the leaves of a fat tree cut off", lower_Bps, cut_side)
     if pods % 2 == 0:
         return ClosedForm("half the pods of a fat tree cut off", lower_Bps, machine.group < pods // 2)
     return ClosedForm("any exchange of a fat tree", lower_Bps, None)

@@ -8,14 +8,14 @@ import numpy.typing as npt
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 
-Half = npt.NDArray[np.bool_]
+CutSide = npt.NDArray[np.bool_]
 
 METIS_SEEDS = 8
 RANDOM_STARTS = 64
 ROUTERS_FOR_RANDOM_STARTS = 500
 
 
-def carriers_per_half(machine: Machine) -> tuple[int, int]:
+def edge_routers_per_side(machine: Machine) -> tuple[int, int]:
     """Routers with nodes in each half, the smaller number first.
 
     Raises
@@ -27,13 +27,13 @@ def carriers_per_half(machine: Machine) -> tuple[int, int]:
     carried = machine.nodes_of_router[machine.nodes_of_router > 0]
     if len(carried) < 2 or np.any(carried != carried[0]):
         raise ValueError("bisection needs two or more routers with nodes, all of them with equally many")
-    carriers = len(carried)
-    return carriers // 2, carriers - carriers // 2
+    edge_routers = len(carried)
+    return edge_routers // 2, edge_routers - edge_routers // 2
 
 
-def cut_capacity_Bps(machine: Machine, half: Half) -> float:
+def cut_capacity_Bps(machine: Machine, cut_side: CutSide) -> float:
     """Capacity from one half to the other, one direction of each cable, in bytes per second."""
-    leaving = half[machine.link_tail] & ~half[machine.link_head]
+    leaving = cut_side[machine.link_tail] & ~cut_side[machine.link_head]
     return float(machine.link_capacity_Bps[leaving].sum())
 
 
@@ -55,7 +55,7 @@ def capacity_step_Bps(machine: Machine) -> float:
     return float(np.gcd.reduce(whole.astype(np.int64), initial=0))
 
 
-def best_cut(machine: Machine) -> Half:
+def best_cut(machine: Machine) -> CutSide:
     """Find a cut of small capacity: METIS and other starts, each refined by Kernighan-Lin passes.
 
     Returns
@@ -72,20 +72,20 @@ def best_cut(machine: Machine) -> Half:
 
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]
-    carrier = machine.nodes_of_router > 0
-    smaller, _ = carriers_per_half(machine)
+    edge_router = machine.nodes_of_router > 0
+    smaller, _ = edge_routers_per_side(machine)
     best = np.zeros(machine.routers, dtype=np.bool_)
     best_Bps = np.inf
     for start in _starts(machine):
-        half = start.copy()
-        refine_cut(links.first, links.head, capacity, carrier, smaller, half)
-        found_Bps = cut_capacity_Bps(machine, half)
+        cut_side = start.copy()
+        refine_cut(links.first, links.head, capacity, edge_router, smaller, cut_side)
+        found_Bps = cut_capacity_Bps(machine, cut_side)
         if found_Bps < best_Bps:
-            best, best_Bps = half, found_Bps
+            best, best_Bps = cut_side, found_Bps
     return best
 
 
-def _starts(machine: Machine) -> list[Half]:
+def _starts(machine: Machine) -> list[CutSide]:
     """First cuts; the refinement mends their balance."""
     order = np.arange(machine.routers)
     starts = [order < machine.routers // 2, *(_metis(machine, seed) for seed in range(METIS_SEEDS))]
@@ -95,7 +95,7 @@ def _starts(machine: Machine) -> list[Half]:
     return starts
 
 
-def _metis(machine: Machine, seed: int) -> Half:
+def _metis(machine: Machine, seed: int) -> CutSide:
     import pymetis
 
     links = adjacency(machine)

@@ -36,7 +36,7 @@ def keep_structure(results: Path, machine_id: str) -> Record:
         found = structure(load_machine(results, machine_id))
         record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | found.to_json()
         with store.workspace(machine_id) as folder:
-            np.save(folder / "half.npy", found.bisection.half)
+            np.save(folder / "cut_side.npy", found.bisection.cut_side)
             store.keep(folder, record)
     return record
 
@@ -47,4 +47,4 @@ def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[A
     record = store.record(machine_id)
     if record is None:
         raise FileNotFoundError(f"no structure of machine {machine_id} in {store.root}")
-    return record, np.load(store.folder(machine_id) / "half.npy")
+    return record, np.load(store.folder(machine_id) / "cut_side.npy")

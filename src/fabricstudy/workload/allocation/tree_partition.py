@@ -45,7 +45,7 @@ class TreePartition(Allocation):
             If the rule leaves no room for so many nodes.
         """
         assert isinstance(machine, FatTreeConfig)  # the policy needs levels
-        leaf = machine.half
+        leaf = machine.half_radix
         if self.rule == "one-leaf":
             groups.check_fits(nodes, leaf, "leaf", self.rule)
         if self.rule == "whole-leaves":
