@@ -14,6 +14,7 @@ from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind, register
 from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.slim_fly import prime_of, router_degree
 from fabricstudy.model import Whole
 from fabricstudy.structure.partitions import Geometry
 
@@ -113,9 +114,8 @@ class SlimFlyFamily(DesignFamily):
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         """Give machines with routers of at most `ports` ports, among them the largest."""
-        for q in filter(_is_prime_power, range(3, ports)):
-            links = (3 * q - {0: 0, 1: 1, 3: -1}[q % 4]) // 2 if q % 4 != 2 else ports
-            routers = 2 * q * q
+        for q in filter(prime_of, range(3, ports)):
+            links, routers = router_degree(q), 2 * q * q
             # Diameter 2: whatever is no neighbour is two hops away.
             mean_hops = 2 - links / (routers - 1)
             nodes = ports - links
@@ -160,20 +160,6 @@ def largest_system(family: DesignFamily, ports: int, balanced: bool) -> System |
     (27648, 83232)
     """
     return max(family.systems(ports, balanced), key=lambda system: system.nodes, default=None)
-
-
-def _is_prime_power(number: int) -> bool:
-    """Tell powers of primes.
-
-    Examples
-    --------
-    >>> [number for number in range(2, 20) if _is_prime_power(number)]
-    [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19]
-    """
-    prime = next(divisor for divisor in range(2, number + 1) if number % divisor == 0)
-    while number % prime == 0:
-        number //= prime
-    return number == 1
 
 
 @cache
