@@ -51,12 +51,12 @@ def _of_neighbours(
 ) -> npt.NDArray[np.uint8]:
     """Union of the rows of each router's neighbours."""
     union = np.zeros_like(reached)
-    for rows, place in layers(first):
+    for rows, place in _layers(first):
         union[rows] |= reached[head[place]]
     return union
 
 
-def layers(first: npt.NDArray[np.int64]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+def _layers(first: npt.NDArray[np.int64]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
     """Give the first link of each router, then the second, and so on: the routers that have one, and its place."""
     degree = np.diff(first)
     for k in range(degree.max(initial=0)):

@@ -17,7 +17,11 @@ from fabricstudy.machine.graph import Machine
 from .base import Floats, Ints, added_up
 
 LARGEST_DENSE = 160
-"""Routers of the largest machine for which this takes less than starting numba."""
+"""Routers of the largest machine for which this takes less than starting numba.
+
+Measured with 36 and 136 routers: 0.01 s and 0.22 s of processor time, where loading kernels that have been compiled
+takes 0.53 s, in each process anew.
+"""
 
 
 class DensePaths:

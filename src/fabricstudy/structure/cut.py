@@ -8,6 +8,8 @@ import numpy.typing as npt
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 
+from .metis import two_parts
+
 CutSide = npt.NDArray[np.bool_]
 
 METIS_SEEDS = 8
@@ -96,18 +98,9 @@ def _starts(machine: Machine) -> list[CutSide]:
 
 
 def _metis(machine: Machine, seed: int) -> CutSide:
-    import pymetis
-
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]
     # METIS wants whole weights; rounding costs nothing, since the refinement works with the capacities.
-    weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1)
-    _, part = pymetis.part_graph(
-        2,
-        pymetis.CSRAdjacency(links.first.tolist(), links.head.tolist()),
-        vweights=machine.nodes_of_router.tolist(),
-        eweights=weight.astype(np.int64).tolist(),
-        recursive=True,
-        options=pymetis.Options(seed=seed),
-    )
-    return np.asarray(part, dtype=np.bool_)
+    weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1).astype(np.int64)
+    nodes = machine.nodes_of_router.astype(np.int64)
+    return two_parts(links.first, links.head, nodes, weight, seed).astype(np.bool_)
