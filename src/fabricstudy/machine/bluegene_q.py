@@ -1,4 +1,4 @@
-"""Blue Gene/Q and Blue Gene/P: whole machines and partitions of them, in midplanes."""
+"""Blue Gene/Q: whole machines and partitions of them, in midplanes."""
 
 from __future__ import annotations
 

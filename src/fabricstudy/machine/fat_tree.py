@@ -144,11 +144,6 @@ class FatTreeConfig(Topology):
     def build(self) -> Machine:
         """Build a fat tree.
 
-        Parameters
-        ----------
-        config : FatTreeConfig
-            Radix, pods, bandwidth and latency per class.
-
         Returns
         -------
         Machine

@@ -170,11 +170,6 @@ class GridConfig(Topology):
     def build(self) -> Machine:
         """Build a grid.
 
-        Parameters
-        ----------
-        config : GridConfig
-            Any grid of the study's union.
-
         Returns
         -------
         Machine

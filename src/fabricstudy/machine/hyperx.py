@@ -1,8 +1,4 @@
-"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
-
-Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
-each dimension are a link class of their own.
-"""
+"""HyperX: a grid of cliques; `grid` says how routers are numbered."""
 
 from __future__ import annotations
 

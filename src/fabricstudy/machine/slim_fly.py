@@ -172,11 +172,6 @@ class SlimFlyConfig(Topology):
     def build(self) -> Machine:
         """Build a Slim Fly.
 
-        Parameters
-        ----------
-        config : SlimFlyConfig
-            The prime power, nodes, bandwidth and latency per class.
-
         Returns
         -------
         Machine

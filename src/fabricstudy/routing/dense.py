@@ -25,7 +25,7 @@ takes 0.53 s, in each process anew.
 
 
 class DensePaths:
-    """Shares of minimal paths on links and routers; see `fabricstudy.analyse.kernels` for larger machines."""
+    """Shares of minimal paths on links and routers; see `fabricstudy.routing.kernels` for larger machines."""
 
     def __init__(self, machine: Machine) -> None:
         links = adjacency(machine)

@@ -1,8 +1,8 @@
 """Bisection of a machine as an interval, with the best cut found.
 
 The bisection is the least capacity, one direction of each cable, between two halves with equal numbers of nodes
-(as equal as whole routers allow). Of some grids and fat trees theorems give it: `fabricstudy.analyse.closed_form`.
-Every cut bounds it from above: `fabricstudy.analyse.cut`. From below there are
+(as equal as whole routers allow). Of some grids and fat trees theorems give it: `fabricstudy.structure.closed_form`.
+Every cut bounds it from above: `fabricstudy.structure.cut`. From below there are
 
 * *spectral*: a cut of n1 and n2 routers has at least lambda2 n1 n2 / (n1 + n2), lambda2 the second eigenvalue of
   the Laplacian (Fiedler 1973; Donath, Hoffman 1973);

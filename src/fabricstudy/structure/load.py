@@ -1,6 +1,6 @@
 """Bytes on every link, exactly, without simulation, and the links that messages may use.
 
-The rules of each routing stand in its module in `fabricstudy.analyse.routing`. Loads are known beforehand for
+The rules of each routing stand in its module in `fabricstudy.routing`. Loads are known beforehand for
 oblivious routings; what links a message may use, for all.
 """
 

@@ -63,7 +63,7 @@ class Space:
         """Whether the bisection does not depend on orientation; then the longest side is written first."""
         outer = self.dimensions[: self.outer]
         facts = zip(outer, self.block, self.bandwidths_Bps, strict=False)
-        alike = len({(line.gap, line.pair_cables, *of_line) for line, *of_line in facts}) == 1
+        alike = len({(line.wrap, line.gap, line.pair_cables, *of_line) for line, *of_line in facts}) == 1
         return alike and (self.wraps or not any(line.wrap for line in outer))
 
     @property

@@ -112,6 +112,13 @@ def test_orientations_count_where_they_matter() -> None:
     assert (eight.best, eight.worst) == ((2, 4), (8, 1))
 
 
+def test_orientations_count_where_only_some_dimensions_are_rings() -> None:
+    """With a mesh dimension: two midplanes of a Blue Gene/P along a ring have twice the bisection of two along it."""
+    space = space_of(grid("bluegene-p", midplanes=[2, 2, 1], wrap=[True, False, True]))
+    assert {(2, 1, 1), (1, 2, 1)} <= set(space.geometries())
+    assert space.bisection_links((2, 1, 1)) == 2 * space.bisection_links((1, 2, 1)) == 128
+
+
 def test_best_and_worst_are_so_by_brute_force() -> None:
     space = space_of(grid("hyperx", shape=[5, 4, 3]))
     for size in choices(space):

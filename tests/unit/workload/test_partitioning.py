@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.load import link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.boxes import exact_boxes
 from fabricstudy.workload.allocation.request import NOBODY, Request
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
@@ -417,3 +419,10 @@ def test_half_planes_and_whole_planes_of_the_source_fill_the_machine():
             planes = machine.coordinates[machine.node_router[grant.all_reserved], 2]
             assert len(set(planes.tolist())) == wanted // 1000
     assert np.all(holder != NOBODY)
+
+
+def test_both_cables_of_a_pair_count() -> None:
+    """Two routers that two cables join have a larger bisection than two neighbours on a ring of four."""
+    lines = (Dimension(4, wrap=True), Dimension(2, wrap=True, pair_cables=2))
+    assert exact_boxes(2, lines) == ((1, 2), (2, 1))
+    assert exact_boxes(2, lines, "worst-bisection") == ((2, 1), (1, 2))
