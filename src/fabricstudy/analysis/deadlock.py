@@ -10,14 +10,14 @@ from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.model import ConfigError
-from fabricstudy.routing.base import Routing, Stepwise, routes
+from fabricstudy.routing.base import Memoryless, Routing, routes
 from fabricstudy.structure.deadlock import channel_dependencies, is_deadlock_free
 
 from .base import Analysis
 
 
 def _facts(machine: Machine, routing: Routing) -> dict[str, Any]:
-    if not isinstance(routes(machine, routing), Stepwise):
+    if not isinstance(routes(machine, routing), Memoryless):
         return {"dependencies": None, "free": int(is_deadlock_free(machine, routing)), "free_with_one_channel": None}
     return {
         "dependencies": len(channel_dependencies(machine, routing)),

@@ -6,18 +6,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.analysis.families import line_ports
 from fabricstudy.kinds import register
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.machine.distances import line_distances
 from fabricstudy.model import ConfigError, Whole
 
 from .base import Analysis
 
 
 def _facts(length: int, gap: int) -> dict[str, Any]:
-    hops = line_distances(Dimension(length, gap=gap))
-    diameter, links = int(hops.max()), line_ports(length, gap)
+    line = Dimension(length, gap=gap)
+    hops = line.hops()
+    diameter, links = int(hops.max()), line.ports
     return {
         "length": length,
         "gap": gap,

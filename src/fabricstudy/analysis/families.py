@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind, register
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.slim_fly import prime_of, router_degree
 from fabricstudy.model import Whole
 from fabricstudy.structure.partitions import Geometry
 
@@ -111,9 +114,8 @@ class SlimFlyFamily(DesignFamily):
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         """Give machines with routers of at most `ports` ports, among them the largest."""
-        for q in filter(_is_prime_power, range(3, ports)):
-            links = (3 * q - {0: 0, 1: 1, 3: -1}[q % 4]) // 2 if q % 4 != 2 else ports
-            routers = 2 * q * q
+        for q in filter(prime_of, range(3, ports)):
+            links, routers = router_degree(q), 2 * q * q
             # Diameter 2: whatever is no neighbour is two hops away.
             mean_hops = 2 - links / (routers - 1)
             nodes = ports - links
@@ -133,12 +135,12 @@ class ExpressMeshFamily(DesignFamily):
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         """Give machines with routers of at most `ports` ports, among them the largest."""
-        lengths = [length for length in range(2, self.gap * ports + 3) if line_ports(length, self.gap) < ports]
+        lengths = [length for length in range(2, self.gap * ports + 3) if _line_ports(length, self.gap) < ports]
         # Lengths of the same degree: the longest has most routers.
-        longest = {line_ports(length, self.gap): length for length in lengths}
+        longest = {_line_ports(length, self.gap): length for length in lengths}
         most = 0
         for shape in itertools.combinations_with_replacement(sorted(longest.values(), reverse=True), self.dimensions):
-            links = sum(line_ports(length, self.gap) for length in shape)
+            links = sum(_line_ports(length, self.gap) for length in shape)
             nodes, routers = ports - links, math.prod(shape)
             if nodes * routers <= most:
                 continue
@@ -160,34 +162,16 @@ def largest_system(family: DesignFamily, ports: int, balanced: bool) -> System |
     return max(family.systems(ports, balanced), key=lambda system: system.nodes, default=None)
 
 
-def _is_prime_power(number: int) -> bool:
-    """Tell powers of primes.
-
-    Examples
-    --------
-    >>> [number for number in range(2, 20) if _is_prime_power(number)]
-    [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19]
-    """
-    prime = next(divisor for divisor in range(2, number + 1) if number % divisor == 0)
-    while number % prime == 0:
-        number //= prime
-    return number == 1
+@cache
+def _line_ports(length: int, gap: int) -> int:
+    """Most links of a router along one dimension: about 2 + (length - 3) / gap (Jain et al.); counted here."""
+    return Dimension(length, gap=gap).ports
 
 
 @cache
-def line_ports(length: int, gap: int) -> int:
-    """Most links of a router along one dimension of an express mesh.
-
-    About 2 + (length - 3) / gap (Jain et al.); counted here.
-
-    Examples
-    --------
-    >>> line_ports(12, 1), line_ports(14, 2), line_ports(2, 2)
-    (11, 7, 1)
-    """
-    spans = [1, *range(1 + gap, length, gap)]
-    degrees: list[int] = [sum((at >= span) + (at + span < length) for span in spans) for at in range(length)]
-    return max(degrees)
+def _line_hops(length: int, gap: int) -> int:
+    """Sum of the distances between all ordered pairs of routers of one dimension."""
+    return int(Dimension(length, gap=gap).hops().sum(dtype=np.int64))
 
 
 def express_mesh_mean_hops(shape: Geometry, gap: int) -> float:
@@ -201,19 +185,3 @@ def express_mesh_mean_hops(shape: Geometry, gap: int) -> float:
     routers = math.prod(shape)
     hops = sum(_line_hops(length, gap) / length**2 for length in shape)
     return hops * routers / (routers - 1)
-
-
-@cache
-def _line_hops(length: int, gap: int) -> int:
-    """Sum of the distances between all ordered pairs of routers of one dimension."""
-    spans = [1, *range(1 + gap, length, gap)]
-    total = 0
-    for start in range(length):
-        seen, border, hops = {start}, {start}, 0
-        while border:
-            total += hops * len(border)
-            ends = {at + step for at in border for span in spans for step in (span, -span)}
-            border = {at for at in ends if 0 <= at < length} - seen
-            seen |= border
-            hops += 1
-    return total

@@ -9,8 +9,6 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from fabricstudy.errors import suggestion
 from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.bluegene_p import BlueGenePConfig
-from fabricstudy.machine.bluegene_q import BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.model import ConfigError, Whole, Written
 from fabricstudy.quantities import Size
@@ -134,7 +132,8 @@ class Partitions(Analysis):
     @model_validator(mode="after")
     def _fit_somewhere(self) -> Partitions:
         for label, machine in self.machines.items():
-            blocks = _blocks(machine)
+            assert isinstance(machine, GridConfig)  # checked above
+            blocks = space_of(machine).blocks
             for number, geometry in enumerate(self.allowed or ()):
                 if not _fits(geometry, blocks):
                     raise ConfigError(
@@ -162,14 +161,6 @@ class Partitions(Analysis):
                     if geometry is not None
                 ]
         return found
-
-
-def _blocks(machine: Topology) -> tuple[int, ...]:
-    """Building blocks along each dimension."""
-    if isinstance(machine, BlueGeneQConfig | BlueGenePConfig):
-        return machine.midplanes
-    assert isinstance(machine, GridConfig)
-    return machine.grid.lengths
 
 
 def _fits(geometry: tuple[int, ...], blocks: tuple[int, ...]) -> bool:

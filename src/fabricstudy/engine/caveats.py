@@ -34,5 +34,4 @@ def with_ties(point: Point) -> bool:
     routing, machine = point.routing, point.machine
     if not isinstance(machine, GridConfig) or not isinstance(routing, DimensionOrder) or routing.tie != "split":
         return False
-    rings = (length for length, wrap in zip(machine.grid.lengths, machine.grid.wraps, strict=True) if wrap)
-    return any(length > 2 and length % 2 == 0 for length in rings)
+    return any(dimension.is_closed and dimension.length % 2 == 0 for dimension in machine.grid)

@@ -37,9 +37,9 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
         raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")
     folder.mkdir(parents=True, exist_ok=True)
     machine = planned.point.machine.build()
-    analysed = AnalysedMachine(machine, bisect(machine).half, distances(machine))
+    analysed = AnalysedMachine(machine, bisect(machine).cut_side, distances(machine))
     record = attempt(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)
     if "jobs" in record:
-        write_parquet(place(planned.point, machine, analysed.half, analysed.distance), folder)
+        write_parquet(place(planned.point, machine, analysed.cut_side, analysed.distance), folder)
     return {"command": command and shlex.join(command), "folder": str(folder), "record": record}

@@ -48,14 +48,14 @@ class AnalysedMachine:
 
     Parameters
     ----------
-    half : bool array [routers]
+    cut_side : bool array [routers]
         One side of the best cut known.
     distance : int array [routers, routers]
         Hops between routers.
     """
 
     machine: Machine
-    half: npt.NDArray[np.bool_]
+    cut_side: npt.NDArray[np.bool_]
     distance: npt.NDArray[np.integer]
 
 
@@ -240,7 +240,7 @@ def _prepare(
 ) -> tuple[list[PlacedJob], list[str] | None]:
     """Write the engine's input to the empty `folder` and add to `found` what is known before it runs."""
     machine = analysed.machine
-    jobs = place(point, machine, analysed.half, analysed.distance)
+    jobs = place(point, machine, analysed.cut_side, analysed.distance)
     found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
     found["sharing"] = _sharing_by_routes(jobs, point, machine)
     command = engine.prepare(folder, point, machine, jobs)
@@ -348,7 +348,7 @@ def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[flo
     if has_loads(analysed.machine, point.routing):
         loads = link_loads(analysed.machine, source, destination, messages.size_bytes, point.routing)
         return bound_ns(analysed.machine, loads), "routed"
-    bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.half)
+    bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.cut_side)
     return bound, "cut"
 
 

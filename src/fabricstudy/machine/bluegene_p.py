@@ -1,20 +1,25 @@
-"""Blue Gene/Q and Blue Gene/P: whole machines and partitions of them, in midplanes."""
+"""Blue Gene/P: whole machines and partitions of them, in midplanes."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
-from .grid import Grid, GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, check_length, spread
+from .dimension import Dimension
+from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, check_length, spread
 
 
 @register
 class BlueGenePConfig(GridConfig):
     """Blue Gene/P: midplanes of 8x8x8 nodes; a partition is a torus or a mesh in each dimension (IBM, 2008)."""
+
+    block: ClassVar[tuple[int, ...] | None] = (8, 8, 8)
+    # The link chips lead past midplanes of other partitions.
+    partitions_wrap: ClassVar[bool] = True
 
     kind: Literal["bluegene-p"] = "bluegene-p"
     midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=3, max_length=3)] = Field(
@@ -33,9 +38,10 @@ class BlueGenePConfig(GridConfig):
     )
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid(tuple(8 * count for count in self.midplanes), spread(self.wrap, 3))
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        wraps = spread(self.wrap, 3)
+        return tuple(Dimension(8 * count, wrap) for count, wrap in zip(self.midplanes, wraps, strict=True))
 
     def _check(self) -> None:
         check_length(self.wrap, 3, ("wrap",))

@@ -1,15 +1,16 @@
-"""Blue Gene/Q and Blue Gene/P: whole machines and partitions of them, in midplanes."""
+"""Blue Gene/Q: whole machines and partitions of them, in midplanes."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
-from .grid import Grid, GridBandwidths, GridConfig, Midplanes
+from .dimension import Dimension
+from .grid import GridBandwidths, GridConfig, Midplanes
 
 
 @register
@@ -18,6 +19,11 @@ class BlueGeneQConfig(GridConfig):
 
     The two nodes along the fifth dimension are joined by two cables.
     """
+
+    axis_names: ClassVar[tuple[str, ...]] = tuple("abcde")
+    block: ClassVar[tuple[int, ...] | None] = (4, 4, 4, 4)
+    # The link chips lead past midplanes of other partitions.
+    partitions_wrap: ClassVar[bool] = True
 
     kind: Literal["bluegene-q"] = "bluegene-q"
     midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=4, max_length=4)] = Field(
@@ -31,7 +37,7 @@ class BlueGeneQConfig(GridConfig):
     )
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        shape = (*(4 * count for count in self.midplanes), 2)
-        return Grid(shape, (True,) * 5, pair_cables=2, names=tuple("abcde"))
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        lengths = (*(4 * count for count in self.midplanes), 2)
+        return tuple(Dimension(length, True, pair_cables=2) for length in lengths)

@@ -1,8 +1,13 @@
-"""The machine as arrays: routers, nodes, cables and link classes."""
+"""One dimension of a grid: which coordinates cables join, and what follows from that."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .search import hops_between_all, starts
 
 
 @dataclass(frozen=True)
@@ -17,8 +22,119 @@ class Dimension:
         Whether its neighbours form a ring; otherwise a line.
     gap : int, optional
         Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs.
+        A ring has none.
+    pair_cables : int, optional
+        Cables between the two routers of a ring of length 2, where both ways round are one.
+
+    Examples
+    --------
+    >>> Dimension(6, gap=2).spans, Dimension(6, gap=2).cables, Dimension(6, gap=2).ports
+    ([1, 3, 5], 9, 3)
     """
 
     length: int
     wrap: bool = False
     gap: int | None = None
+    pair_cables: int = 1
+
+    @property
+    def spans(self) -> list[int]:
+        """Differences of coordinates that cables join, ascending; the cable that closes a ring is not among them."""
+        return [1] if self.gap is None else [1, *range(1 + self.gap, self.length, self.gap)]
+
+    @property
+    def parallel(self) -> int:
+        """Cables between two routers that are joined."""
+        return self.pair_cables if self.wrap and self.length == 2 else 1
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a cable of its own closes it to a ring."""
+        return self.wrap and self.length > 2
+
+    @property
+    def graph(self) -> str | None:
+        """What its routers form: "rings", "lines" or "cliques"; None if it is neither."""
+        if self.gap == 1 or self.length == 2:
+            return "cliques"
+        if self.gap is None:
+            return "rings" if self.wrap else "lines"
+        return None
+
+    @property
+    def cables(self) -> int:
+        """Number of cables, parallel ones counted each."""
+        return (sum(self.length - span for span in self.spans) + self.is_closed) * self.parallel
+
+    @property
+    def ports(self) -> int:
+        """Most cables of a router."""
+        return int(np.bincount(np.concatenate(self.pairs())).max(initial=0)) * self.parallel
+
+    def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Give the lower and the higher coordinate of each two that are joined, shortest cables first.
+
+        Examples
+        --------
+        >>> [coordinate.tolist() for coordinate in Dimension(3, wrap=True).pairs()]
+        [[0, 1, 0], [1, 2, 2]]
+        """
+        low = np.concatenate([np.arange(self.length - span) for span in self.spans])
+        high = low + np.repeat(self.spans, [self.length - span for span in self.spans])
+        if self.is_closed:
+            low, high = np.append(low, 0), np.append(high, self.length - 1)
+        return low.astype(np.int32), high.astype(np.int32)
+
+    def joined(self) -> npt.NDArray[np.bool_]:
+        """Tell which two coordinates are joined, bool [length, length]."""
+        low, high = self.pairs()
+        joined = np.zeros((self.length, self.length), dtype=np.bool_)
+        joined[low, high] = joined[high, low] = True
+        return joined
+
+    def hops(self) -> npt.NDArray[np.int16]:
+        """Hops between all coordinates, int16 [length, length]."""
+        tail, head = np.nonzero(self.joined())
+        return hops_between_all(starts(tail, self.length), head)
+
+    def cut(self, side: int | None = None) -> int:
+        """Count the cables across the middle of `side` consecutive routers, of all where left out.
+
+        Only cables between these routers count, so a ring counts twice only where they are all of it. The lower half
+        is the smaller one if one is.
+
+        Examples
+        --------
+        >>> Dimension(8).cut(), Dimension(8, gap=1).cut(), Dimension(12, gap=2).cut()
+        (1, 16, 18)
+        >>> Dimension(8, wrap=True).cut(), Dimension(8, wrap=True).cut(4), Dimension(2, wrap=True, pair_cables=2).cut()
+        (2, 1, 2)
+        """
+        side = self.length if side is None else side
+        half = side // 2
+        crossing = sum(min(span, half, side - span) for span in self.spans if span < side)
+        return crossing if side < self.length else (crossing + self.is_closed) * self.parallel
+
+    def keeps_routes(self, side: int) -> bool:
+        """Tell whether shortest routes between `side` consecutive routers never leave them.
+
+        On a ring of k routers that holds for all k, and for at most (k + 1) / 2, where the way within is the shorter.
+
+        Examples
+        --------
+        >>> [side for side in range(1, 9) if Dimension(8, wrap=True).keeps_routes(side)]
+        [1, 2, 3, 4, 8]
+        """
+        return not self.wrap or side == self.length or side <= (self.length + 1) // 2
+
+    def longest_span(self, distance: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Give the longest of the `spans` that does not lead past a goal `distance` coordinates away, at least 1.
+
+        Examples
+        --------
+        >>> Dimension(7, gap=2).longest_span(np.arange(1, 7))
+        array([1, 1, 3, 3, 5, 5])
+        """
+        spans = np.array(self.spans)
+        found: npt.NDArray[np.int64] = spans[np.searchsorted(spans, np.maximum(distance, 1), side="right") - 1]
+        return found

@@ -142,11 +142,6 @@ class DragonflyConfig(Topology):
     def build(self) -> Machine:
         """Build a dragonfly.
 
-        Parameters
-        ----------
-        config : DragonflyConfig
-            Sizes, arrangement, bandwidth and latency per class.
-
         Returns
         -------
         Machine

@@ -1,8 +1,4 @@
-"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
-
-Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
-each dimension are a link class of their own.
-"""
+"""Express mesh: a grid of lines with express links; `grid` says how routers are numbered and joined."""
 
 from __future__ import annotations
 
@@ -13,7 +9,8 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 
-from .grid import Grid, GridConfig, Shape
+from .dimension import Dimension
+from .grid import GridConfig, Shape
 
 
 @register
@@ -27,9 +24,9 @@ class ExpressMeshConfig(GridConfig):
     )
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid(self.shape, (False,) * len(self.shape), gap=self.gap)
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        return tuple(Dimension(length, gap=self.gap) for length in self.shape)
 
     def _check(self) -> None:
         shortest = min(self.shape)

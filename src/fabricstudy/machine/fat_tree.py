@@ -91,34 +91,34 @@ class FatTreeConfig(Topology):
         return self.pods
 
     @property
-    def half(self) -> int:
+    def half_radix(self) -> int:
         """Half the ports of a router: leaves and aggregation routers of a pod, and nodes of a leaf."""
         return self.radix // 2
 
     @property
     def core_routers(self) -> int:
         """Number of core routers."""
-        return self.half * (self.half // self.core_cables)
+        return self.half_radix * (self.half_radix // self.core_cables)
 
     @property
     def routers(self) -> int:
         """Number of routers."""
-        return 2 * self.pod_count * self.half + self.core_routers
+        return 2 * self.pod_count * self.half_radix + self.core_routers
 
     @property
     def nodes(self) -> int:
         """Number of nodes."""
-        return self.pod_count * self.half**2
+        return self.pod_count * self.half_radix**2
 
     @property
     def group_nodes(self) -> int:
         """Number of nodes of a pod."""
-        return self.half**2
+        return self.half_radix**2
 
     @property
     def cables(self) -> int:
         """Number of cables between routers; as many lead up from the leaves as from the aggregation routers."""
-        return 2 * self.pod_count * self.half**2
+        return 2 * self.pod_count * self.half_radix**2
 
     def _check(self) -> None:
         if self.radix % 2:
@@ -132,22 +132,17 @@ class FatTreeConfig(Topology):
                 ("pods",),
                 self.pod_count,
             )
-        if self.half % self.core_cables:
+        if self.half_radix % self.core_cables:
             raise ConfigError(
-                f"the {self.half} upward cables of an aggregation router do not divide into bundles of "
+                f"the {self.half_radix} upward cables of an aggregation router do not divide into bundles of "
                 f"{self.core_cables}",
-                f"take a divisor of {self.half}",
+                f"take a divisor of {self.half_radix}",
                 ("core_cables",),
                 self.core_cables,
             )
 
     def build(self) -> Machine:
         """Build a fat tree.
-
-        Parameters
-        ----------
-        config : FatTreeConfig
-            Radix, pods, bandwidth and latency per class.
 
         Returns
         -------
@@ -161,7 +156,7 @@ class FatTreeConfig(Topology):
         >>> machine.routers, machine.nodes, machine.cables, machine.radix
         (20, 16, 32, 4)
         """
-        half, pods = self.half, self.pod_count
+        half, pods = self.half_radix, self.pod_count
         cores_each = half // self.core_cables
         pod, lower, upper = np.indices((pods, half, half)).reshape(3, -1)
         leaves = aggregations = pods * half

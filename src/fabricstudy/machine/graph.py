@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -184,7 +185,7 @@ class Machine:
             "classes": [[link.name, link.bandwidth_Bps, link.latency_ns] for link in self.classes],
             "host": [self.host.name, self.host.bandwidth_Bps, self.host.latency_ns],
             "hop_weight": list(self.hop_weight),
-            "dimensions": [[dimension.length, dimension.wrap, dimension.gap] for dimension in self.dimensions],
+            "dimensions": [dataclasses.astuple(dimension) for dimension in self.dimensions],
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
         with path.open("wb") as file:

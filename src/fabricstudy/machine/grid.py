@@ -26,7 +26,6 @@ Jain et al.: Partitioning low-diameter networks to eliminate inter-job interfere
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -48,33 +47,13 @@ def _coordinates(lengths: tuple[int, ...]) -> IntArray:
     return np.indices(lengths[::-1], dtype=np.int32).reshape(len(lengths), -1)[::-1].T.copy()
 
 
-def _cables(grid: Grid, number: int) -> tuple[IntArray, IntArray]:
+def _cables(grid: tuple[Dimension, ...], number: int) -> tuple[IntArray, IntArray]:
     """Routers at both ends of the cables along a dimension."""
-    router = np.arange(grid.routers, dtype=np.int32).reshape(grid.lengths[::-1])
-    along = np.moveaxis(router, len(grid.lengths) - 1 - number, 0)
-    low, high = line_pairs(grid.lengths[number], grid.wraps[number], grid.gap)
+    lengths = [dimension.length for dimension in grid]
+    router = np.arange(math.prod(lengths), dtype=np.int32).reshape(lengths[::-1])
+    along = np.moveaxis(router, len(lengths) - 1 - number, 0)
+    low, high = grid[number].pairs()
     return along[low].reshape(-1), along[high].reshape(-1)
-
-
-def line_pairs(length: int, wrap: bool, gap: int | None) -> tuple[IntArray, IntArray]:
-    """Coordinates along one dimension that are joined, each pair once.
-
-    Examples
-    --------
-    >>> [array.tolist() for array in line_pairs(3, True, None)]
-    [[0, 1, 0], [1, 2, 2]]
-    """
-    spans = [1] + ([] if gap is None else list(range(1 + gap, length, gap)))
-    low = np.concatenate([np.arange(length - span) for span in spans])
-    high = low + np.repeat(spans, [length - span for span in spans])
-    if wrap and length > 2:
-        low, high = np.append(low, 0), np.append(high, length - 1)
-    return low.astype(np.int32), high.astype(np.int32)
-
-
-def _parallel(grid: Grid, number: int) -> int:
-    """Cables between two routers that are joined along a dimension."""
-    return grid.pair_cables if grid.wraps[number] and grid.lengths[number] == 2 else 1
 
 
 Midplanes = Annotated[Whole, Field(ge=1, le=64)]
@@ -132,55 +111,19 @@ class GridLatencies(EachClass):
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
 
 
-@dataclass(frozen=True)
-class Grid:
-    """The cables of a grid.
-
-    Parameters
-    ----------
-    lengths : tuple of int
-        Routers along each dimension.
-    wraps : tuple of bool
-        Whether the dimension closes to a ring.
-    gap : int, optional
-        Express cables in all dimensions: coordinates that differ by 1 or by 1 + m * gap are joined.
-    pair_cables : int, optional
-        Cables between the two routers of a wrapped dimension of length 2.
-    names : tuple of str, optional
-        Link class of each dimension.
-    """
-
-    lengths: tuple[int, ...]
-    wraps: tuple[bool, ...]
-    gap: int | None = None
-    pair_cables: int = 1
-    names: tuple[str, ...] = AXES
-
-    @property
-    def routers(self) -> int:
-        """Number of routers."""
-        return math.prod(self.lengths)
-
-    @property
-    def cables(self) -> int:
-        """Number of cables, parallel ones counted each."""
-        lines = zip(self.lengths, self.wraps, strict=True)
-        return sum(self.routers // length * self._along(length, wrap) for length, wrap in lines)
-
-    def _along(self, length: int, wrap: bool) -> int:
-        """Cables of one line or ring of routers."""
-        if wrap:
-            return self.pair_cables if length == 2 else length
-        if self.gap is None:
-            return length - 1
-        spans = (length - 2) // self.gap
-        return (length - 1) * (1 + spans) - self.gap * spans * (spans + 1) // 2
-
-
 class GridConfig(Topology):
     """What all grids have; a member gives its `grid`."""
 
     traits: ClassVar[frozenset[str]] = frozenset({"dimensions"})
+
+    axis_names: ClassVar[tuple[str, ...]] = AXES
+    """Link class of each dimension."""
+
+    block: ClassVar[tuple[int, ...] | None] = None
+    """Routers of the building block of partitions along the first dimensions, with all of the others; left out: 1."""
+
+    partitions_wrap: ClassVar[bool] = False
+    """Whether a partition closes to the rings of the machine even where it does not span them."""
 
     nodes_per_router: NodesPerRouter = 1
     bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
@@ -189,14 +132,14 @@ class GridConfig(Topology):
     )
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
         raise NotImplementedError
 
     @property
     def routers(self) -> int:
         """Number of routers."""
-        return self.grid.routers
+        return math.prod(dimension.length for dimension in self.grid)
 
     @property
     def nodes(self) -> int:
@@ -206,30 +149,26 @@ class GridConfig(Topology):
     @property
     def cables(self) -> int:
         """Number of cables between routers, parallel ones counted each."""
-        return self.grid.cables
+        routers = self.routers
+        return sum(routers // dimension.length * dimension.cables for dimension in self.grid)
 
     @property
     def link_bandwidths_Bps(self) -> tuple[float, ...]:
         """Bandwidth of a cable of each dimension."""
-        return spread(self.bandwidth.links_Bps, len(self.grid.lengths))
+        return spread(self.bandwidth.links_Bps, len(self.grid))
 
     @property
     def link_latencies_ns(self) -> tuple[float, ...]:
         """Latency of a cable of each dimension."""
-        return spread(self.latency.links_ns, len(self.grid.lengths))
+        return spread(self.latency.links_ns, len(self.grid))
 
     def _check(self) -> None:
-        dimensions = len(self.grid.lengths)
+        dimensions = len(self.grid)
         check_length(self.bandwidth.links_Bps, dimensions, ("bandwidth", "links"))
         check_length(self.latency.links_ns, dimensions, ("latency", "links"))
 
     def build(self) -> Machine:
         """Build a grid.
-
-        Parameters
-        ----------
-        config : GridConfig
-            Any grid of the study's union.
 
         Returns
         -------
@@ -246,25 +185,23 @@ class GridConfig(Topology):
         [1, 1, 0]
         """
         grid = self.grid
-        tail, head = zip(*(_cables(grid, number) for number in range(len(grid.lengths))), strict=True)
+        tail, head = zip(*(_cables(grid, number) for number in range(len(grid))), strict=True)
         rows = [len(part) for part in tail]
-        counts = [_parallel(grid, number) for number in range(len(rows))]
-        quantities = zip(grid.names, self.link_bandwidths_Bps, self.link_latencies_ns, strict=False)
+        counts = [dimension.parallel for dimension in grid]
+        quantities = zip(self.axis_names, self.link_bandwidths_Bps, self.link_latencies_ns, strict=False)
         return Machine(
             kind=self.kind,
-            node_router=np.repeat(np.arange(grid.routers, dtype=np.int32), self.nodes_per_router),
+            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
             cable_tail=np.concatenate(tail),
             cable_head=np.concatenate(head),
             cable_class=np.repeat(np.arange(len(rows), dtype=np.int32), rows),
             cable_count=np.repeat(np.array(counts, dtype=np.int32), rows),
             classes=tuple(LinkClass(*quantity) for quantity in quantities),
             host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
-            routers=grid.routers,
+            routers=self.routers,
             cores_per_node=self.cores_per_node,
-            coordinates=_coordinates(grid.lengths),
-            dimensions=tuple(
-                Dimension(length, wrap, grid.gap) for length, wrap in zip(grid.lengths, grid.wraps, strict=True)
-            ),
+            coordinates=_coordinates(tuple(dimension.length for dimension in grid)),
+            dimensions=grid,
         )
 
 

@@ -1,8 +1,4 @@
-"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
-
-Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
-each dimension are a link class of their own.
-"""
+"""Hypercube: a grid of two routers a dimension; `grid` says how they are numbered."""
 
 from __future__ import annotations
 
@@ -13,7 +9,8 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
-from .grid import Grid, GridConfig
+from .dimension import Dimension
+from .grid import GridConfig
 
 
 @register
@@ -24,6 +21,6 @@ class HypercubeConfig(GridConfig):
     dimensions: Whole = Field(ge=1, le=23, description="dimensions; there are two routers along each")
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid((2,) * self.dimensions, (False,) * self.dimensions)
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        return (Dimension(2),) * self.dimensions

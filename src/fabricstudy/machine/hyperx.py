@@ -1,8 +1,4 @@
-"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
-
-Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
-each dimension are a link class of their own.
-"""
+"""HyperX: a grid of cliques; `grid` says how routers are numbered."""
 
 from __future__ import annotations
 
@@ -12,7 +8,8 @@ from pydantic import Field
 
 from fabricstudy.kinds import register
 
-from .grid import Grid, GridConfig, Shape
+from .dimension import Dimension
+from .grid import GridConfig, Shape
 
 
 @register
@@ -23,6 +20,6 @@ class HyperXConfig(GridConfig):
     shape: Shape = Field(description="routers along each dimension")
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid(self.shape, (False,) * len(self.shape), gap=1)
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        return tuple(Dimension(length, gap=1) for length in self.shape)

@@ -100,6 +100,22 @@ def prime_of(q: int) -> int | None:
     return prime if q == 1 else None
 
 
+def delta_of(q: int) -> int:
+    """Give the integer -1, 0 or 1 for which a prime power q above 2 is 4 w + delta.
+
+    Examples
+    --------
+    >>> delta_of(7), delta_of(8), delta_of(9)
+    (-1, 0, 1)
+    """
+    return (q + 1) % 4 - 1
+
+
+def router_degree(q: int) -> int:
+    """Cables of a router to other routers in the Slim Fly of a prime power q."""
+    return (3 * q - delta_of(q)) // 2
+
+
 @register
 class SlimFlyConfig(Topology):
     """Slim Fly: graphs of diameter 2 with nearly as many routers as any can have (Besta and Hoefler, SC 2014).
@@ -121,12 +137,12 @@ class SlimFlyConfig(Topology):
     @property
     def delta(self) -> int:
         """The integer -1, 0 or 1 for which q = 4 w + delta."""
-        return (self.q + 1) % 4 - 1
+        return delta_of(self.q)
 
     @property
     def degree(self) -> int:
         """Cables of a router to other routers."""
-        return (3 * self.q - self.delta) // 2
+        return router_degree(self.q)
 
     @property
     def routers(self) -> int:
@@ -155,11 +171,6 @@ class SlimFlyConfig(Topology):
 
     def build(self) -> Machine:
         """Build a Slim Fly.
-
-        Parameters
-        ----------
-        config : SlimFlyConfig
-            The prime power, nodes, bandwidth and latency per class.
 
         Returns
         -------

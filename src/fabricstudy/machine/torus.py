@@ -1,8 +1,4 @@
-"""Grids of routers: torus, mesh, hypercube, HyperX and express mesh.
-
-Routers are numbered with the first dimension fastest; nodes stand in the order of their routers. The cables of
-each dimension are a link class of their own.
-"""
+"""Torus: a grid of rings; `grid` says how routers are numbered and joined."""
 
 from __future__ import annotations
 
@@ -12,7 +8,8 @@ from pydantic import Field
 
 from fabricstudy.kinds import register
 
-from .grid import Grid, GridConfig, Shape, Wrap, check_length, spread
+from .dimension import Dimension
+from .grid import GridConfig, Shape, Wrap, check_length, spread
 
 
 @register
@@ -29,9 +26,13 @@ class TorusConfig(GridConfig):
     )
 
     @property
-    def grid(self) -> Grid:
-        """The cables between its routers."""
-        return Grid(self.shape, spread(self.wrap, len(self.shape)), pair_cables=self.pair_cables)
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        wraps = spread(self.wrap, len(self.shape))
+        return tuple(
+            Dimension(length, wrap, pair_cables=self.pair_cables)
+            for length, wrap in zip(self.shape, wraps, strict=True)
+        )
 
     def _check(self) -> None:
         check_length(self.wrap, len(self.shape), ("wrap",))

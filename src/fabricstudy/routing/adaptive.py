@@ -14,12 +14,12 @@ import numpy as np
 from fabricstudy.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Flows, Hops, Ints, Routes, Routing, Stepwise
+from .base import Bools, Flows, Hops, Ints, Memoryless, Routes, Routing
 from .grid import adaptive_steps, link_tables
 from .minimal import MinimalRoutes
 
 
-class AdaptiveGridRoutes(Stepwise):
+class AdaptiveGridRoutes(Memoryless):
     """Links for adaptive packets in a grid."""
 
     kind = "adaptive"
@@ -31,7 +31,7 @@ class AdaptiveGridRoutes(Stepwise):
         self._links = link_tables(machine)
         self._steps = [adaptive_steps(dimension) for dimension in machine.dimensions]
 
-    def onward(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Steps in all dimensions; the shares mean nothing but that none is more likely."""
         found: list[tuple[Ints, Ints]] = []
         for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
@@ -43,7 +43,7 @@ class AdaptiveGridRoutes(Stepwise):
         return Hops(packet, link, 1.0 / np.bincount(packet, minlength=len(at))[packet])
 
 
-class AdaptiveMinimalRoutes(Stepwise):
+class AdaptiveMinimalRoutes(Memoryless):
     """Links for adaptive packets on any other machine."""
 
     kind = "adaptive"
@@ -52,9 +52,9 @@ class AdaptiveMinimalRoutes(Stepwise):
         super().__init__(machine)
         self._minimal = MinimalRoutes(machine)
 
-    def onward(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Give the hops of minimal paths; on a tree all of them on one channel."""
-        hops = self._minimal.onward(at, goal)
+        hops = self._minimal.next_hops(at, goal)
         return hops if self.machine.level is None else hops._replace(channel=np.zeros_like(hops.link))
 
     def support(self, flows: Flows) -> Bools:

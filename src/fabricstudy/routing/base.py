@@ -41,7 +41,7 @@ class Flows:
     source : int64 array [flows]
         Routers.
     goal : int64 array [flows]
-        Routers, or nodes where `Routes.to_nodes` says so.
+        Routers, or nodes where `Routes.by_destination_node` says so.
     size_bytes : float64 array [flows]
         Bytes.
     """
@@ -84,7 +84,7 @@ class Routes(ABC):
     oblivious: ClassVar[bool] = False
     """Whether loads follow from the messages alone; otherwise a packet's way depends on the others."""
 
-    to_nodes: ClassVar[bool] = False
+    by_destination_node: ClassVar[bool] = False
     """Whether the way depends on the destination node, not on its router alone."""
 
     def __init__(self, machine: Machine) -> None:
@@ -105,11 +105,11 @@ class Routes(ABC):
         """Whether a packet may take the link, bool [links]."""
 
 
-class Stepwise(Routes):
+class Memoryless(Routes):
     """Routes where the next hops depend only on where a packet is and on its goal."""
 
     @abstractmethod
-    def onward(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Give the next hops of packets at routers `at` with goals `goal`, int64 [packets]."""
 
     def support(self, flows: Flows) -> Bools:
@@ -121,7 +121,7 @@ class Stepwise(Routes):
             state = (goal - least) * self.machine.routers + at
             while len(state):
                 seen[state] = True
-                hops = self.onward(state % self.machine.routers, state // self.machine.routers + least)
+                hops = self.next_hops(state % self.machine.routers, state // self.machine.routers + least)
                 used[hops.link] = True
                 reached = state[hops.packet] // self.machine.routers * self.machine.routers
                 reached += self.machine.link_head[hops.link]
@@ -129,8 +129,8 @@ class Stepwise(Routes):
         return used
 
 
-class ObliviousStepwise(Stepwise):
-    """Stepwise routes where the shares of the hops are fixed."""
+class ObliviousMemoryless(Memoryless):
+    """Memoryless routes where the shares of the hops are fixed."""
 
     oblivious = True
 
@@ -141,7 +141,7 @@ class ObliviousStepwise(Stepwise):
             part = slice(start, start + PACKETS_AT_ONCE)
             at, goal, size = flows.source[part], flows.goal[part], flows.size_bytes[part]
             while len(at):
-                hops = self.onward(at, goal)
+                hops = self.next_hops(at, goal)
                 size = size[hops.packet] * hops.share
                 load += added_up(hops.link, size, machine.links)
                 at, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]

@@ -16,16 +16,16 @@ import numpy.typing as npt
 from fabricstudy.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Hops, Ints, ObliviousStepwise, Routes, Routing
+from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing
 
 NOWHERE = -1
 
 
-class DModKRoutes(ObliviousStepwise):
+class DModKRoutes(ObliviousMemoryless):
     """Routes of D-mod-k on a tree of routers with levels."""
 
     kind = "d-mod-k"
-    to_nodes = True
+    by_destination_node = True
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
@@ -36,7 +36,7 @@ class DModKRoutes(ObliviousStepwise):
         self._up, self._parents = _links_up(machine, machine.level)
         self._divisor = _divisors(machine.level, self._parents)
 
-    def onward(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Down if the leaf of the node is below, else up to the parent that the node's digit names."""
         leaf = self._leaf_of_node[goal]
         packet = np.flatnonzero(at != leaf)

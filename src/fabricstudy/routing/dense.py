@@ -17,11 +17,15 @@ from fabricstudy.machine.graph import Machine
 from .base import Floats, Ints, added_up
 
 LARGEST_DENSE = 160
-"""Routers of the largest machine for which this takes less than starting numba."""
+"""Routers of the largest machine for which this takes less than starting numba.
+
+Measured with 36 and 136 routers: 0.01 s and 0.22 s of processor time, where loading kernels that have been compiled
+takes 0.53 s, in each process anew.
+"""
 
 
 class DensePaths:
-    """Shares of minimal paths on links and routers; see `fabricstudy.analyse.kernels` for larger machines."""
+    """Shares of minimal paths on links and routers; see `fabricstudy.routing.kernels` for larger machines."""
 
     def __init__(self, machine: Machine) -> None:
         links = adjacency(machine)

@@ -21,11 +21,11 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Hops, Ints, ObliviousStepwise, Routes, Routing
+from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing
 from .grid import dimension_order_steps, link_tables
 
 
-class DimensionOrderRoutes(ObliviousStepwise):
+class DimensionOrderRoutes(ObliviousMemoryless):
     """Routes of dimension order on a grid."""
 
     kind = "dimension-order"
@@ -38,7 +38,7 @@ class DimensionOrderRoutes(ObliviousStepwise):
         self._links = link_tables(machine)
         self._steps = [dimension_order_steps(dimension, tie) for dimension in machine.dimensions]
 
-    def onward(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Step in the first unfinished dimension."""
         found: list[tuple[Ints, ...]] = []
         waiting = np.arange(len(at))

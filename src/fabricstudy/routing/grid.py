@@ -38,8 +38,7 @@ def dimension_order_steps(dimension: Dimension, tie: str) -> list[Steps]:
     if dimension.wrap:
         return _around(dimension.length, tie)
     at, goal = np.indices((dimension.length, dimension.length))
-    # The longest cable that does not lead past the goal: lengths are 1 + m * gap.
-    hop = 1 if dimension.gap is None else 1 + (np.abs(goal - at) - 1) // dimension.gap * dimension.gap
+    hop = dimension.longest_span(np.abs(goal - at))
     return [_steps(at + np.sign(goal - at) * hop, at != goal, np.zeros(at.shape, dtype=np.int64))]
 
 

@@ -1,6 +1,6 @@
 """The hot loops, compiled by numba on first use and kept beside this file.
 
-Links are given per leaving router, as `fabricstudy.analyse.routes.Adjacency`: those of router r stand at positions
+Links are given per leaving router, as `fabricstudy.machine.distances.Adjacency`: those of router r stand at positions
 `first[r]` .. `first[r + 1] - 1` of `link` (number of the directed link), `head`, `kind` (class) and `cables`
 (parallel ones). Every link has a reverse of the same class, so walking links out of a destination walks paths into
 it.

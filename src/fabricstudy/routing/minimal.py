@@ -14,11 +14,11 @@ from fabricstudy.kinds import register
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Floats, Flows, Hops, Ints, ObliviousStepwise, Routes, Routing
+from .base import Bools, Floats, Flows, Hops, Ints, ObliviousMemoryless, Routes, Routing
 from .dense import LARGEST_DENSE, dense_paths
 
 
-class MinimalRoutes(ObliviousStepwise):
+class MinimalRoutes(ObliviousMemoryless):
     """Minimal routes on any machine."""
 
     kind = "minimal"
@@ -41,7 +41,7 @@ class MinimalRoutes(ObliviousStepwise):
         """Give the links that get some of one byte."""
         return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
 
-    def onward(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Give all links that come nearer to the goal by their weight."""
         links, distance = self._links, self._distance
         count = np.where(at == goal, 0, np.diff(links.first)[at])

@@ -1,8 +1,8 @@
 """Bisection of a machine as an interval, with the best cut found.
 
 The bisection is the least capacity, one direction of each cable, between two halves with equal numbers of nodes
-(as equal as whole routers allow). Of some grids and fat trees theorems give it: `fabricstudy.analyse.closed_form`.
-Every cut bounds it from above: `fabricstudy.analyse.cut`. From below there are
+(as equal as whole routers allow). Of some grids and fat trees theorems give it: `fabricstudy.structure.closed_form`.
+Every cut bounds it from above: `fabricstudy.structure.cut`. From below there are
 
 * *spectral*: a cut of n1 and n2 routers has at least lambda2 n1 n2 / (n1 + n2), lambda2 the second eigenvalue of
   the Laplacian (Fiedler 1973; Donath, Hoffman 1973);
@@ -23,12 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.machine.distances import joins
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 
 from .closed_form import closed_form, dimension_capacities_Bps
-from .cut import best_cut, capacity_step_Bps, carriers_per_half, cut_capacity_Bps
+from .cut import best_cut, capacity_step_Bps, cut_capacity_Bps, edge_routers_per_side
 from .load import router_link_loads
 
 ROUTERS_FOR_MILP = 48
@@ -48,7 +47,7 @@ class Bisection:
         Whether both are proven equal; to one part in 100,000 where cuts have no common step.
     method : str
         How the lower and the upper end were found.
-    half : bool array [routers]
+    cut_side : bool array [routers]
         One half of the cut whose capacity is `upper_Bps`; with an odd number of routers the smaller half.
     """
 
@@ -56,7 +55,7 @@ class Bisection:
     upper_Bps: float
     exact: bool
     method: str
-    half: npt.NDArray[np.bool_]
+    cut_side: npt.NDArray[np.bool_]
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cut itself."""
@@ -87,18 +86,18 @@ def bisect(machine: Machine) -> Bisection:
         If routers carry different numbers of nodes.
     """
     known = closed_form(machine)
-    if known is not None and known.half is not None:
-        upper_Bps = cut_capacity_Bps(machine, known.half)
-        return Bisection(upper_Bps, upper_Bps, True, f"closed form: {known.name}", known.half)
-    half, upper = best_cut(machine), "metis and Kernighan-Lin"
-    upper_Bps = cut_capacity_Bps(machine, half)
+    if known is not None and known.cut_side is not None:
+        upper_Bps = cut_capacity_Bps(machine, known.cut_side)
+        return Bisection(upper_Bps, upper_Bps, True, f"closed form: {known.name}", known.cut_side)
+    cut_side, upper = best_cut(machine), "metis and Kernighan-Lin"
+    upper_Bps = cut_capacity_Bps(machine, cut_side)
     lower_Bps, lower = _lower_bound(machine)
     if lower_Bps < upper_Bps and machine.routers <= ROUTERS_FOR_MILP:
         from .exact_cut import better_cut
 
         found = better_cut(machine, upper_Bps)
-        if found.half is not None:
-            half, upper, upper_Bps = found.half, "milp", cut_capacity_Bps(machine, found.half)
+        if found.cut_side is not None:
+            cut_side, upper, upper_Bps = found.cut_side, "milp", cut_capacity_Bps(machine, found.cut_side)
         if found.lower_Bps > lower_Bps:
             lower, lower_Bps = "milp", found.lower_Bps
     exact = lower_Bps >= upper_Bps * (1 - 1e-9)
@@ -107,7 +106,7 @@ def bisect(machine: Machine) -> Bisection:
         upper_Bps=upper_Bps,
         exact=exact,
         method=f"lower: {lower}; upper: {upper}",
-        half=half,
+        cut_side=cut_side,
     )
 
 
@@ -129,15 +128,15 @@ def _lower_bound(machine: Machine) -> tuple[float, str]:
 
 def all_to_all_bound_Bps(machine: Machine) -> float:
     """Lower bound from the link loads of all-to-all under minimal routing, in bytes per second."""
-    carrier = (machine.nodes_of_router > 0).astype(np.float64)
-    loads = router_link_loads(machine, np.outer(carrier, carrier), Minimal())
-    smaller, larger = carriers_per_half(machine)
+    edge_router = (machine.nodes_of_router > 0).astype(np.float64)
+    loads = router_link_loads(machine, np.outer(edge_router, edge_router), Minimal())
+    smaller, larger = edge_routers_per_side(machine)
     return float(smaller * larger / np.max(loads / machine.link_capacity_Bps))
 
 
 def spectral_bound_Bps(machine: Machine) -> float:
     """Lower bound from the second eigenvalue of the Laplacian, in bytes per second."""
-    smaller, larger = carriers_per_half(machine)
+    smaller, larger = edge_routers_per_side(machine)
     return _second_eigenvalue(machine) * smaller * larger / (smaller + larger)
 
 
@@ -158,20 +157,20 @@ def _second_eigenvalue(machine: Machine) -> float:
     shape = (machine.routers, machine.routers)
     weight = csr_array((machine.link_capacity_Bps, (machine.link_tail, machine.link_head)), shape=shape)
     laplacian: Any = (diags_array(weight.sum(axis=1)) - weight).tocsr()
-    carrier = np.flatnonzero(machine.nodes_of_router)
+    edge_router = np.flatnonzero(machine.nodes_of_router)
     free = np.flatnonzero(machine.nodes_of_router == 0)
     if len(free):
         inner = laplacian[free][:, free].tocsc()
-        laplacian = laplacian[carrier][:, carrier] - csr_array(
-            laplacian[carrier][:, free] @ spsolve(inner, laplacian[free][:, carrier].tocsc())
+        laplacian = laplacian[edge_router][:, edge_router] - csr_array(
+            laplacian[edge_router][:, free] @ spsolve(inner, laplacian[free][:, edge_router].tocsc())
         )
-    if len(carrier) <= ROUTERS_FOR_DENSE_EIGENVALUES:
+    if len(edge_router) <= ROUTERS_FOR_DENSE_EIGENVALUES:
         return float(np.linalg.eigvalsh(laplacian.toarray())[1])
     return _second_eigenvalue_by_lanczos(laplacian)
 
 
 def _line_laplacian(dimension: Dimension) -> npt.NDArray[np.float64]:
-    weight = joins(dimension).astype(np.float64)
+    weight = dimension.joined().astype(np.float64)
     return np.diag(weight.sum(axis=1)) - weight
 
 

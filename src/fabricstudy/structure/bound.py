@@ -34,7 +34,7 @@ def bound_of_any_routing_ns(
     source_node: npt.NDArray[np.integer],
     destination_node: npt.NDArray[np.integer],
     size_bytes: npt.NDArray[np.number],
-    half: npt.NDArray[np.bool_],
+    cut_side: npt.NDArray[np.bool_],
 ) -> float:
     """Least time for these messages whatever paths they take, in ns; for adaptive routing.
 
@@ -49,8 +49,8 @@ def bound_of_any_routing_ns(
         Nodes; a message within one node uses no link.
     size_bytes : array [messages]
         Bytes of each message.
-    half : bool array [routers]
-        A good cut, such as `Bisection.half`.
+    cut_side : bool array [routers]
+        A good cut, such as `Bisection.cut_side`.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def bound_of_any_routing_ns(
     source, destination = np.asarray(source_node), np.asarray(destination_node)
     size = np.where(source == destination, 0.0, size_bytes)
     hosts_bytes = max(np.bincount(end, weights=size).max(initial=0.0) for end in (source, destination))
-    parts = [np.arange(machine.routers), half.astype(np.int64)]
+    parts = [np.arange(machine.routers), cut_side.astype(np.int64)]
     if machine.group is not None:
         parts.append(machine.group.astype(np.int64))
     ends = machine.node_router[source], machine.node_router[destination]

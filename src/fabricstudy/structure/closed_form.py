@@ -33,33 +33,18 @@ import numpy.typing as npt
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 
-from .cut import carriers_per_half, cut_capacity_Bps
+from .cut import cut_capacity_Bps, edge_routers_per_side
 
-Half = npt.NDArray[np.bool_]
+CutSide = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """A lower bound by a theorem; where `half` is given, the cut that attains it."""
+    """A lower bound by a theorem; where `cut_side` is given, the cut that attains it."""
 
     name: str
     lower_Bps: float
-    half: Half | None
-
-
-@dataclass(frozen=True)
-class Line:
-    """What joins the routers along a dimension: the graph's name, the routers, the capacity between two of them."""
-
-    graph: str
-    length: int
-    capacity_Bps: float
-
-    @property
-    def busiest(self) -> float:
-        """Bytes on its busiest link when all ordered pairs of its routers exchange one."""
-        quarter = (self.length // 2) * (self.length - self.length // 2)
-        return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[self.graph]
+    cut_side: CutSide | None
 
 
 def closed_form(machine: Machine) -> ClosedForm | None:
@@ -73,30 +58,13 @@ def closed_form(machine: Machine) -> ClosedForm | None:
     """
     if machine.kind == "fat-tree":
         return _of_tree(machine)
-    lines = grid_lines(machine)
-    return None if lines is None else _of_grid(machine, lines)
+    return _of_grid(machine)
 
 
-def grid_lines(machine: Machine) -> list[Line] | None:
-    """Describe the dimensions of a grid; None if some has other graphs, or cables of different capacities."""
-    if not machine.dimensions or machine.nodes_of_router.min() == 0:
-        return None
-    capacity_Bps = dimension_capacities_Bps(machine)
-    graphs = [_graph(dimension) for dimension in machine.dimensions]
-    if capacity_Bps is None or None in graphs:
-        return None
-    return [
-        Line(str(graph), dimension.length, capacity)
-        for graph, dimension, capacity in zip(graphs, machine.dimensions, capacity_Bps, strict=True)
-    ]
-
-
-def _graph(dimension: Dimension) -> str | None:
-    if dimension.gap == 1 or dimension.length == 2:
-        return "cliques"
-    if dimension.gap is None:
-        return "rings" if dimension.wrap else "lines"
-    return None
+def _busiest(dimension: Dimension) -> float:
+    """Bytes on the busiest link when all ordered pairs of routers along a dimension exchange one."""
+    quarter = (dimension.length // 2) * (dimension.length - dimension.length // 2)
+    return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[str(dimension.graph)]
 
 
 def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
@@ -110,33 +78,44 @@ def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
     return [float(part[0]) for part in of_dimension]
 
 
-def _of_grid(machine: Machine, lines: list[Line]) -> ClosedForm:
+def _of_grid(machine: Machine) -> ClosedForm | None:
+    """Give the closed form of a grid; None if a dimension has other graphs, or cables of different capacities."""
+    dimensions = machine.dimensions
+    if not dimensions or machine.nodes_of_router.min() == 0 or any(not dimension.graph for dimension in dimensions):
+        return None
+    capacities_Bps = dimension_capacities_Bps(machine)
+    if capacities_Bps is None:
+        return None
     assert machine.coordinates is not None
-    smaller, larger = carriers_per_half(machine)
-    bounds = [smaller * larger / (machine.routers // line.length * line.busiest / line.capacity_Bps) for line in lines]
+    smaller, larger = edge_routers_per_side(machine)
+    bounds = [
+        smaller * larger / (machine.routers // dimension.length * _busiest(dimension) / capacity_Bps)
+        for dimension, capacity_Bps in zip(dimensions, capacities_Bps, strict=True)
+    ]
     lower_Bps = min(bounds)
     least = [number for number, bound in enumerate(bounds) if bound <= lower_Bps * (1 + 1e-12)]
-    even = next((number for number in least if lines[number].length % 2 == 0), None)
+    even = next((number for number in least if dimensions[number].length % 2 == 0), None)
     if even is None:
         return ClosedForm("all-to-all", lower_Bps, None)
-    line, half = lines[even], machine.coordinates[:, even] < lines[even].length // 2
-    name = f"{machine.routers // line.length} {line.graph} of {line.length} routers cut in half"
-    return ClosedForm(name, cut_capacity_Bps(machine, half), half)
+    dimension = dimensions[even]
+    cut_side = machine.coordinates[:, even] < dimension.length // 2
+    name = f"{machine.routers // dimension.length} {dimension.graph} of {dimension.length} routers cut in half"
+    return ClosedForm(name, cut_capacity_Bps(machine, cut_side), cut_side)
 
 
 def _of_tree(machine: Machine) -> ClosedForm:
     assert machine.level is not None and machine.group is not None
     leaves = np.flatnonzero(machine.level == 0)
-    smaller, _ = carriers_per_half(machine)
+    smaller, _ = edge_routers_per_side(machine)
     leaf_Bps = machine.link_capacity_Bps[machine.link_tail == leaves[0]].sum()
     upward = (machine.level[machine.link_tail] == 1) & (machine.level[machine.link_head] == 2)
     core_Bps = machine.link_capacity_Bps[upward].sum() / len(leaves)
     lower_Bps = float(smaller * min(leaf_Bps, core_Bps))
     pods = int(machine.group[leaves].max()) + 1
     if leaf_Bps <= core_Bps:
-        half = np.zeros(machine.routers, dtype=np.bool_)
-        half[leaves[:smaller]] = True
-        return ClosedForm("half the leaves of a fat tree cut off", lower_Bps, half)
+        cut_side = np.zeros(machine.routers, dtype=np.bool_)
+        cut_side[leaves[:smaller]] = True
+        return ClosedForm("half the leaves of a fat tree cut off", lower_Bps, cut_side)
     if pods % 2 == 0:
         return ClosedForm("half the pods of a fat tree cut off", lower_Bps, machine.group < pods // 2)
     return ClosedForm("any exchange of a fat tree", lower_Bps, None)

@@ -8,14 +8,16 @@ import numpy.typing as npt
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 
-Half = npt.NDArray[np.bool_]
+from .metis import two_parts
+
+CutSide = npt.NDArray[np.bool_]
 
 METIS_SEEDS = 8
 RANDOM_STARTS = 64
 ROUTERS_FOR_RANDOM_STARTS = 500
 
 
-def carriers_per_half(machine: Machine) -> tuple[int, int]:
+def edge_routers_per_side(machine: Machine) -> tuple[int, int]:
     """Routers with nodes in each half, the smaller number first.
 
     Raises
@@ -27,13 +29,13 @@ def carriers_per_half(machine: Machine) -> tuple[int, int]:
     carried = machine.nodes_of_router[machine.nodes_of_router > 0]
     if len(carried) < 2 or np.any(carried != carried[0]):
         raise ValueError("bisection needs two or more routers with nodes, all of them with equally many")
-    carriers = len(carried)
-    return carriers // 2, carriers - carriers // 2
+    edge_routers = len(carried)
+    return edge_routers // 2, edge_routers - edge_routers // 2
 
 
-def cut_capacity_Bps(machine: Machine, half: Half) -> float:
+def cut_capacity_Bps(machine: Machine, cut_side: CutSide) -> float:
     """Capacity from one half to the other, one direction of each cable, in bytes per second."""
-    leaving = half[machine.link_tail] & ~half[machine.link_head]
+    leaving = cut_side[machine.link_tail] & ~cut_side[machine.link_head]
     return float(machine.link_capacity_Bps[leaving].sum())
 
 
@@ -55,7 +57,7 @@ def capacity_step_Bps(machine: Machine) -> float:
     return float(np.gcd.reduce(whole.astype(np.int64), initial=0))
 
 
-def best_cut(machine: Machine) -> Half:
+def best_cut(machine: Machine) -> CutSide:
     """Find a cut of small capacity: METIS and other starts, each refined by Kernighan-Lin passes.
 
     Returns
@@ -72,20 +74,20 @@ def best_cut(machine: Machine) -> Half:
 
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]
-    carrier = machine.nodes_of_router > 0
-    smaller, _ = carriers_per_half(machine)
+    edge_router = machine.nodes_of_router > 0
+    smaller, _ = edge_routers_per_side(machine)
     best = np.zeros(machine.routers, dtype=np.bool_)
     best_Bps = np.inf
     for start in _starts(machine):
-        half = start.copy()
-        refine_cut(links.first, links.head, capacity, carrier, smaller, half)
-        found_Bps = cut_capacity_Bps(machine, half)
+        cut_side = start.copy()
+        refine_cut(links.first, links.head, capacity, edge_router, smaller, cut_side)
+        found_Bps = cut_capacity_Bps(machine, cut_side)
         if found_Bps < best_Bps:
-            best, best_Bps = half, found_Bps
+            best, best_Bps = cut_side, found_Bps
     return best
 
 
-def _starts(machine: Machine) -> list[Half]:
+def _starts(machine: Machine) -> list[CutSide]:
     """First cuts; the refinement mends their balance."""
     order = np.arange(machine.routers)
     starts = [order < machine.routers // 2, *(_metis(machine, seed) for seed in range(METIS_SEEDS))]
@@ -95,19 +97,10 @@ def _starts(machine: Machine) -> list[Half]:
     return starts
 
 
-def _metis(machine: Machine, seed: int) -> Half:
-    import pymetis
-
+def _metis(machine: Machine, seed: int) -> CutSide:
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]
     # METIS wants whole weights; rounding costs nothing, since the refinement works with the capacities.
-    weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1)
-    _, part = pymetis.part_graph(
-        2,
-        pymetis.CSRAdjacency(links.first.tolist(), links.head.tolist()),
-        vweights=machine.nodes_of_router.tolist(),
-        eweights=weight.astype(np.int64).tolist(),
-        recursive=True,
-        options=pymetis.Options(seed=seed),
-    )
-    return np.asarray(part, dtype=np.bool_)
+    weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1).astype(np.int64)
+    nodes = machine.nodes_of_router.astype(np.int64)
+    return two_parts(links.first, links.head, nodes, weight, seed).astype(np.bool_)

@@ -1,6 +1,6 @@
 """The hot loops, compiled by numba on first use and kept beside this file.
 
-Links are given per leaving router, as `fabricstudy.analyse.routes.Adjacency`: those of router r stand at positions
+Links are given per leaving router, as `fabricstudy.machine.distances.Adjacency`: those of router r stand at positions
 `first[r]` .. `first[r + 1] - 1` of `link` (number of the directed link), `head`, `kind` (class) and `cables`
 (parallel ones). Every link has a reverse of the same class, so walking links out of a destination walks paths into
 it.
@@ -20,11 +20,16 @@ Floats = npt.NDArray[np.float64]
 
 @njit(cache=True)
 def refine_cut(
-    first: Ints, head: Ints, capacity: Floats, carrier: npt.NDArray[np.bool_], inside: int, half: npt.NDArray[np.bool_]
+    first: Ints,
+    head: Ints,
+    capacity: Floats,
+    edge_router: npt.NDArray[np.bool_],
+    inside: int,
+    cut_side: npt.NDArray[np.bool_],
 ) -> None:
     """Improve a cut in place by Kernighan-Lin passes until one brings nothing.
 
-    Afterwards `half` holds `inside` of the routers that are `carrier`; the others stand where they cut least.
+    Afterwards `cut_side` holds `inside` of the routers that are `edge_router`; the others stand where they cut least.
     A router's *gain* is what the cut loses in capacity when that router changes sides.
     """
     routers = len(first) - 1
@@ -32,68 +37,68 @@ def refine_cut(
     gain = np.zeros(routers)
     for router in range(routers):
         for i in range(first[router], first[router + 1]):
-            gain[router] += capacity[i] if half[router] != half[head[i]] else -capacity[i]
+            gain[router] += capacity[i] if cut_side[router] != cut_side[head[i]] else -capacity[i]
     held = np.zeros(routers, np.bool_)
-    excess = (half & carrier).sum() - inside
+    excess = (cut_side & edge_router).sum() - inside
     while excess != 0:
-        move(best_of_side(gain, half, held, carrier, excess > 0), first, head, capacity, half, gain)
+        move(best_of_side(gain, cut_side, held, edge_router, excess > 0), first, head, capacity, cut_side, gain)
         excess += -1 if excess > 0 else 1
     moved = np.empty(routers, np.int64)
     improved = True
     while improved:
         improved = False
         for router in range(routers):
-            if not carrier[router] and gain[router] > least:
-                move(router, first, head, capacity, half, gain)
+            if not edge_router[router] and gain[router] > least:
+                move(router, first, head, capacity, cut_side, gain)
                 improved = True
         # One pass: swap the best pair again and again, each router once; then go back to the best moment.
         held[:] = False
         total, best_total, steps, best_steps = 0.0, least, 0, 0
         while True:
-            leaves = best_of_side(gain, half, held, carrier, True)
+            leaves = best_of_side(gain, cut_side, held, edge_router, True)
             if leaves < 0:
                 break
             held[leaves] = True
             total += gain[leaves]
-            move(leaves, first, head, capacity, half, gain)
-            enters = best_of_side(gain, half, held, carrier, False)
+            move(leaves, first, head, capacity, cut_side, gain)
+            enters = best_of_side(gain, cut_side, held, edge_router, False)
             if enters < 0:
-                move(leaves, first, head, capacity, half, gain)
+                move(leaves, first, head, capacity, cut_side, gain)
                 break
             held[enters] = True
             total += gain[enters]
-            move(enters, first, head, capacity, half, gain)
+            move(enters, first, head, capacity, cut_side, gain)
             moved[steps] = leaves
             moved[steps + 1] = enters
             steps += 2
             if total > best_total:
                 best_total, best_steps, improved = total, steps, True
         for at in range(best_steps, steps):
-            move(moved[at], first, head, capacity, half, gain)
+            move(moved[at], first, head, capacity, cut_side, gain)
 
 
 @njit(cache=True)
 def best_of_side(
     gain: Floats,
-    half: npt.NDArray[np.bool_],
+    cut_side: npt.NDArray[np.bool_],
     held: npt.NDArray[np.bool_],
-    carrier: npt.NDArray[np.bool_],
+    edge_router: npt.NDArray[np.bool_],
     side: bool,
 ) -> int:
     """Router of the largest gain among the free ones with nodes on one side; -1 if there is none."""
     best = -1
     for router in range(len(gain)):
-        eligible = half[router] == side and carrier[router] and not held[router]
+        eligible = cut_side[router] == side and edge_router[router] and not held[router]
         if eligible and (best < 0 or gain[router] > gain[best]):
             best = router
     return best
 
 
 @njit(cache=True)
-def move(router: int, first: Ints, head: Ints, capacity: Floats, half: npt.NDArray[np.bool_], gain: Floats) -> None:
+def move(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: npt.NDArray[np.bool_], gain: Floats) -> None:
     """Put a router on the other side and keep all gains right."""
-    half[router] = not half[router]
+    cut_side[router] = not cut_side[router]
     gain[router] = -gain[router]
     for i in range(first[router], first[router + 1]):
         change = 2 * capacity[i]
-        gain[head[i]] += change if half[router] != half[head[i]] else -change
+        gain[head[i]] += change if cut_side[router] != cut_side[head[i]] else -change

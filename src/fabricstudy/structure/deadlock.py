@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Routing, Stepwise, routes
+from fabricstudy.routing.base import Memoryless, Routing, routes
 
 Ints = npt.NDArray[np.int64]
 
@@ -41,17 +41,17 @@ def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: boo
         If the machine lacks what the routing needs, or the routing remembers more than its goal.
     """
     way = routes(machine, routing)
-    if not isinstance(way, Stepwise):
+    if not isinstance(way, Memoryless):
         raise ValueError(f"the next hop of {routing.kind} routing depends on more than the destination")
-    carrier = np.flatnonzero(machine.nodes_of_router)
-    goals = machine.nodes if way.to_nodes else machine.routers
-    goal = np.arange(goals) if way.to_nodes else carrier
-    at, goal = np.repeat(carrier, len(goal)), np.tile(goal, len(carrier))
+    edge_router = np.flatnonzero(machine.nodes_of_router)
+    goals = machine.nodes if way.by_destination_node else machine.routers
+    goal = np.arange(goals) if way.by_destination_node else edge_router
+    at, goal = np.repeat(edge_router, len(goal)), np.tile(goal, len(edge_router))
     # Packets stand for all with the same goal that hold the same channel; those of step 0 hold none.
     held, known, found = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [np.empty((2, 0), dtype=np.int64)]
     channels, step = machine.routers, 0  # no route has as many hops as there are routers
     while len(at):
-        hops = way.onward(at, goal)
+        hops = way.next_hops(at, goal)
         channel = 0 if one_channel else step if hops.channel is None else hops.channel
         wanted = hops.link * channels + channel
         if step:
@@ -75,7 +75,7 @@ def is_deadlock_free(machine: Machine, routing: Routing, *, one_channel: bool = 
     ValueError
         As `channel_dependencies`.
     """
-    if not one_channel and not isinstance(routes(machine, routing), Stepwise):
+    if not one_channel and not isinstance(routes(machine, routing), Memoryless):
         return True
     found = channel_dependencies(machine, routing, one_channel=one_channel)
     if not len(found):

@@ -1,6 +1,6 @@
 """Bytes on every link, exactly, without simulation, and the links that messages may use.
 
-The rules of each routing stand in its module in `fabricstudy.analyse.routing`. Loads are known beforehand for
+The rules of each routing stand in its module in `fabricstudy.routing`. Loads are known beforehand for
 oblivious routings; what links a message may use, for all.
 """
 
@@ -127,7 +127,7 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
         As `link_loads`, and if the routing goes by destination nodes (d-mod-k).
     """
     way = routes(machine, routing)
-    if way.to_nodes:
+    if way.by_destination_node:
         raise ValueError(f"{routing.kind} routing goes by destination nodes, and traffic between routers names none")
     source, destination = np.nonzero(traffic_bytes)
     apart = source != destination
@@ -139,6 +139,6 @@ def _flows(machine: Machine, way: Routes, source: Nodes, destination: Nodes, siz
     """Add up the messages between different routers."""
     router = machine.node_router.astype(np.int64)
     apart = router[source] != router[destination]
-    goal = destination[apart].astype(np.int64) if way.to_nodes else router[destination[apart]]
-    goals = machine.nodes if way.to_nodes else machine.routers
+    goal = destination[apart].astype(np.int64) if way.by_destination_node else router[destination[apart]]
+    goals = machine.nodes if way.by_destination_node else machine.routers
     return Flows.merged(router[source[apart]], goal, size[apart], goals)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from fabricstudy.errors import FabricstudyError
-from fabricstudy.machine.bluegene_p import BlueGenePConfig
-from fabricstudy.machine.bluegene_q import BlueGeneQConfig
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.grid import GridConfig
 
 Geometry = tuple[int, ...]
@@ -25,84 +24,52 @@ MOST_GEOMETRIES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Line:
-    """How the routers of a partition are joined along one dimension.
-
-    Parameters
-    ----------
-    blocks : int
-        Building blocks of the machine along it.
-    routers : int
-        Routers of a building block along it.
-    ring : {"never", "always", "whole"}
-        Whether a partition closes to a ring: always on a Blue Gene/Q, whose link chips lead past foreign midplanes;
-        in other tori only where it spans the whole dimension.
-    gap : int, optional
-        Express links between coordinates that differ by 1 + m * gap; 1 makes the line a clique.
-    pair_cables : int
-        Cables between the two routers of a ring of length 2.
-    bandwidth_Bps : float
-        Bandwidth of a cable in one direction.
-    """
-
-    blocks: int
-    routers: int = 1
-    ring: str = "never"
-    gap: int | None = None
-    pair_cables: int = 1
-    bandwidth_Bps: float = 1.0
-
-    def cut(self, blocks: int) -> int:
-        """Count the cables of one line of a partition that cross its middle."""
-        length = blocks * self.routers
-        if length < 2:
-            return 0
-        if self.ring == "always" or (self.ring == "whole" and blocks == self.blocks):
-            return self.pair_cables if length == 2 else 2
-        return line_cut(length, self.gap)
-
-
-def line_cut(length: int, gap: int | None = None) -> int:
-    """Count the cables that join the lower half of a line to the upper one; the lower one is smaller if one is.
-
-    Examples
-    --------
-    >>> line_cut(8), line_cut(8, gap=1), line_cut(12, gap=2)
-    (1, 16, 18)
-    """
-    half = length // 2
-    spans = [1] if gap is None else [1, *range(1 + gap, length, gap)]
-    return sum(min(span, half, length - span) for span in spans)
-
-
-@dataclass(frozen=True)
 class Space:
     """A machine as something to divide.
 
     Parameters
     ----------
-    lines : tuple of Line
-        Dimensions along which partitions differ.
-    inner : tuple of Line, optional
-        Dimensions inside each building block, such as the last one of a Blue Gene/Q.
+    dimensions : tuple of Dimension
+        Of the machine.
+    block : tuple of int
+        Routers of a building block along each dimension.
+    outer : int
+        Dimensions along which partitions differ, the first ones. The others lie inside each building block, such as
+        the last one of a Blue Gene/Q.
+    wraps : bool
+        Whether partitions have the rings of the machine, as on a Blue Gene; otherwise a ring stays one only where the
+        partition spans the dimension.
+    bandwidths_Bps : tuple of float
+        Bandwidth of a cable of each dimension in one direction.
     nodes_per_router : int
         Nodes of a router.
     """
 
-    lines: tuple[Line, ...]
-    inner: tuple[Line, ...] = ()
+    dimensions: tuple[Dimension, ...]
+    block: tuple[int, ...]
+    outer: int
+    wraps: bool
+    bandwidths_Bps: tuple[float, ...]
     nodes_per_router: int = 1
 
+    @property
+    def blocks(self) -> Geometry:
+        """Building blocks of the machine along the dimensions along which partitions differ."""
+        lines = zip(self.dimensions[: self.outer], self.block, strict=False)
+        return tuple(dimension.length // routers for dimension, routers in lines)
+
     @cached_property
-    def turns(self) -> bool:
-        """Whether a geometry is as good in every orientation, so that it is written with its longest side first."""
-        alike = len({(line.routers, line.gap, line.pair_cables, line.bandwidth_Bps) for line in self.lines}) == 1
-        return alike and all(line.ring != "whole" for line in self.lines)
+    def rotation_invariant(self) -> bool:
+        """Whether the bisection does not depend on orientation; then the longest side is written first."""
+        outer = self.dimensions[: self.outer]
+        facts = zip(outer, self.block, self.bandwidths_Bps, strict=False)
+        alike = len({(line.wrap, line.gap, line.pair_cables, *of_line) for line, *of_line in facts}) == 1
+        return alike and (self.wraps or not any(line.wrap for line in outer))
 
     @property
     def block_nodes(self) -> int:
         """Nodes of a building block."""
-        return math.prod(line.routers for line in (*self.lines, *self.inner)) * self.nodes_per_router
+        return math.prod(self.block) * self.nodes_per_router
 
     def nodes(self, geometry: Geometry) -> int:
         """Nodes of a partition."""
@@ -110,7 +77,7 @@ class Space:
 
     def longest(self, geometry: Geometry) -> int:
         """Routers along the longest dimension of a partition."""
-        return max(blocks * line.routers for blocks, line in self._along(geometry))
+        return max(dimension.length for dimension in self.partition(geometry))
 
     def bisection_links(self, geometry: Geometry) -> int:
         """Count the cables that cross the best flat cut of a partition into halves.
@@ -128,13 +95,21 @@ class Space:
 
     def _bisect(self, geometry: Geometry, weighted: bool) -> float:
         dimensions = tuple(
-            (blocks * line.routers, line.cut(blocks) * (line.bandwidth_Bps if weighted else 1))
-            for blocks, line in self._along(geometry)
+            (dimension.length, dimension.cut() * (bandwidth_Bps if weighted else 1))
+            for dimension, bandwidth_Bps in zip(self.partition(geometry), self.bandwidths_Bps, strict=True)
         )
         return _flat_cut(tuple(sorted(dimension for dimension in dimensions if dimension[0] > 1)))
 
-    def _along(self, geometry: Geometry) -> Iterable[tuple[int, Line]]:
-        return (*zip(geometry, self.lines, strict=True), *((1, line) for line in self.inner))
+    def partition(self, geometry: Geometry) -> tuple[Dimension, ...]:
+        """Give the dimensions of a partition."""
+        blocks = (*geometry, *(1,) * (len(self.dimensions) - self.outer))
+        return tuple(
+            self._shortened(dimension, count * routers)
+            for dimension, count, routers in zip(self.dimensions, blocks, self.block, strict=True)
+        )
+
+    def _shortened(self, dimension: Dimension, length: int) -> Dimension:
+        return replace(dimension, length=length, wrap=dimension.wrap and (self.wraps or length == dimension.length))
 
     def geometries(self) -> list[Geometry]:
         """List all cuboids of building blocks that fit, each once.
@@ -144,27 +119,27 @@ class Space:
         FabricstudyError
             If there are more than a million.
         """
-        blocks = [line.blocks for line in self.lines]
+        blocks = self.blocks
         if math.prod(blocks) > MOST_GEOMETRIES:
             raise FabricstudyError(
                 f"{math.prod(blocks):,} cuboids are too many; at most {MOST_GEOMETRIES:,} are listed"
             )
-        if not self.turns:
+        if not self.rotation_invariant:
             return list(itertools.product(*(range(1, length + 1) for length in blocks)))
         return list(_descending(tuple(sorted(blocks, reverse=True)), max(blocks)))
 
     def canonical(self, geometry: Sequence[int]) -> Geometry:
-        """Write a geometry as `geometries` does: with all dimensions, and the longest first if it `turns`.
+        """Write a geometry as `geometries` does: with all dimensions, the longest first if rotation does not matter.
 
         Raises
         ------
         FabricstudyError
             If it does not fit the machine.
         """
-        full = (*geometry, *(1,) * (len(self.lines) - len(geometry)))
-        blocks = [line.blocks for line in self.lines]
-        if self.turns:
-            full, blocks = tuple(sorted(full, reverse=True)), sorted(blocks, reverse=True)
+        full = (*geometry, *(1,) * (self.outer - len(geometry)))
+        blocks = self.blocks
+        if self.rotation_invariant:
+            full, blocks = tuple(sorted(full, reverse=True)), tuple(sorted(blocks, reverse=True))
         if len(full) != len(blocks) or any(not 1 <= own <= most for own, most in zip(full, blocks, strict=True)):
             machine, asked = "x".join(map(str, blocks)), "x".join(map(str, geometry))
             raise FabricstudyError(f"the partition {asked} does not fit into {machine}; take sides that do")
@@ -237,7 +212,8 @@ def choices(space: Space, allowed: Iterable[Sequence[int]] | None = None) -> lis
 
     Examples
     --------
-    >>> mira = Space(tuple(Line(midplanes, 4, "always") for midplanes in (4, 4, 3, 2)), (Line(1, 2, "always"),))
+    >>> from fabricstudy.machine.base import published
+    >>> mira = space_of(published("mira"))
     >>> four = choices(mira, [(4,)])[0]
     >>> four.production, four.best, [mira.bisection_links(found) for found in (four.production, four.best)]
     ((4, 1, 1, 1), (2, 2, 1, 1), [256, 512])
@@ -292,18 +268,14 @@ def space_of(machine: GridConfig) -> Space:
     >>> [space.bisection_links(space.canonical([2, 2])) for space in [space_of(published("mira"))]]
     [512]
     """
-    grid, bandwidths = machine.grid, machine.link_bandwidths_Bps
-    facts = zip(grid.lengths, grid.wraps, bandwidths, strict=True)
-    if not isinstance(machine, BlueGeneQConfig | BlueGenePConfig):
-        lines = [
-            Line(length, 1, "whole" if wrap else "never", grid.gap, grid.pair_cables, bandwidth_Bps)
-            for length, wrap, bandwidth_Bps in facts
-        ]
-        return Space(tuple(lines), nodes_per_router=machine.nodes_per_router)
-    blocks = (*machine.midplanes, *(1,) * (len(grid.lengths) - len(machine.midplanes)))
-    lines = [
-        Line(count, length // count, "always" if wrap else "never", None, grid.pair_cables, bandwidth_Bps)
-        for count, (length, wrap, bandwidth_Bps) in zip(blocks, facts, strict=True)
-    ]
-    outer = len(machine.midplanes)
-    return Space(tuple(lines[:outer]), tuple(lines[outer:]))
+    dimensions = machine.grid
+    outer = len(dimensions) if machine.block is None else len(machine.block)
+    inner = tuple(dimension.length for dimension in dimensions[outer:])
+    return Space(
+        dimensions=dimensions,
+        block=(*(machine.block or (1,) * outer), *inner),
+        outer=outer,
+        wraps=machine.partitions_wrap,
+        bandwidths_Bps=machine.link_bandwidths_Bps,
+        nodes_per_router=machine.nodes_per_router,
+    )

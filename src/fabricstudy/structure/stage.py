@@ -14,7 +14,7 @@ from fabricstudy.store import STRUCTURES, Record, Store
 
 from .summary import structure
 
-HALF = "half.npy"
+CUT_SIDE = "cut_side.npy"
 
 
 def structure_code() -> str:
@@ -39,7 +39,7 @@ def keep_structure(results: Path, machine_id: str) -> Record:
         found = structure(load_machine(results, machine_id))
         record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | found.to_json()
         with store.workspace(machine_id) as folder:
-            np.save(folder / HALF, found.bisection.half)
+            np.save(folder / CUT_SIDE, found.bisection.cut_side)
             store.keep(folder, record)
     return record
 
@@ -48,7 +48,7 @@ def has_structure(results: Path, machine_id: str) -> bool:
     """Say whether the structure of a machine is in the store, whole."""
     store = structure_store(results)
     try:
-        np.load(store.folder(machine_id) / HALF)
+        np.load(store.folder(machine_id) / CUT_SIDE)
     except (OSError, ValueError, EOFError):
         return False
     return store.record(machine_id) is not None
@@ -61,4 +61,4 @@ def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[A
     if record is None:
         remedy = "run the same command again, which makes it"
         raise FabricstudyError(f"no structure of machine {machine_id} in {store.root}; {remedy}", "gone-from-store")
-    return record, np.load(store.folder(machine_id) / HALF)
+    return record, np.load(store.folder(machine_id) / CUT_SIDE)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine.distances import adjacency, line_distances, reach
+from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.search import reach
 
 from .bisection import Bisection, bisect
 
@@ -109,29 +110,30 @@ def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, f
     ValueError
         If some router with nodes cannot be reached from another one.
     """
-    carrier = np.flatnonzero(machine.nodes_of_router)
-    pairs = len(carrier) * (len(carrier) - 1)
-    if machine.dimensions and len(carrier) == machine.routers:
-        lines = [line_distances(dimension) for dimension in machine.dimensions]
+    edge_router = np.flatnonzero(machine.nodes_of_router)
+    pairs = len(edge_router) * (len(edge_router) - 1)
+    if machine.dimensions and len(edge_router) == machine.routers:
+        lines = [dimension.hops() for dimension in machine.dimensions]
         diameter = sum(int(line.max()) for line in lines)
         hops = sum(int(line.sum(dtype=np.int64)) * (machine.routers // len(line)) ** 2 for line in lines)
     else:
-        diameter, hops = _walk(machine, carrier, sources_at_a_time)
+        diameter, hops = _walk(machine, edge_router, sources_at_a_time)
     return diameter, hops / pairs if pairs else 0.0
 
 
-def _walk(machine: Machine, carrier: npt.NDArray[np.int64], sources_at_a_time: int) -> tuple[int, int]:
+def _walk(machine: Machine, edge_router: npt.NDArray[np.int64], sources_at_a_time: int) -> tuple[int, int]:
     """Most hops, and their sum over ordered pairs, by breadth-first searches."""
     links = adjacency(machine)
     diameter = hops = 0
-    for start in range(0, len(carrier), sources_at_a_time):
-        sources = carrier[start : start + sources_at_a_time]
+    for start in range(0, len(edge_router), sources_at_a_time):
+        sources = edge_router[start : start + sources_at_a_time]
         at_first = np.zeros((machine.routers, len(sources)), dtype=np.bool_)
         at_first[sources, np.arange(len(sources))] = True
         left = []
         for reached in reach(np.packbits(at_first, axis=1), links.first, links.head):
             # A pair that is still apart after h hops has more than h of them.
-            left.append(len(carrier) * len(sources) - int(np.bitwise_count(reached[carrier]).sum(dtype=np.int64)))
+            met = int(np.bitwise_count(reached[edge_router]).sum(dtype=np.int64))
+            left.append(len(edge_router) * len(sources) - met)
             if not left[-1]:
                 break
         else:

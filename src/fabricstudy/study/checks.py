@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.allocation.cluster import Cluster
-from fabricstudy.workload.allocation.explicit import ExplicitNodes
-from fabricstudy.workload.holding import nodes_held
 from fabricstudy.workload.job import Job
-from fabricstudy.workload.mapping.file import MappingFile
-from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection
-from fabricstudy.workload.pattern.idle import Idle
 
 
 def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> None:
@@ -61,11 +56,12 @@ def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
         if own == 0:
             problem = f"the job gets no node of a machine of {machine.nodes}"
             raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share, code="no-node")
-        held = _held(machine, job, number)
-        needed += held
+        with _below("jobs", str(number), "allocation"):
+            reserved = job.allocation.reserved_nodes(machine, own)
+        needed += reserved
         if needed > machine.nodes:
-            before = f" after {needed - held} for the jobs before it" if number else ""
-            whole = f" ({held} by its allocation)" if held > own else ""
+            before = f" after {needed - reserved} for the jobs before it" if number else ""
+            whole = f" ({reserved} by its allocation)" if reserved > own else ""
             problem = f"the job needs {own} nodes{whole}{before}, and the machine has {machine.nodes}"
             raise ConfigError(
                 problem,
@@ -76,11 +72,13 @@ def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
             )
 
 
-def _held(machine: Topology, job: Job, number: int) -> int:
+@contextmanager
+def _below(*path: str) -> Iterator[None]:
+    """Put the path of a point's part before that of a mistake within it."""
     try:
-        return nodes_held(machine, job)
+        yield
     except ConfigError as error:
-        raise error.below("jobs", str(number)) from None
+        raise error.below(*path) from None
 
 
 def _size_key(job: Job) -> str:
@@ -88,43 +86,14 @@ def _size_key(job: Job) -> str:
 
 
 def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
-    if not any(isinstance(job.allocation, ExplicitNodes) for job in jobs):
+    if all(job.allocation.node_count() is None for job in jobs):
         return
-    free = set(range(machine.nodes))
-    holder: dict[int, int] = {}
-    drawn = False  # whether an earlier job's nodes are known only once they are drawn
+    holder: dict[int, int] | None = {}
     for number, job in enumerate(jobs):
-        path = ("jobs", str(number), "allocation")
-        if isinstance(job.allocation, ExplicitNodes):
-            outside = [node for node in job.allocation.nodes if node >= machine.nodes]
-            if outside:
-                raise ConfigError(
-                    f"there is no such node on a machine of {machine.nodes}",
-                    f"take 0 to {machine.nodes - 1}",
-                    (*path, "nodes"),
-                    outside[0],
-                    code="no-such-node",
-                )
-            if drawn:
-                raise ConfigError(
-                    "an earlier job may take these nodes", "put jobs with explicit nodes first", path, code="node-taken"
-                )
-            taken = [node for node in job.allocation.nodes if node not in free]
-            if taken:
-                raise ConfigError(
-                    f"job {holder[taken[0]]} holds the node already",
-                    "give each node to one job",
-                    (*path, "nodes"),
-                    taken[0],
-                    code="node-taken",
-                )
-            nodes = list(job.allocation.nodes)
-        elif isinstance(job.allocation, Cluster) and not drawn:
-            nodes = sorted(free)[: job.node_count(machine.nodes)]
-        else:
-            drawn, nodes = True, []
-        free.difference_update(nodes)
-        holder.update(dict.fromkeys(nodes, number))
+        with _below("jobs", str(number), "allocation"):
+            nodes = job.allocation.planned_nodes(machine, holder, job.node_count(machine.nodes))
+        # From the first draw on it is not known which nodes are taken.
+        holder = None if nodes is None or holder is None else holder | dict.fromkeys(nodes, number)
 
 
 def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
@@ -137,28 +106,20 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
             job.ranks_per_node,
             code="too-many-ranks",
         )
-    if isinstance(job.pattern, Idle):
+    if job.pattern.silent:
         return
     if ranks < 2:
         problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"
         raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)), code="too-few-ranks")
-    try:
+    with _below(*path, "pattern"):
         job.pattern.check_ranks(ranks)
-    except ConfigError as error:
-        raise error.below(*path, "pattern") from None
-    if isinstance(job.mapping, RecursiveBisection) and job.pattern.follows_placement:
+    if job.mapping.needs_traffic and job.pattern.follows_placement:
         raise ConfigError(
-            f"recursive-bisection places ranks by their traffic, and {job.pattern.kind} gets its traffic by placement",
+            f"{job.mapping.kind} places ranks by their traffic, and {job.pattern.kind} gets its traffic by placement",
             "take another mapping, such as linear or random",
             (*path, "mapping"),
             job.mapping.kind,
             code="mapping-does-not-fit",
         )
-    if isinstance(job.mapping, MappingFile) and len(job.mapping.cores) != ranks:
-        raise ConfigError(
-            f"the mapping file has {len(job.mapping.cores)} lines for {ranks} ranks",
-            "write one core a rank",
-            (*path, "mapping", "file"),
-            job.mapping.file,
-            code="mapping-file",
-        )
+    with _below(*path, "mapping"):
+        job.mapping.check_ranks(ranks)

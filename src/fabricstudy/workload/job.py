@@ -12,7 +12,6 @@ from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
 
 from .allocation.cluster import Cluster
-from .allocation.explicit import ExplicitNodes
 from .mapping.linear import LinearMapping
 
 JobName = Annotated[
@@ -37,7 +36,7 @@ class Job(Model):
 
     @model_validator(mode="after")
     def _one_size(self) -> Job:
-        explicit = isinstance(self.allocation, ExplicitNodes)
+        explicit = self.allocation.node_count() is not None
         given = (self.share is not None) + (self.nodes is not None) + explicit
         if given != 1:
             remedy = "give it exactly once: as share (like 0.5), as nodes (like 36), or by an explicit allocation"
@@ -46,8 +45,9 @@ class Job(Model):
 
     def node_count(self, machine_nodes: int) -> int:
         """Nodes the job gets on a machine of `machine_nodes` nodes."""
-        if isinstance(self.allocation, ExplicitNodes):
-            return len(self.allocation.nodes)
+        listed = self.allocation.node_count()
+        if listed is not None:
+            return listed
         if self.nodes is not None:
             return self.nodes
         assert self.share is not None

@@ -87,7 +87,7 @@ def hop_bytes(job: PlacedJob, machine: Machine, distance: Indices) -> float:
     machine : Machine
         Tells the router of each node.
     distance : integer array [routers, routers]
-        Hops between routers, as `fabricstudy.analyse.distances` gives them.
+        Hops between routers, as `fabricstudy.machine.distances` gives them.
 
     Returns
     -------

@@ -12,8 +12,8 @@ from fabricstudy.workload.pattern.base import Pattern
 
 from .allocation.request import NOBODY, Grant, Request
 from .job import Job
-from .mapping.seats import Seats
-from .messages import Indices, IntArray, Mask, PlacedJob, WorkloadError
+from .mapping.slots import Slots
+from .messages import Indices, IntArray, Mask, Messages, PlacedJob, WorkloadError
 from .pattern.sends import in_send_order
 from .pattern.site import Site
 from .streams import Purpose, stream
@@ -35,8 +35,8 @@ class _HasJobs(Protocol):
 MOST_MESSAGES = 2**27
 
 
-def place(point: _HasJobs, machine: Machine, half: Mask, distances: Indices | None = None) -> list[PlacedJob]:
-    """Give each job of a point its nodes, seat its ranks there and make its messages.
+def place(point: _HasJobs, machine: Machine, cut_side: Mask, distances: Indices | None = None) -> list[PlacedJob]:
+    """Give each job of a point its nodes, map its ranks to them and generate its messages.
 
     Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on
     the seed, on its position, on itself and on the allocations before it; not on names, on later jobs, or on
@@ -48,7 +48,7 @@ def place(point: _HasJobs, machine: Machine, half: Mask, distances: Indices | No
         Jobs and seed.
     machine : Machine
         The machine of the point.
-    half : bool array [routers]
+    cut_side : bool array [routers]
         One side of the machine's best cut, for the bisection pattern.
     distances : integer array [routers, routers], optional
         Hops between routers; computed where a pattern needs them and they are left out.
@@ -68,9 +68,10 @@ def place(point: _HasJobs, machine: Machine, half: Mask, distances: Indices | No
     for index, job in enumerate(point.jobs):
         try:
             grant = _allocate(job, index, point.seed, machine, holder)
-            holder[grant.all_held] = index
-            seats = Seats(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
-            placed.append(_seat(job, index, point.seed, seats, half, distances))
+            holder[grant.all_reserved] = index
+            slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
+            _refuse_hopeless(job.pattern, slots.ranks)
+            placed.append(_map_and_send(job, index, point.seed, slots, cut_side, distances))
         except WorkloadError as error:
             # By position: the point's record is shared by studies that name their jobs differently.
             raise WorkloadError(f"job {index}: {error}") from None
@@ -94,18 +95,23 @@ def _ranks_per_node(job: Job, machine: Machine) -> int:
     return ranks_per_node
 
 
-def _seat(job: Job, index: int, seed: int, seats: Seats, half: Mask, distances: Indices | None) -> PlacedJob:
-    _refuse_hopeless(job.pattern, seats.ranks)
-    order = stream(seed, index, Purpose.ORDER)
-    pattern, mapping = job.pattern, job.mapping
-    seating = stream(seed, index, Purpose.MAPPING)
+def _map_and_send(
+    job: Job, index: int, seed: int, slots: Slots, cut_side: Mask, distances: Indices | None
+) -> PlacedJob:
+    """Map ranks and generate messages, that first on which the other depends."""
+    pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
     if pattern.follows_placement:
-        node_of_rank = seats.node_of_core[mapping.map_ranks(seats, None, seating)]
-        sends = pattern.sends_at(Site(seats.machine, node_of_rank, half, distances))
-        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, seats.ranks, order))
-    sends = pattern.sends(seats.ranks, stream(seed, index, Purpose.PATTERN))
-    messages = in_send_order(sends, pattern, seats.ranks, order)
-    return PlacedJob(job.name, seats.node_of_core[mapping.map_ranks(seats, messages, seating)], messages)
+        node_of_rank = _map_ranks(job, index, seed, slots, None)
+        sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side, distances))
+        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order))
+    sends = pattern.sends(slots.ranks, stream(seed, index, Purpose.PATTERN))
+    messages = in_send_order(sends, pattern, slots.ranks, order)
+    return PlacedJob(job.name, _map_ranks(job, index, seed, slots, messages), messages)
+
+
+def _map_ranks(job: Job, index: int, seed: int, slots: Slots, messages: Messages | None) -> IntArray:
+    """Give the node of each rank, int32 [ranks]."""
+    return slots.node_of_core[job.mapping.map_ranks(slots, messages, stream(seed, index, Purpose.MAPPING))]
 
 
 def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:

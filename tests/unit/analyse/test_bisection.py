@@ -38,9 +38,9 @@ def enumerated_bisection_Bps(machine) -> float:
 
 def check_cut(machine, found) -> None:
     """The half is balanced and its capacity is the upper end."""
-    nodes = np.bincount(found.half.astype(int), machine.nodes_of_router, 2)
+    nodes = np.bincount(found.cut_side.astype(int), machine.nodes_of_router, 2)
     assert 0 <= nodes[0] - nodes[1] <= machine.nodes_of_router.max()
-    assert cut_capacity_Bps(machine, found.half) == found.upper_Bps
+    assert cut_capacity_Bps(machine, found.cut_side) == found.upper_Bps
 
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 9))
@@ -77,9 +77,9 @@ def test_the_search_finds_a_better_cut_or_proves_that_there_is_none(random_machi
     machine = random_machine(seed, routers)
     bisection_Bps = enumerated_bisection_Bps(machine)
     search = better_cut(machine, bisection_Bps)
-    assert search.half is None and search.lower_Bps == bisection_Bps
+    assert search.cut_side is None and search.lower_Bps == bisection_Bps
     search = better_cut(machine, bisection_Bps + capacity_step_Bps(machine))
-    assert search.half is not None and cut_capacity_Bps(machine, search.half) == bisection_Bps
+    assert search.cut_side is not None and cut_capacity_Bps(machine, search.cut_side) == bisection_Bps
     assert search.lower_Bps == bisection_Bps
 
 
@@ -138,7 +138,7 @@ def test_the_medium_dragonfly_is_bracketed(dragonfly, arrangement):
     found, again = bisect(machine), bisect(machine)
     check_cut(machine, found)
     assert not found.exact and 141e9 <= found.lower_Bps <= found.upper_Bps <= 144e9
-    assert np.array_equal(found.half, again.half) and found.to_json() == again.to_json()
+    assert np.array_equal(found.cut_side, again.cut_side) and found.to_json() == again.to_json()
 
 
 def test_large_machines_have_a_spectral_bound_that_is_right(from_graph):

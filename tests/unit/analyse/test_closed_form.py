@@ -64,9 +64,9 @@ def small_grids(draw: st.DrawFn) -> Machine:
 def test_grids_against_all_cuts(machine: Machine) -> None:
     found, least_Bps = closed_form(machine), least_cut_Bps(machine)
     assert found is not None and found.lower_Bps <= least_Bps * (1 + 1e-12)
-    if found.half is not None:
-        assert cut_capacity_Bps(machine, found.half) == pytest.approx(least_Bps)
-        assert np.count_nonzero(found.half) == machine.routers // 2
+    if found.cut_side is not None:
+        assert cut_capacity_Bps(machine, found.cut_side) == pytest.approx(least_Bps)
+        assert np.count_nonzero(found.cut_side) == machine.routers // 2
         assert found.lower_Bps == pytest.approx(least_Bps)
 
 
@@ -102,7 +102,7 @@ def test_even_grids_are_settled(kind: str, shape: list[int]) -> None:
 )
 def test_links_across(keys: dict[str, Any], links: int) -> None:
     found = closed_form(machine_of(**keys))
-    assert found is not None and found.half is not None
+    assert found is not None and found.cut_side is not None
     assert found.lower_Bps == links * 1e9
 
 
@@ -111,13 +111,13 @@ def test_blue_gene_q_partitions(midplanes: tuple[int, ...]) -> None:
     machine = CONFIG.model_validate({"kind": "bluegene-q", "midplanes": list(midplanes)}).build()
     found = bisect(machine)
     assert found.exact and found.upper_Bps == BLUE_GENE_Q[midplanes] * 2e9
-    assert np.count_nonzero(found.half) == machine.routers // 2
+    assert np.count_nonzero(found.cut_side) == machine.routers // 2
 
 
 def test_odd_dimensions_have_a_bound_only() -> None:
     machine = machine_of("torus", shape=[3, 3])
     found = closed_form(machine)
-    assert found is not None and found.half is None
+    assert found is not None and found.cut_side is None
     assert found.lower_Bps <= least_cut_Bps(machine) == bisect(machine).upper_Bps
     assert closed_form(machine_of("express-mesh", shape=[6, 6], gap=2)) is None
 
@@ -159,5 +159,5 @@ def test_fat_trees_against_all_cuts(radix: int, pods: int, core_cables: int, cor
     assert known is not None and known.lower_Bps <= least_Bps
     assert found.exact and found.upper_Bps == pytest.approx(least_Bps)
     if core_GBps >= 1 or pods % 2 == 0:
-        assert known.half is not None and cut_capacity_Bps(machine, known.half) == known.lower_Bps == least_Bps
-        assert np.count_nonzero(known.half & (machine.level == 0)) == pods * radix // 2 // 2
+        assert known.cut_side is not None and cut_capacity_Bps(machine, known.cut_side) == known.lower_Bps == least_Bps
+        assert np.count_nonzero(known.cut_side & (machine.level == 0)) == pods * radix // 2 // 2

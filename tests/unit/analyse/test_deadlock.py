@@ -40,7 +40,7 @@ def packet_dependencies(machine, routing, one_channel: bool) -> set[tuple[int, i
     way, found = routes(machine, routing), set()
 
     def follow(at: int, goal: int, held: tuple[int, int] | None, hop: int) -> None:
-        hops = way.onward(np.array([at]), np.array([goal]))
+        hops = way.next_hops(np.array([at]), np.array([goal]))
         channels = np.full(len(hops.link), hop) if hops.channel is None else hops.channel
         for link, channel in zip(hops.link.tolist(), channels.tolist(), strict=True):
             wanted = (link, 0 if one_channel else channel)
@@ -48,8 +48,9 @@ def packet_dependencies(machine, routing, one_channel: bool) -> set[tuple[int, i
                 found.add((*held, *wanted))
             follow(int(machine.link_head[link]), goal, wanted, hop + 1)
 
-    for source in np.flatnonzero(machine.nodes_of_router).tolist():
-        for goal in range(machine.nodes) if way.to_nodes else np.flatnonzero(machine.nodes_of_router).tolist():
+    edge_routers = np.flatnonzero(machine.nodes_of_router).tolist()
+    for source in edge_routers:
+        for goal in range(machine.nodes) if way.by_destination_node else edge_routers:
             follow(source, goal, None, 0)
     return found
 
@@ -89,7 +90,7 @@ def test_the_channel_changes_behind_the_dateline(machine_of):
     for (at, goal), taken in expected.items():
         channels, here = [], np.array([at])
         while here[0] != goal:
-            hops = routes(machine, DimensionOrder()).onward(here, np.array([goal]))
+            hops = routes(machine, DimensionOrder()).next_hops(here, np.array([goal]))
             channels += hops.channel.tolist()
             here = machine.link_head[hops.link].astype(np.int64)
         assert channels == taken

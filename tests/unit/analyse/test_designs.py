@@ -14,9 +14,9 @@ from fabricstudy.analysis.families import (
     SlimFlyFamily,
     express_mesh_mean_hops,
     largest_system,
-    line_ports,
 )
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.structure.summary import structure
 
 FAMILIES = [FatTreeFamily(), DragonflyFamily(), SlimFlyFamily(), ExpressMeshFamily(gap=1), ExpressMeshFamily(gap=2)]
@@ -30,7 +30,7 @@ def machine(**description: Any) -> Any:
 def test_express_meshes_as_built(shape: tuple[int, ...], gap: int) -> None:
     built = machine(kind="express-mesh", shape=list(shape), gap=gap)
     assert express_mesh_mean_hops(shape, gap) == pytest.approx(structure(built).mean_hops)
-    assert sum(line_ports(length, gap) for length in shape) + 1 == built.radix
+    assert sum(Dimension(length, gap=gap).ports for length in shape) + 1 == built.radix
 
 
 def test_a_dragonfly_as_built() -> None:

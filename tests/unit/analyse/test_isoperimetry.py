@@ -11,16 +11,14 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.isoperimetry import cubic_torus_bound, harper_cut, lindsey_order, weighted_dragonfly
 
 from fabricstudy.structure.isoperimetry.product import (
-    harper_cut,
     lindsey_cut,
-    lindsey_order,
     product_weights,
-    weighted_dragonfly,
 )
 from fabricstudy.structure.isoperimetry.search import edge_profile
-from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cubic_torus_bound, cuboid_cut, s_r, torus_bound
+from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cut, s_r, torus_bound
 
 Matrix = npt.NDArray[np.float64]
 shapes = st.lists(st.integers(3, 7), min_size=1, max_size=3)

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from fabricstudy.analysis.partitions import PRODUCTION
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.bisection import bisect
-from fabricstudy.structure.partitions import Line, Space, choices, line_cut, space_of
+from fabricstudy.structure.partitions import Space, choices, space_of
 
 
 def grid(kind: str, **more: Any) -> GridConfig:
@@ -29,7 +30,7 @@ def grid(kind: str, **more: Any) -> GridConfig:
 
 def whole(machine: GridConfig) -> tuple[Space, tuple[int, ...]]:
     space = space_of(machine)
-    return space, space.canonical([line.blocks for line in space.lines])
+    return space, space.canonical(space.blocks)
 
 
 midplanes = st.lists(st.integers(1, 7), min_size=4, max_size=4)
@@ -59,7 +60,7 @@ def test_two_n_over_l_on_blue_gene_q(sides: list[int]) -> None:
         grid("hyperx", shape=[4, 4], bandwidth={"links": ["1 GB/s", "3 GB/s"], "host": "1 GB/s"}),
         grid("hypercube", dimensions=4),
     ],
-    ids=lambda machine: f"{machine.kind}-{'x'.join(map(str, machine.grid.lengths))}",
+    ids=lambda machine: f"{machine.kind}-{'x'.join(str(dimension.length) for dimension in machine.grid)}",
 )
 def test_the_flat_cut_is_the_bisection(machine: GridConfig) -> None:
     space, geometry = whole(machine)
@@ -80,7 +81,7 @@ def test_cables_across_the_middle_of_an_express_line(length: int, gap: int) -> N
     machine = grid("express-mesh", shape=[length], gap=gap).build()
     half = length // 2
     crossing = (machine.cable_tail < half) != (machine.cable_head < half)
-    assert line_cut(length, gap) == machine.cable_count[crossing].sum()
+    assert Dimension(length, gap=gap).cut() == machine.cable_count[crossing].sum()
 
 
 def test_systems_of_table_1_of_jain() -> None:
@@ -109,6 +110,13 @@ def test_orientations_count_where_they_matter() -> None:
     assert (2, 4) not in space_of(grid("mesh", shape=[8, 4])).geometries()
     eight = next(size for size in choices(torus) if size.nodes == 8)
     assert (eight.best, eight.worst) == ((2, 4), (8, 1))
+
+
+def test_orientations_count_where_only_some_dimensions_are_rings() -> None:
+    """With a mesh dimension: two midplanes of a Blue Gene/P along a ring have twice the bisection of two along it."""
+    space = space_of(grid("bluegene-p", midplanes=[2, 2, 1], wrap=[True, False, True]))
+    assert {(2, 1, 1), (1, 2, 1)} <= set(space.geometries())
+    assert space.bisection_links((2, 1, 1)) == 2 * space.bisection_links((1, 2, 1)) == 128
 
 
 def test_best_and_worst_are_so_by_brute_force() -> None:
@@ -146,7 +154,7 @@ def test_allowed_partitions_have_to_fit(geometry: list[int]) -> None:
 
 def test_too_many_cuboids() -> None:
     with pytest.raises(FabricstudyError, match="too many"):
-        choices(Space(tuple(Line(200) for _ in range(3))))
+        choices(space_of(grid("mesh", shape=[200, 200, 200])))
 
 
 @given(midplanes)

@@ -59,13 +59,14 @@ def test_cables_are_those_of_the_definition(given_config: GridConfig) -> None:
     places = [place[::-1] for place in itertools.product(*map(range, lengths[::-1]))]  # the first goes fastest
     assert machine.coordinates is not None
     assert [tuple(row) for row in machine.coordinates.tolist()] == places
+    pair_cables = getattr(given_config, "pair_cables", 1)
     expected = {}
     for tail, head in itertools.combinations(range(len(places)), 2):
         changed = [number for number in range(len(lengths)) if places[tail][number] != places[head][number]]
         if len(changed) == 1:
             (number,) = changed
             ends = places[tail][number], places[head][number]
-            count = cables_between(machine.dimensions[number], given_config.grid.pair_cables, *ends)
+            count = cables_between(machine.dimensions[number], pair_cables, *ends)
             if count:
                 expected[tail, head] = (number, count)
     rows = zip(machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count, strict=True)
@@ -74,6 +75,32 @@ def test_cables_are_those_of_the_definition(given_config: GridConfig) -> None:
     assert machine.routers == given_config.routers and machine.cables == given_config.cables
     assert machine.nodes == given_config.nodes
     assert np.array_equal(machine.node_router, np.repeat(np.arange(machine.routers), given_config.nodes_per_router))
+
+
+@given(grids(), st.data())
+@settings(deadline=None, max_examples=60)
+def test_a_dimension_counts_the_cables_of_its_line(given_config: GridConfig, data: st.DataObject) -> None:
+    """What is told of a dimension, against the cables of a machine that is this dimension alone."""
+    number = data.draw(st.integers(0, len(given_config.grid) - 1))
+    dimension, machine = given_config.grid[number], given_config.build()
+    assert machine.coordinates is not None
+    line = np.flatnonzero((np.delete(machine.coordinates, number, axis=1) == 0).all(axis=1))
+    place = machine.coordinates[:, number]
+    inside = np.isin(machine.cable_tail, line) & np.isin(machine.cable_head, line)
+    tail, head, count = (
+        place[machine.cable_tail[inside]],
+        place[machine.cable_head[inside]],
+        machine.cable_count[inside],
+    )
+    assert dimension.cables == count.sum()
+    ends, cables = np.concatenate([tail, head]), np.concatenate([count, count])
+    assert dimension.ports == np.bincount(ends, cables).max()
+    side = data.draw(st.integers(1, dimension.length))
+    across = (tail < side // 2) != (head < side // 2)
+    assert dimension.cut(side) == count[across & (tail < side) & (head < side)].sum()
+    graph = as_graph(machine).subgraph(line.tolist())
+    for start, hops in nx.all_pairs_shortest_path_length(graph):
+        assert {place[end]: far for end, far in hops.items()} == dict(enumerate(dimension.hops()[place[start]]))
 
 
 def as_graph(machine: Machine) -> nx.Graph:

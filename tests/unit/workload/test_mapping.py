@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fabricstudy.machine.distances import distances
 from fabricstudy.workload.mapping.file import MappingFile
 from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection, node_graph
-from fabricstudy.workload.mapping.seats import Seats
+from fabricstudy.workload.mapping.slots import Slots
 from fabricstudy.workload.messages import Messages, WorkloadError, hop_bytes
 
 STENCIL = {"kind": "stencil", "message": "100 kB"}
@@ -62,20 +62,20 @@ def test_random_seats_every_rank_everywhere(point, placed):
 
 
 def test_file_seats_rank_r_on_the_core_of_line_r(point):
-    seats = Seats(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
+    slots = Slots(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=(3, 0, 2, 1))
-    cores = config.map_ranks(seats, None, np.random.default_rng(0))
-    assert seats.node_of_core[cores].tolist() == [4, 9, 4, 9]
+    cores = config.map_ranks(slots, None, np.random.default_rng(0))
+    assert slots.node_of_core[cores].tolist() == [4, 9, 4, 9]
 
 
 @pytest.mark.parametrize(
     ("cores", "text"), [((0, 1, 2), "has 3 lines and the job 4 ranks"), ((0, 1, 2, 2), "each core from 0 to 3")]
 )
 def test_file_that_does_not_fit_is_refused(point, cores, text):
-    seats = Seats(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
+    slots = Slots(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=cores)
     with pytest.raises(WorkloadError, match=text):
-        config.map_ranks(seats, None, np.random.default_rng(0))
+        config.map_ranks(slots, None, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("allocation", ["cluster", "spread", "random"])
@@ -102,7 +102,7 @@ def test_recursive_bisection_brings_a_stencil_together(point, placed, allocation
 def test_recursive_bisection_finds_the_groups_of_a_workload(point):
     """Eight sets of ranks that talk only among themselves belong in the eight groups of the machine."""
     machine = point({"share": 1.0}, groups=8).machine.build()
-    seats = Seats(machine, np.random.default_rng(3).permutation(64).astype(np.int32), 2)
+    slots = Slots(machine, np.random.default_rng(3).permutation(64).astype(np.int32), 2)
     team = np.random.default_rng(4).permutation(128) % 8
     source, destination = np.nonzero((team[:, None] == team) & ~np.eye(128, dtype=bool))
     messages = Messages(
@@ -111,8 +111,8 @@ def test_recursive_bisection_finds_the_groups_of_a_workload(point):
         destination.astype(np.int32),
         np.full(len(source), 10**9),
     )
-    cores = RecursiveBisection().map_ranks(seats, messages, np.random.default_rng(0))
-    group = machine.group[machine.node_router[seats.node_of_core[cores]]]
+    cores = RecursiveBisection().map_ranks(slots, messages, np.random.default_rng(0))
+    group = machine.group[machine.node_router[slots.node_of_core[cores]]]
     assert [len(set(group[team == number])) for number in range(8)] == [1] * 8
 
 
@@ -120,7 +120,7 @@ def test_node_graph_by_hand(point):
     """Two groups of one router and one node each, joined by three cables: hosts weigh more than those."""
     shape = {"groups": 2, "routers_per_group": 1, "nodes_per_router": 1, "links_per_group_pair": 3}
     machine = point({"share": 1.0}, **shape).machine.build()
-    graph = node_graph(Seats(machine, np.array([1, 0], dtype=np.int32), 2))
+    graph = node_graph(Slots(machine, np.array([1, 0], dtype=np.int32), 2))
     assert graph.weight.tolist() == [1, 1, 0, 0]
     edges = zip(graph.row.tolist(), graph.neighbour.tolist(), graph.edge.tolist(), strict=True)
     assert {edge for edge in edges if edge[0] < edge[1]} == {(0, 3, 4), (1, 2, 4), (2, 3, 3)}

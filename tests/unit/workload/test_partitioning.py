@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.load import link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.boxes import exact_boxes
 from fabricstudy.workload.allocation.request import NOBODY, Request
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
@@ -51,9 +53,9 @@ def allocate(machine, holder, job, wanted, policy):
     config, rng = ALLOCATION.model_validate(policy), np.random.default_rng(0)
     grant = config.allocate(Request(machine, holder, wanted, rng, rng))
     assert len(grant.nodes) == wanted == len(set(grant.nodes.tolist()))
-    assert set(grant.nodes.tolist()) <= set(grant.all_held.tolist())
-    assert np.all(holder[grant.all_held] == NOBODY)
-    holder[grant.all_held] = job
+    assert set(grant.nodes.tolist()) <= set(grant.all_reserved.tolist())
+    assert np.all(holder[grant.all_reserved] == NOBODY)
+    holder[grant.all_reserved] = job
     return grant
 
 
@@ -137,8 +139,8 @@ def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name, data):
     except WorkloadError:
         assert least is None
         return
-    assert is_box(machine, grant.all_held)
-    assert len(grant.all_held) == least * each
+    assert is_box(machine, grant.all_reserved)
+    assert len(grant.all_reserved) == least * each
 
 
 def least_free_box(machine, free, routers, policy, block):
@@ -281,7 +283,7 @@ def test_each_rule_by_its_words(name, first, wanted, seed):
             assert len(set(leaf[mine].tolist())) == 1
         elif rule == "whole-leaves":
             assert keeps_i_or_ii(mine, leaf, pod) and np.array_equal(np.isin(leaf, leaf[mine]), mine)
-            assert len(grant.all_held) - wanted < np.bincount(leaf)[0]
+            assert len(grant.all_reserved) - wanted < np.bincount(leaf)[0]
         elif rule == "shared-pods":
             assert set(pod[mine].tolist()) <= set(quiet)
         else:
@@ -412,8 +414,15 @@ def test_half_planes_and_whole_planes_of_the_source_fill_the_machine():
     holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
     for job, wanted in enumerate([500, 2000, 1000, 500, 3000, 500, 1000, 500, 1000]):
         grant = allocate(machine, holder, job, wanted, policy)
-        assert len(grant.all_held) == 540 * wanted // 500
+        assert len(grant.all_reserved) == 540 * wanted // 500
         if wanted > 500:
-            planes = machine.coordinates[machine.node_router[grant.all_held], 2]
+            planes = machine.coordinates[machine.node_router[grant.all_reserved], 2]
             assert len(set(planes.tolist())) == wanted // 1000
     assert np.all(holder != NOBODY)
+
+
+def test_both_cables_of_a_pair_count() -> None:
+    """Two routers that two cables join have a larger bisection than two neighbours on a ring of four."""
+    lines = (Dimension(4, wrap=True), Dimension(2, wrap=True, pair_cables=2))
+    assert exact_boxes(2, lines) == ((1, 2), (2, 1))
+    assert exact_boxes(2, lines, "worst-bisection") == ((2, 1), (1, 2))

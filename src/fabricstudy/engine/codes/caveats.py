@@ -17,8 +17,8 @@ def _valiant_on_slim_fly(point: Point) -> bool:
 
 
 def _over_long_links(point: Point) -> bool:
-    grid = point.machine.grid if isinstance(point.machine, GridConfig) else None
-    return grid is not None and (grid.gap or 0) > 1 and point.routing.kind == "dimension-order"
+    grid = point.machine.grid if isinstance(point.machine, GridConfig) else ()
+    return any((dimension.gap or 0) > 1 for dimension in grid) and point.routing.kind == "dimension-order"
 
 
 def _on_slim_fly(point: Point) -> bool:

@@ -102,9 +102,8 @@ def _mean_hops(point: Point) -> float:
     """Hops between routers of a packet, about."""
     machine, detour = point.machine, 1.8 if point.routing.kind == "valiant" else 1.0
     if isinstance(machine, GridConfig):
-        grid = machine.grid
-        reach = [length / (4 if wrap else 3) for length, wrap in zip(grid.lengths, grid.wraps, strict=True)]
-        return sum(min(1.0 + (grid.gap - 1) / 2, along) if grid.gap else along for along in reach)
+        reach = [(along.length / (4 if along.wrap else 3), along.gap) for along in machine.grid]
+        return sum(min(1.0 + (gap - 1) / 2, along) if gap else along for along, gap in reach)
     if isinstance(machine, FatTreeConfig):
         return 3.7
     if isinstance(machine, SlimFlyConfig):

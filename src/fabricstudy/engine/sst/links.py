@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Stepwise, routes
+from fabricstudy.routing.base import Memoryless, routes
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.messages import PlacedJob
 
@@ -155,14 +155,14 @@ def _barrier(job: PlacedJob) -> Ends:
 
 def _have_one_route(point: Point, machine: Machine, ends: Ends) -> bool:
     way = routes(machine, point.routing)
-    if not (way.oblivious and isinstance(way, Stepwise)):
+    if not (way.oblivious and isinstance(way, Memoryless)):
         return False
     source, destination, _ = ends
     router = machine.node_router.astype(np.int64)
-    goal = destination if way.to_nodes else router[destination]
+    goal = destination if way.by_destination_node else router[destination]
     at, goal = np.unique(np.stack([router[source], goal])[:, source != destination], axis=1)
     while len(at):
-        hops = way.onward(at, goal)
+        hops = way.next_hops(at, goal)
         if np.any(hops.share < 1):
             return False
         at, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]

@@ -51,21 +51,6 @@ def _terms(lengths: Sequence[int], size: int) -> list[float]:
     return [2 * n * math.pow(math.prod(ascending[: len(lengths) - n]) * size ** (n - 1), 1 / n) for n in free]
 
 
-def cubic_torus_bound(length: int, dimensions: int, size: int) -> float:
-    """Least number of links that leave any `size` vertices of a torus of equal lengths.
-
-    Theorem 2.1 of Oltchik and Schwartz, after Bollobas and Leader (1991): the minimum over r = 0 .. D - 1 of
-    2 (D - r) n^(r / (D - r)) size^((D - r - 1) / (D - r)).
-
-    Examples
-    --------
-    >>> cubic_torus_bound(4, 2, 8)
-    8.0
-    """
-    free = range(dimensions, 0, -1)
-    return min(2 * n * math.pow(length ** (dimensions - n) * size ** (n - 1), 1 / n) for n in free)
-
-
 def s_r(lengths: Sequence[int], size: int) -> tuple[int, ...] | None:
     """Give the cuboid that meets `torus_bound`, or None where there is none.
 

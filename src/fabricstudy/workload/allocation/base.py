@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from fabricstudy.kinds import Family, Kind
@@ -25,9 +26,32 @@ class Allocation(Kind):
         Raises
         ------
         ConfigError
-            With the path below the job, if the policy cannot place it on the empty machine.
+            With the path below the allocation, if the policy cannot place the job on the empty machine.
         """
         return nodes
+
+    def node_count(self) -> int | None:
+        """Give the job's nodes if the policy says how many they are; otherwise the job does."""
+        return None
+
+    def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int] | None:
+        """Give the nodes of a job of `nodes` nodes if they are known when a study is planned, else None.
+
+        Parameters
+        ----------
+        machine : Topology
+            The machine.
+        holder : mapping of int to int, or None
+            The job of each node that is taken; None if the nodes of an earlier job are not known.
+        nodes : int
+            Nodes that the job needs.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the allocation, if the job cannot have them.
+        """
+        return None
 
     def allocate(self, request: Request) -> Grant:
         """Give nodes, of which at least as many are free as the job needs.

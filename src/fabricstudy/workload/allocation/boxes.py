@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Literal
+
+from fabricstudy.machine.dimension import Dimension
 
 from ..shapes import divisors
 
@@ -13,45 +15,13 @@ Sides = tuple[int, ...]
 Prefer = Literal["best-bisection", "worst-bisection", "planes"]
 
 
-class Line(Protocol):
-    """One dimension of a grid: `fabricstudy.machine.Dimension` is one."""
-
-    @property
-    def length(self) -> int:
-        """Routers along it."""
-
-    @property
-    def wrap(self) -> bool:
-        """Whether it closes to a ring."""
-
-    @property
-    def gap(self) -> int | None:
-        """Express cables join coordinates that differ by 1 + m * gap."""
-
-
-def is_closed(side: int, line: Line) -> bool:
-    """Tell whether dimension-order routes between routers of a cuboid's side never leave it.
-
-    On a ring of k routers that holds for all k, and for at most (k + 1) / 2, where the way within is the shorter.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine.dimension import Dimension
-    >>> ring = Dimension(8, wrap=True)
-    >>> [side for side in range(1, 9) if is_closed(side, ring)]
-    [1, 2, 3, 4, 8]
-    """
-    return not line.wrap or side == line.length or side <= (line.length + 1) // 2
-
-
-def exact_boxes(routers: int, lines: Sequence[Line], prefer: Prefer = "best-bisection") -> tuple[Sides, ...]:
+def exact_boxes(routers: int, lines: Sequence[Dimension], prefer: Prefer = "best-bisection") -> tuple[Sides, ...]:
     """Give the sides of all cuboids of exactly `routers` routers, the preferred ones first.
 
     Of equal bisection, the one with the shorter longest side comes first; "planes" puts the longest first sides first.
 
     Examples
     --------
-    >>> from fabricstudy.machine.dimension import Dimension
     >>> exact_boxes(8, (Dimension(8, wrap=True), Dimension(4)))
     ((2, 4), (4, 2), (8, 1))
     >>> exact_boxes(8, (Dimension(8, wrap=True), Dimension(4)), "planes")
@@ -60,7 +30,7 @@ def exact_boxes(routers: int, lines: Sequence[Line], prefer: Prefer = "best-bise
     return _sorted(_of(routers, lines), lines, prefer)
 
 
-def _of(routers: int, lines: Sequence[Line]) -> list[Sides]:
+def _of(routers: int, lines: Sequence[Dimension]) -> list[Sides]:
     if not lines:
         return [()] if routers == 1 else []
     return [
@@ -73,17 +43,18 @@ def _of(routers: int, lines: Sequence[Line]) -> list[Sides]:
 
 @lru_cache(maxsize=1024)
 def convex_boxes(
-    routers: int, lines: tuple[Line, ...], block: Sides | None = None, prefer: Prefer = "best-bisection"
+    routers: int, lines: tuple[Dimension, ...], block: Sides | None = None, prefer: Prefer = "best-bisection"
 ) -> tuple[Sides, ...]:
-    """Give the sides of cuboids of at least `routers` routers that routes within never leave (see `is_closed`).
+    """Give the sides of cuboids of at least `routers` routers that routes within never leave.
 
-    Of none could a side be shorter; the smallest come first, of these as `exact_boxes` sorts them.
+    `Dimension.keeps_routes` tells which. Of none could a side be shorter; the smallest come
+    first, of these as `exact_boxes` sorts them.
 
     Parameters
     ----------
     routers : int
         Least number of routers.
-    lines : tuple of Line
+    lines : tuple of Dimension
         The dimensions of the grid.
     block : tuple of int, optional
         Each side is a multiple of this block's.
@@ -92,7 +63,6 @@ def convex_boxes(
 
     Examples
     --------
-    >>> from fabricstudy.machine.dimension import Dimension
     >>> convex_boxes(5, (Dimension(4), Dimension(4)))
     ((2, 3), (3, 2))
     >>> convex_boxes(5, (Dimension(4), Dimension(4)), (2, 4))
@@ -100,7 +70,7 @@ def convex_boxes(
     """
     steps = block or (1,) * len(lines)
     sides = [
-        [side for side in range(step, line.length + 1, step) if is_closed(side, line)]
+        [side for side in range(step, line.length + 1, step) if line.keeps_routes(side)]
         for step, line in zip(steps, lines, strict=True)
     ]
     found = set(_holding(routers, sides))
@@ -125,33 +95,23 @@ def _shorter(box: Sides, axis: int, sides: list[int], routers: int) -> bool:
     return index > 0 and math.prod(box) // box[axis] * sides[index - 1] >= routers
 
 
-def bisection(box: Sides, lines: Sequence[Line]) -> int:
+def bisection(box: Sides, lines: Sequence[Dimension]) -> int:
     """Cables across the middle of a cuboid, for the dimension in which they are fewest; 0 for a single router.
 
     Only cables between routers of the cuboid count, so a ring counts twice only where the cuboid covers it.
 
     Examples
     --------
-    >>> from fabricstudy.machine.dimension import Dimension
     >>> lines = [Dimension(8, wrap=True), Dimension(4)]
     >>> bisection((8, 4), lines), bisection((4, 4), lines), bisection((2, 4), lines)
     (8, 4, 2)
     """
     routers = math.prod(box)
-    cuts = [routers // side * _across(side, line) for side, line in zip(box, lines, strict=True) if side > 1]
+    cuts = [routers // side * line.cut(side) for side, line in zip(box, lines, strict=True) if side > 1]
     return min(cuts, default=0)
 
 
-def _across(side: int, line: Line) -> int:
-    """Cables across the middle of `side` consecutive routers of a line."""
-    if line.gap is None:
-        return 2 if line.wrap and side == line.length > 2 else 1
-    half = side // 2
-    steps = (step for step in range(1, side) if step == 1 or (step - 1) % line.gap == 0)
-    return sum(min(step, half, side - half, side - step) for step in steps)
-
-
-def _sorted(boxes: Sequence[Sides], lines: Sequence[Line], prefer: Prefer) -> tuple[Sides, ...]:
+def _sorted(boxes: Sequence[Sides], lines: Sequence[Dimension], prefer: Prefer) -> tuple[Sides, ...]:
     sign = 1 if prefer == "worst-bisection" else -1
 
     def key(box: Sides) -> tuple[object, ...]:

@@ -7,10 +7,12 @@ from typing import Literal
 from pydantic import Field
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError
 
 from ..messages import WorkloadError
 from .boxes import convex_boxes
-from .grid import Box, Side, first_free_cuboid, routers_needed
+from .grid import Box, Side, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
 from .request import Grant, Request
 
 
@@ -23,6 +25,22 @@ class BuildingBlocks(Box):
         min_length=1, description="routers of a block along each dimension, a divisor of the dimension's length"
     )
 
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        """Nodes of the smallest convex cuboid of blocks that holds the job.
+
+        Raises
+        ------
+        ConfigError
+            If the block does not divide the machine.
+        """
+        check_sides(self.block, machine, "block")
+        lines = dimensions_of(machine)
+        if any(line.length % side for side, line in zip(self.block, lines, strict=True)):
+            problem = f"the block does not divide {shape_of(machine)}"
+            raise ConfigError(problem, "let each side divide its dimension", ("block",), list(self.block))
+        boxes = convex_boxes(routers_needed(machine, nodes), lines, self.block)
+        return nodes_of_box(machine, boxes[0]) if boxes else nodes
+
     def allocate(self, request: Request) -> Grant:
         """Take the smallest convex cuboid of blocks that holds the job and is free, the preferred ones first.
 
@@ -31,7 +49,7 @@ class BuildingBlocks(Box):
         WorkloadError
             If none is free.
         """
-        routers = routers_needed(request)
+        routers = routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, self.block, self.prefer)
         grant = first_free_cuboid(request, boxes, self.block)
         if grant is None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
 
 from .base import Allocation
 from .request import Grant, Request
@@ -17,6 +20,12 @@ class Cluster(Allocation):
     """The first free nodes in order of node number."""
 
     kind: Literal["cluster"] = "cluster"
+
+    def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int] | None:
+        """Give the first nodes that are not taken."""
+        if holder is None:
+            return None
+        return list(itertools.islice((node for node in range(machine.nodes) if node not in holder), nodes))
 
     def allocate(self, request: Request) -> Grant:
         """Take the first free nodes in order of node number."""

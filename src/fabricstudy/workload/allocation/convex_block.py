@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
 from .boxes import convex_boxes
-from .grid import Box, first_free_cuboid, routers_needed
+from .grid import Box, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed
 from .request import Grant, Request
 
 
@@ -17,10 +18,17 @@ class ConvexBlock(Box):
     """The smallest free cuboid of routers in a grid that holds the job.
 
     Dimension-order and adaptive routes do not leave it, so such jobs share no links (Jain et al., IPDPS 2017): on a
-    ring its side is the whole ring or at most half. The job holds all of it.
+    ring its side is the whole ring or at most half. The job reserves all of it.
     """
 
     kind: Literal["convex-block"] = "convex-block"
+
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        """Nodes of the smallest convex cuboid that holds the job."""
+        routers = routers_needed(machine, nodes)
+        if routers > machine.routers:
+            return nodes
+        return nodes_of_box(machine, convex_boxes(routers, dimensions_of(machine))[0])
 
     def allocate(self, request: Request) -> Grant:
         """Take the smallest convex cuboid that holds the job and is free, the preferred ones first.
@@ -30,7 +38,7 @@ class ConvexBlock(Box):
         WorkloadError
             If none is free.
         """
-        routers = routers_needed(request)
+        routers = routers_needed(request.machine, request.wanted)
         grant = first_free_cuboid(request, convex_boxes(routers, request.machine.dimensions, prefer=self.prefer))
         if grant is None:
             raise WorkloadError(f"no convex block of at least {routers} routers is free; place large jobs first")

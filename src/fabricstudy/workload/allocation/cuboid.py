@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError
 
 from ..messages import WorkloadError
 from .boxes import exact_boxes
-from .grid import Box, Side, first_free_cuboid, routers_needed
+from .grid import Box, Side, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
 from .request import Grant, Request
 
 
 @register
 class Cuboid(Box):
-    """A free cuboid of exactly the routers needed, which may lie across the end of a ring; the job holds all of it."""
+    """A free cuboid of exactly the routers needed, which may lie across the end of a ring; all of it is reserved."""
 
     kind: Literal["cuboid"] = "cuboid"
     shape: tuple[Side, ...] | None = Field(
         None, min_length=1, description="routers along each dimension, at least what the job needs; left out: chosen"
     )
+
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        """Nodes of the cuboid: of the study's shape, or else of exactly the routers needed.
+
+        Raises
+        ------
+        ConfigError
+            If the shape does not fit or is too small, or no cuboid has exactly so many routers.
+        """
+        routers = routers_needed(machine, nodes)
+        if self.shape is None:
+            boxes = exact_boxes(routers, dimensions_of(machine))
+            if not boxes:
+                problem = f"no cuboid of exactly {routers} routers fits in {shape_of(machine)}"
+                raise ConfigError(problem, "change the job's size, give a shape, or take convex-block")
+            return nodes_of_box(machine, boxes[0])
+        check_sides(self.shape, machine, "shape")
+        cells = math.prod(self.shape)
+        if cells < routers:
+            problem = f"the cuboid has {cells} routers, and the job's {nodes} nodes need {routers}"
+            raise ConfigError(problem, "make it larger", ("shape",), list(self.shape))
+        return nodes_of_box(machine, self.shape)
 
     def allocate(self, request: Request) -> Grant:
         """Take the cuboid of the study's shape, else one of exactly the routers needed, the preferred ones first.
@@ -31,7 +56,7 @@ class Cuboid(Box):
         WorkloadError
             If none is free.
         """
-        lines, routers = request.machine.dimensions, routers_needed(request)
+        lines, routers = request.machine.dimensions, routers_needed(request.machine, request.wanted)
         boxes = [self.shape] if self.shape else exact_boxes(routers, lines, self.prefer)
         grant = first_free_cuboid(request, boxes)
         if grant is None:

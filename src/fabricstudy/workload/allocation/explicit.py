@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Whole
 
 from ..messages import WorkloadError
@@ -30,6 +32,31 @@ class ExplicitNodes(Allocation):
             twice = next(node for index, node in enumerate(self.nodes) if node in self.nodes[:index])
             raise ConfigError("a node is listed twice", "list each node once", ("nodes",), twice, code="repeated-entry")
         return self
+
+    def node_count(self) -> int:
+        """As many as are listed."""
+        return len(self.nodes)
+
+    def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int]:
+        """Give the nodes listed.
+
+        Raises
+        ------
+        ConfigError
+            If the machine has no such node, or an earlier job has or may have taken it.
+        """
+        outside = [node for node in self.nodes if node >= machine.nodes]
+        if outside:
+            problem = f"there is no such node on a machine of {machine.nodes}"
+            raise ConfigError(problem, f"take 0 to {machine.nodes - 1}", ("nodes",), outside[0], "no-such-node")
+        if holder is None:
+            problem = "an earlier job may take these nodes"
+            raise ConfigError(problem, "put jobs with explicit nodes first", code="node-taken")
+        taken = [node for node in self.nodes if node in holder]
+        if taken:
+            problem = f"job {holder[taken[0]]} holds the node already"
+            raise ConfigError(problem, "give each node to one job", ("nodes",), taken[0], "node-taken")
+        return self.nodes
 
     def allocate(self, request: Request) -> Grant:
         """Take the nodes listed, in that order.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
@@ -9,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import Whole
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.model import ConfigError, Whole
 
 from ..messages import Indices, Mask
 from .base import Allocation
-from .boxes import Prefer
+from .boxes import Prefer, Sides
 from .request import Grant, Request
 
 Side = Annotated[Whole, Field(ge=1)]
@@ -33,16 +36,45 @@ class Box(Allocation):
     )
 
 
-Sides = tuple[int, ...]
+def routers_needed(machine: Machine | Topology, nodes: int) -> int:
+    """Routers whose nodes are enough for a job; all routers of a grid have equally many."""
+    return -(-nodes // (machine.nodes // machine.routers))
 
 
-def routers_needed(request: Request) -> int:
-    """Routers whose nodes are enough for the job; all routers of a grid have equally many."""
-    return -(-request.wanted // (request.machine.nodes // request.machine.routers))
+def dimensions_of(machine: Topology) -> tuple[Dimension, ...]:
+    """Give the dimensions of a machine that has such."""
+    assert isinstance(machine, GridConfig)  # policies that ask need dimensions
+    return machine.grid
+
+
+def nodes_of_box(machine: Topology, box: Sides) -> int:
+    """Nodes of a cuboid of whole routers."""
+    return math.prod(box) * (machine.nodes // machine.routers)
+
+
+def check_sides(sides: Sides, machine: Topology, key: str) -> None:
+    """Refuse sides of a cuboid that do not fit in a machine.
+
+    Raises
+    ------
+    ConfigError
+        With the path below the policy.
+    """
+    lines = dimensions_of(machine)
+    if len(sides) != len(lines):
+        problem = f"{len(sides)} sides, and the machine has {len(lines)} dimensions"
+        raise ConfigError(problem, "give one a dimension", (key,), list(sides))
+    if any(side > line.length for side, line in zip(sides, lines, strict=True)):
+        raise ConfigError(f"it does not fit in {shape_of(machine)}", "shorten it", (key,), list(sides))
+
+
+def shape_of(machine: Topology) -> str:
+    """Write the shape of a machine with dimensions."""
+    return " x ".join(str(line.length) for line in dimensions_of(machine))
 
 
 def first_free_cuboid(request: Request, boxes: Iterable[Sides], step: Sides | None = None) -> Grant | None:
-    """Give the job the first of the cuboids that is free somewhere, at the first such place; it holds all of it.
+    """Give the job the first of the cuboids that is free somewhere, at the first such place; it reserves all of it.
 
     Parameters
     ----------
@@ -63,8 +95,8 @@ def first_free_cuboid(request: Request, boxes: Iterable[Sides], step: Sides | No
     for box in boxes:
         corner = _first_corner(free, box, machine.dimensions, step or (1,) * len(box))
         if corner is not None:
-            held = _nodes_of(machine, _routers_of(corner, box, machine.dimensions))
-            return Grant(held[: request.wanted], held)
+            nodes = _nodes_of(machine, _routers_of(corner, box, machine.dimensions))
+            return Grant(nodes[: request.wanted], nodes)
     return None
 
 

@@ -4,34 +4,55 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError
+
 from ..messages import Indices, WorkloadError
 from .request import NOBODY, Grant, Request
 
 
 def whole(request: Request) -> Grant:
-    """Take the first groups without jobs that together are large enough; the job holds all their nodes.
+    """Take the first groups without jobs that together are large enough; the job reserves all their nodes.
 
     Raises
     ------
     WorkloadError
         If all together are too small.
     """
-    sizes, taken = _groups(request)
+    sizes, taken = sizes_and_taken(request)
     free = np.flatnonzero((taken == 0) & (sizes > 0))
     groups = int(np.searchsorted(np.cumsum(sizes[free]), request.wanted)) + 1
     if groups > len(free):
         raise WorkloadError(f"{len(free)} groups are free, and {request.wanted} nodes need more; make the jobs smaller")
-    return held_groups(request, free[:groups])
+    return reserved_groups(request, free[:groups])
 
 
-def held_groups(request: Request, groups: Indices) -> Grant:
-    """Give the job the first nodes of some groups, and let it hold all."""
-    held = np.flatnonzero(np.isin(_group_of_node(request), groups))
-    return Grant(held[: request.wanted], held)
+def whole_nodes(machine: Topology, nodes: int) -> int:
+    """Nodes of the groups that `nodes` nodes fill, the last one rounded up."""
+    return -(-nodes // machine.group_nodes) * machine.group_nodes
 
 
-def _groups(request: Request) -> tuple[Indices, Indices]:
-    """Nodes of each group, and how many of them jobs hold."""
+def check_fits(nodes: int, most: int, part: str, value: str) -> None:
+    """Refuse a job that is larger than the part of the machine that it may have.
+
+    Raises
+    ------
+    ConfigError
+        At the policy.
+    """
+    if nodes > most:
+        problem = f"the job needs {nodes} nodes, and a {part} has {most}"
+        raise ConfigError(problem, "make the job smaller, or take another allocation", value=value)
+
+
+def reserved_groups(request: Request, groups: Indices) -> Grant:
+    """Give the job the first nodes of some groups, and reserve all."""
+    nodes = np.flatnonzero(np.isin(_group_of_node(request), groups))
+    return Grant(nodes[: request.wanted], nodes)
+
+
+def sizes_and_taken(request: Request) -> tuple[Indices, Indices]:
+    """Nodes of each group, and how many of them jobs have reserved."""
     group = _group_of_node(request)
     return np.bincount(group), np.bincount(group, weights=request.holder != NOBODY).astype(np.int64)
 

@@ -7,16 +7,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
 from .base import Allocation
-from .groups import _groups, held_groups
+from .groups import check_fits, reserved_groups, sizes_and_taken
 from .request import Grant, Request
 
 
 @register
 class OneGroup(Allocation):
-    """A group (of a dragonfly or Slim Fly; pod of a fat tree) that no other job uses; the job holds all of it.
+    """A group (of a dragonfly or Slim Fly; pod of a fat tree) that no other job uses; the job reserves all of it.
 
     Minimal routes do not leave it, so such jobs share no links.
     """
@@ -24,6 +25,17 @@ class OneGroup(Allocation):
     needs: ClassVar[str | None] = "groups"
 
     kind: Literal["one-group"] = "one-group"
+
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        """Nodes of the group.
+
+        Raises
+        ------
+        ConfigError
+            If the job is larger than a group.
+        """
+        check_fits(nodes, machine.group_nodes, "group", self.kind)
+        return machine.group_nodes
 
     def allocate(self, request: Request) -> Grant:
         """Take the first group without jobs that is large enough.
@@ -33,8 +45,8 @@ class OneGroup(Allocation):
         WorkloadError
             If there is none.
         """
-        sizes, taken = _groups(request)
+        sizes, taken = sizes_and_taken(request)
         fitting = np.flatnonzero((taken == 0) & (sizes >= request.wanted))
         if not len(fitting):
             raise WorkloadError(f"no free group has {request.wanted} nodes; make the job smaller, or take whole-groups")
-        return held_groups(request, fitting[:1])
+        return reserved_groups(request, fitting[:1])

@@ -49,9 +49,9 @@ class Grant:
     """
 
     nodes: Indices
-    held: Indices | None = None
+    reserved: Indices | None = None
 
     @property
-    def all_held(self) -> Indices:
+    def all_reserved(self) -> Indices:
         """The nodes that no other job can have."""
-        return self.nodes if self.held is None else self.held
+        return self.nodes if self.reserved is None else self.reserved

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.fat_tree import FatTreeConfig
 
 from ..allocation import groups
 from ..messages import Indices, Mask, WorkloadError
@@ -33,6 +35,23 @@ class TreePartition(Allocation):
     rule: Literal["auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods"] = Field(
         "auto", description="the rule to keep"
     )
+
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        """Nodes of the leaves or pods that the rule reserves.
+
+        Raises
+        ------
+        ConfigError
+            If the rule leaves no room for so many nodes.
+        """
+        assert isinstance(machine, FatTreeConfig)  # the policy needs levels
+        leaf = machine.half_radix
+        if self.rule == "one-leaf":
+            groups.check_fits(nodes, leaf, "leaf", self.rule)
+        if self.rule == "whole-leaves":
+            groups.check_fits(nodes, machine.group_nodes, "pod", self.rule)
+            return -(-nodes // leaf) * leaf
+        return groups.whole_nodes(machine, nodes) if self.rule == "whole-pods" else nodes
 
     def allocate(self, request: Request) -> Grant:
         """Take nodes by the rule of the study: see the model, and the function of each rule.

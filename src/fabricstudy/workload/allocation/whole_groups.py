@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
 
 from .base import Allocation
-from .groups import whole
+from .groups import whole, whole_nodes
 from .request import Grant, Request
 
 
 @register
 class WholeGroups(Allocation):
-    """As many whole groups, or pods of a fat tree, as the job needs, which it holds.
+    """As many whole groups, or pods of a fat tree, as the job needs, which it reserves.
 
     On dragonflies and fat trees minimal routes do not meet those of other such jobs; on a Slim Fly only the routes
     within one group keep to themselves.
@@ -22,6 +23,10 @@ class WholeGroups(Allocation):
     needs: ClassVar[str | None] = "groups"
 
     kind: Literal["whole-groups"] = "whole-groups"
+
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        """Nodes of as many groups as the job needs."""
+        return whole_nodes(machine, nodes)
 
     def allocate(self, request: Request) -> Grant:
         """Take the first groups without jobs that together are large enough."""

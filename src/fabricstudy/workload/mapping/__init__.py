@@ -1,10 +1,10 @@
 """Which rank is on which core of the allocation: one module a mapping.
 
-In: the cores (`Seats`), and what the ranks send.
+In: the cores (`Slots`), and what the ranks send.
 Out: the core of each rank, a permutation of the job's cores.
 """
 
 from .base import Mapping
-from .seats import Seats
+from .slots import Slots
 
-__all__ = ["Mapping", "Seats"]
+__all__ = ["Mapping", "Slots"]

@@ -9,7 +9,7 @@ import numpy as np
 from fabricstudy.kinds import Family, Kind
 
 from ..messages import Indices, Messages
-from .seats import Seats
+from .slots import Slots
 
 
 class Mapping(Kind):
@@ -29,12 +29,12 @@ class Mapping(Kind):
             With the path below the mapping.
         """
 
-    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
         """Give the core of each rank, a permutation of the job's cores, integers [ranks].
 
         Parameters
         ----------
-        seats : Seats
+        slots : Slots
             The cores.
         messages : Messages or None
             What the ranks send; None if that depends on where they sit.

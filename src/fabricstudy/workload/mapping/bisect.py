@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.structure.metis import two_parts
+
 from ..messages import Indices, Mask
 
 # METIS counts in 32 bits; heavier graphs are scaled down.
@@ -91,25 +93,9 @@ def bisect(graph: Graph, size: int, seed: int) -> Mask:
     """
     if not len(graph.edge):
         return np.cumsum(graph.weight) <= size
-    chosen = _metis(graph, size, seed)
+    chosen = np.equal(two_parts(graph.start, graph.neighbour, graph.weight, graph.edge, seed, size / graph.total), 0)
     _correct(graph, chosen, size)
     return chosen
-
-
-def _metis(graph: Graph, size: int, seed: int) -> Mask:
-    import pymetis
-
-    share = size / graph.total
-    side = pymetis.part_graph(
-        2,
-        pymetis.CSRAdjacency(graph.start, graph.neighbour),
-        vweights=graph.weight,
-        eweights=graph.edge,
-        tpwgts=[share, 1 - share],
-        recursive=True,
-        options=pymetis.Options(seed=seed, ufactor=1),
-    ).vertex_part
-    return np.equal(np.asarray(side, dtype=np.int64), 0)
 
 
 def _correct(graph: Graph, chosen: Mask, size: int) -> None:

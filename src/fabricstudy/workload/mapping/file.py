@@ -1,4 +1,4 @@
-"""The seating that a file lists."""
+"""The mapping that a file lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fabricstudy.model import ConfigError, NoPhysics, Whole
 
 from ..messages import Indices, Messages, WorkloadError
 from .base import Mapping
-from .seats import Seats
+from .slots import Slots
 
 
 @register
@@ -38,8 +38,14 @@ class MappingFile(Mapping):
             raise ConfigError("unknown key", "list the cores in the file", ("cores",))
         return {**value, "cores": read_cores(Path(folder), value["file"])}
 
-    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
-        """Seat rank r on the core that line r names.
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse a number of ranks other than that of the file's lines."""
+        if len(self.cores) != ranks:
+            problem = f"the mapping file has {len(self.cores)} lines for {ranks} ranks"
+            raise ConfigError(problem, "write one core a rank", ("file",), self.file, "mapping-file")
+
+    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Map rank r to the core that line r names.
 
         Raises
         ------
@@ -47,12 +53,12 @@ class MappingFile(Mapping):
             If the file does not name each core of the job once.
         """
         cores = np.array(self.cores, dtype=np.int64)
-        if len(cores) != seats.ranks:
+        if len(cores) != slots.ranks:
             raise WorkloadError(
-                f"the mapping file has {len(cores)} lines and the job {seats.ranks} ranks; write one a rank"
+                f"the mapping file has {len(cores)} lines and the job {slots.ranks} ranks; write one a rank"
             )
-        if not np.array_equal(np.sort(cores), np.arange(seats.ranks)):
-            raise WorkloadError(f"the mapping file must name each core from 0 to {seats.ranks - 1} exactly once")
+        if not np.array_equal(np.sort(cores), np.arange(slots.ranks)):
+            raise WorkloadError(f"the mapping file must name each core from 0 to {slots.ranks - 1} exactly once")
         return cores
 
 

@@ -10,7 +10,7 @@ from fabricstudy.kinds import register
 
 from ..messages import Indices, Messages
 from .base import Mapping
-from .seats import Seats
+from .slots import Slots
 
 
 @register
@@ -19,6 +19,6 @@ class LinearMapping(Mapping):
 
     kind: Literal["linear"] = "linear"
 
-    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
         """Fill node after node in rank order."""
-        return np.arange(seats.ranks)
+        return np.arange(slots.ranks)

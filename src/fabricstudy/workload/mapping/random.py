@@ -10,7 +10,7 @@ from fabricstudy.kinds import register
 
 from ..messages import Indices, Messages
 from .base import Mapping
-from .seats import Seats
+from .slots import Slots
 
 
 @register
@@ -19,6 +19,6 @@ class RandomMapping(Mapping):
 
     kind: Literal["random"] = "random"
 
-    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
-        """Draw one of all seatings with equal chance."""
-        return rng.permutation(seats.ranks)
+    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Draw one of all mappings with equal chance."""
+        return rng.permutation(slots.ranks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -11,20 +11,22 @@ from fabricstudy.kinds import register
 from ..messages import Indices, Messages, WorkloadError
 from .base import Mapping
 from .bisect import Graph, bisect
-from .seats import Seats
+from .slots import Slots
 
 
 @register
 class RecursiveBisection(Mapping):
     """Ranks and nodes bisected together so that heavy traffic stays close (Hoefler and Snir, ICS 2011)."""
 
+    needs_traffic: ClassVar[bool] = True
+
     kind: Literal["recursive-bisection"] = "recursive-bisection"
 
-    def map_ranks(self, seats: Seats, messages: Messages | None, rng: np.random.Generator) -> Indices:
-        """Halve the ranks and the nodes again and again, and seat each half of the ranks in a half of the nodes.
+    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Halve the ranks and the nodes again and again, and map each half of the ranks to a half of the nodes.
 
         The graph of ranks has the bytes exchanged as weights. The graph of nodes has the allocated nodes, all
-        routers and the cables between them, counted without their bandwidth, so that the same seating serves all
+        routers and the cables between them, counted without their bandwidth, so that the same mapping serves all
         bandwidths. Each cut is made by METIS and then brought to the exact sizes (Hoefler and Snir, Generic
         Topology Mapping Strategies, ICS 2011).
 
@@ -39,16 +41,16 @@ class RecursiveBisection(Mapping):
                 "take another mapping for the patterns bisection and furthest-pairing"
             )
         metis_seed = int(rng.integers(2**31))
-        core_of_rank = np.empty(seats.ranks, dtype=np.int64)
-        parts = [(rank_graph(messages, seats.ranks), node_graph(seats))]
+        core_of_rank = np.empty(slots.ranks, dtype=np.int64)
+        parts = [(rank_graph(messages, slots.ranks), node_graph(slots))]
         while parts:
             ranks, nodes = parts.pop()
             if nodes.total == 1:
                 node = nodes.label[nodes.weight == 1][0]
-                core_of_rank[ranks.label] = node * seats.ranks_per_node + np.arange(seats.ranks_per_node)
+                core_of_rank[ranks.label] = node * slots.ranks_per_node + np.arange(slots.ranks_per_node)
                 continue
             node_side = bisect(nodes, nodes.total // 2, metis_seed)
-            rank_side = bisect(ranks, nodes.total // 2 * seats.ranks_per_node, metis_seed)
+            rank_side = bisect(ranks, nodes.total // 2 * slots.ranks_per_node, metis_seed)
             parts.append((ranks.part(rank_side), nodes.part(node_side)))
             parts.append((ranks.part(~rank_side), nodes.part(~node_side)))
         return core_of_rank
@@ -59,19 +61,19 @@ def rank_graph(messages: Messages, ranks: int) -> Graph:
     return Graph.of_edges(messages.source, messages.destination, messages.size_bytes, np.ones(ranks, dtype=np.int64))
 
 
-def node_graph(seats: Seats) -> Graph:
+def node_graph(slots: Slots) -> Graph:
     """Graph of the job's nodes, each of weight 1, and all routers, of weight 0, joined by their cables.
 
     Vertex i is node i of the allocation; the routers follow. The link of a node is heavier than all cables of
     any router, so that no cut parts a node from its router where it need not.
     """
-    machine, nodes = seats.machine, len(seats.nodes)
+    machine, nodes = slots.machine, len(slots.nodes)
     ends = np.concatenate([machine.cable_tail, machine.cable_head])
     cables = np.bincount(ends, weights=np.tile(machine.cable_count, 2), minlength=machine.routers)
     host = np.full(nodes, int(cables.max(initial=0)) + 1, dtype=np.int64)
     return Graph.of_edges(
         np.concatenate([np.arange(nodes), nodes + machine.cable_tail]),
-        np.concatenate([nodes + machine.node_router[seats.nodes], nodes + machine.cable_head]),
+        np.concatenate([nodes + machine.node_router[slots.nodes], nodes + machine.cable_head]),
         np.concatenate([host, machine.cable_count]),
         np.concatenate([np.ones(nodes, dtype=np.int64), np.zeros(machine.routers, dtype=np.int64)]),
     )

@@ -35,7 +35,7 @@ class BEff(MessagePattern):
         return (Traffic(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once to both neighbours in a ring, one phase a ring size, in rank order and then shuffled."""
+        """Send once from each rank to both neighbours in its ring: a phase a ring size, in order and then shuffled."""
         rank, sizes = np.arange(ranks, dtype=np.int32), self.ring_sizes(ranks)
         parts = [_rings(rank, size) for size in sizes] + [_rings(rng.permutation(rank), size) for size in sizes]
         return in_phases(parts, self.iterations)

@@ -34,7 +34,7 @@ class Bisection(MessagePattern):
         WorkloadError
             If all ranks lie on one side.
         """
-        side = site.half[site.router_of_rank]
+        side = site.cut_side[site.router_of_rank]
         here, there = (np.flatnonzero(mask).astype(np.int32) for mask in (side, ~side))
         if not len(here) or not len(there):
             raise WorkloadError(

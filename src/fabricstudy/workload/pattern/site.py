@@ -20,7 +20,7 @@ class Site:
 
     machine: Machine
     node_of_rank: IntArray
-    half: Mask
+    cut_side: Mask
     known_distances: Indices | None = None
 
     @property

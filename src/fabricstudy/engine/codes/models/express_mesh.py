@@ -66,7 +66,7 @@ def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> IntArr
         position = machine.coordinates[:, dimension]
         used = np.zeros(machine.routers, dtype=np.int64)
         for other in range(length):
-            joined = (position != other) & ((np.abs(position - other) - 1) % gap == 0)
+            joined = machine.dimensions[dimension].joined()[other, position]
             neighbour = router + (other - position) * stride
             found = links_to(machine, router[joined], neighbour[joined])
             link[router[joined], first + used[joined]] = found

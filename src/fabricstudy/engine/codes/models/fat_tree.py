@@ -31,7 +31,7 @@ def network(point: Point, machine: Machine) -> Network:
     if len({link.bandwidth_Bps for link in links}) > 1:
         raise Unsupported("CODES' fat tree has one bandwidth for all links; give the same for pod, core and host")
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "fat tree")
-    half, buffer = config.half, buffer_bytes(point)
+    half, buffer = config.half_radix, buffer_bytes(point)
     neighbour = _neighbours(config)
     static = name == "static"
     bandwidth = machine.host.bandwidth_Bps / 1e9
@@ -70,10 +70,10 @@ def network(point: Point, machine: Machine) -> Network:
 
 def _check(config: FatTreeConfig) -> None:
     repeated = config.radix // config.pod_count
-    while config.half % repeated:
+    while config.half_radix % repeated:
         repeated -= 1
     # Where the core has more routers than there are leaves, it has no room for them.
-    if config.core_cables > 1 or repeated > 1 or config.half > config.pod_count:
+    if config.core_cables > 1 or repeated > 1 or config.half_radix > config.pod_count:
         raise Unsupported(
             "CODES' fat tree with half the pods or fewer joins its core otherwise than ours; take more than half as "
             "many pods as ports, and core_cables: 1"
@@ -82,7 +82,7 @@ def _check(config: FatTreeConfig) -> None:
 
 def _neighbours(config: FatTreeConfig) -> IntArray:
     """Router at the other end of each port; `HOST` for nodes and unused ones. Lower routers come first."""
-    half, pods = config.half, config.pod_count
+    half, pods = config.half_radix, config.pod_count
     ports = np.arange(half)
     leaf = np.arange(pods * half)
     first_of_pod = leaf // half * half
@@ -100,7 +100,7 @@ def _neighbours(config: FatTreeConfig) -> IntArray:
 
 def _tables(config: FatTreeConfig) -> dict[str, bytes]:
     """Forwarding table of each router, by D-mod-k: up by the digits of the destination's number to the base k/2."""
-    half, pods = config.half, config.pod_count
+    half, pods = config.half_radix, config.pod_count
     node = np.arange(config.nodes)
     leaf, pod = node // half, node // half**2
     up = [half + node % half, half + node // half % half]

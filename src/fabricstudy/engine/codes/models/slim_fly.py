@@ -30,7 +30,7 @@ def network(point: Point, machine: Machine) -> Network:
     config = point.machine
     assert isinstance(config, SlimFlyConfig)
     q = config.q
-    if any(q % divisor == 0 for divisor in range(2, q)):
+    if slim_fly.prime_of(q) != q:
         raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; take a prime, or another engine")
     check_via(point.routing, "router", "on CODES' Slim Fly")
     sets = slim_fly.generator_sets(field(q, 1), config.delta)

@@ -23,7 +23,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
         raise Unsupported(f"SST's fat tree has no {routing.kind} routing; take {' or '.join(ALGORITHMS)}")
     if config.core_cables > 1:
         raise Unsupported("SST's fat tree has one cable between a core router and a pod; set core_cables to 1")
-    half, pods = config.half, config.pod_count
+    half, pods = config.half_radix, config.pod_count
     tail, head = cable_ends(machine)
     leaves = pods * half
     pod, lower = tail // half % pods, tail % half

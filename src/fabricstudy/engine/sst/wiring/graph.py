@@ -13,7 +13,7 @@ import numpy as np
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Routing, Stepwise
+from fabricstudy.routing.base import Memoryless, Routing
 from fabricstudy.routing.base import routes as routes_of
 from fabricstudy.routing.minimal import Minimal
 
@@ -123,7 +123,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> Table:
     # A route has a hop at least.
     _check(machine.routers * (machine.routers - 1), machine)
     steps = routes_of(machine, routing)
-    assert isinstance(steps, Stepwise)
+    assert isinstance(steps, Memoryless)
     source, goal = (end.reshape(-1) for end in np.indices((machine.routers, machine.routers)))
     apart = source != goal
     source, goal = source[apart], goal[apart]
@@ -132,7 +132,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> Table:
     found: Table = defaultdict(lambda: defaultdict(list))
     total = 0
     while len(at):
-        hops = steps.onward(at, goal)
+        hops = steps.next_hops(at, goal)
         at = machine.link_head[hops.link].astype(np.int64)
         source, goal, share = source[hops.packet], goal[hops.packet], share[hops.packet] * hops.share
         total += len(at)

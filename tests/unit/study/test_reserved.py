@@ -12,7 +12,6 @@ from fabricstudy.errors import StudyError
 from fabricstudy.machine.base import Topology
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
-from fabricstudy.workload.holding import nodes_held
 from fabricstudy.workload.job import Job
 
 MESH = {"kind": "mesh", "shape": [6, 4], "nodes_per_router": 2}
@@ -22,7 +21,7 @@ DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_pe
 SLIM_FLY = {"kind": "slim-fly", "q": 5, "nodes_per_router": 3}
 RING = {"kind": "ring", "message": "1 kB"}
 
-HELD: dict[str, tuple[dict[str, Any], Any, int, int]] = {
+RESERVED: dict[str, tuple[dict[str, Any], Any, int, int]] = {
     "cluster": (MESH, "cluster", 7, 7),
     "cuboid": (MESH, "cuboid", 7, 8),
     "cuboid of a shape": (MESH, {"kind": "cuboid", "shape": [3, 2]}, 7, 12),
@@ -39,12 +38,12 @@ HELD: dict[str, tuple[dict[str, Any], Any, int, int]] = {
 }
 
 
-@pytest.mark.parametrize("kind", HELD)
-def test_nodes_held_by_hand(kind: str) -> None:
-    machine, allocation, nodes, held = HELD[kind]
+@pytest.mark.parametrize("kind", RESERVED)
+def test_reserved_nodes_by_hand(kind: str) -> None:
+    machine, allocation, nodes, reserved = RESERVED[kind]
     config = Topology.model_validate({"bandwidth": "1 GB/s"} | machine)
     job = Job.model_validate({"nodes": nodes, "pattern": RING, "allocation": allocation})
-    assert nodes_held(config, job) == held
+    assert job.allocation.reserved_nodes(config, job.node_count(config.nodes)) == reserved
 
 
 # machine, allocation and nodes of each job -> path, fragments

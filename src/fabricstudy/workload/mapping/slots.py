@@ -12,7 +12,7 @@ from ..messages import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Seats:
+class Slots:
     """The nodes of a job in the order of its allocation, int32 [nodes], and the cores it uses of each."""
 
     machine: Machine

@@ -1,0 +1,64 @@
+"""Breadth-first searches from many routers at once, a bit for each source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+
+def starts(tail: npt.NDArray[np.integer], routers: int) -> npt.NDArray[np.int64]:
+    """Where the links of each router start among links sorted by `tail`, int64 [routers + 1]."""
+    return np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=routers))]).astype(np.int64)
+
+
+def hops_between_all(first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]) -> npt.NDArray[np.int16]:
+    """Hops between all routers, int16 [routers, routers]; `first` and `head` are as in `Adjacency`.
+
+    Raises
+    ------
+    ValueError
+        If some router cannot be reached.
+    """
+    routers = len(first) - 1
+    distance = np.zeros((routers, routers), dtype=np.int16)
+    for reached in reach(np.packbits(np.eye(routers, dtype=np.bool_), axis=1), first, head):
+        far = np.unpackbits(~reached, axis=1, count=routers)
+        if not far.any():
+            return distance
+        distance += far
+    raise ValueError("the machine is not connected")
+
+
+def reach(
+    reached: npt.NDArray[np.uint8], first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]
+) -> Iterator[npt.NDArray[np.uint8]]:
+    """Walk from sources: give what is reached within 0, 1, 2, ... hops, until no hop adds anything.
+
+    Row r holds as bits the sources that reach router r; `first` and `head` are as in `Adjacency`.
+    """
+    while True:
+        yield reached
+        grown = reached | _of_neighbours(reached, first, head)
+        if np.array_equal(grown, reached):
+            return
+        reached = grown
+
+
+def _of_neighbours(
+    reached: npt.NDArray[np.uint8], first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint8]:
+    """Union of the rows of each router's neighbours."""
+    union = np.zeros_like(reached)
+    for rows, place in _layers(first):
+        union[rows] |= reached[head[place]]
+    return union
+
+
+def _layers(first: npt.NDArray[np.int64]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Give the first link of each router, then the second, and so on: the routers that have one, and its place."""
+    degree = np.diff(first)
+    for k in range(degree.max(initial=0)):
+        rows = np.flatnonzero(degree > k)
+        yield rows, first[rows] + k

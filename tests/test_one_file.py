@@ -1,0 +1,372 @@
+"""A kind is one file: to a copy of the package one module is added, nothing else is changed, and a study can use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricstudy.engine.registry import engine_named
+
+ROOT = Path(__file__).resolve().parents[1]
+
+STUDY: dict[str, Any] = {
+    "study": "one-file",
+    "title": "One file",
+    "machine": {"kind": "mesh", "shape": [4, 4], "bandwidth": "1 GB/s"},
+    "routing": {"kind": "minimal"},
+    "jobs": [{"name": "app", "nodes": 8, "pattern": {"kind": "ring", "message": "1 kB", "order": "ascending"}}],
+    "engine": "analysis",
+}
+
+PATTERN = '''
+"""Bit complement (Dally and Towles 2004, section 3.2)."""
+
+from typing import Literal
+
+import numpy as np
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError
+from fabricstudy.workload.pattern.base import MessagePattern
+from fabricstudy.workload.pattern.sends import Sends, one_phase
+
+
+@register
+class BitComplement(MessagePattern):
+    """Each rank sends to the one whose number has all bits inverted."""
+
+    kind: Literal["bit-complement"] = "bit-complement"
+
+    def traffic_messages(self, ranks: int) -> float:
+        """Messages in all iterations."""
+        return float(ranks * self.iterations)
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse a number of ranks that is no power of 2."""
+        if ranks & (ranks - 1):
+            raise ConfigError(f"{ranks} ranks are no power of 2", "change the job's size")
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank."""
+        rank = np.arange(ranks, dtype=np.int32)
+        return one_phase(rank, rank[::-1].copy(), self.iterations)
+'''
+
+ALLOCATION = '''
+"""Every so manieth node."""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import Whole
+from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.request import Grant, Request
+
+
+@register
+class Strided(Allocation):
+    """Every so manieth free node; those between are kept free."""
+
+    kind: Literal["strided"] = "strided"
+    stride: Whole = Field(2, ge=1, description="distance between nodes of the job")
+
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        """All up to the last one."""
+        return (nodes - 1) * self.stride + 1
+
+    def allocate(self, request: Request) -> Grant:
+        """Take the first free nodes that are a stride apart."""
+        free = np.flatnonzero(request.free)
+        return Grant(free[:: self.stride][: request.wanted], free[: (request.wanted - 1) * self.stride + 1])
+'''
+
+MAPPING = '''
+"""The last rank first."""
+
+from typing import Literal
+
+import numpy as np
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError
+from fabricstudy.workload.mapping.base import Mapping
+from fabricstudy.workload.mapping.slots import Slots
+from fabricstudy.workload.messages import Indices, Messages
+
+
+@register
+class ReverseMapping(Mapping):
+    """Rank 0 on the last core; for at most 8 ranks."""
+
+    kind: Literal["reverse"] = "reverse"
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse more than 8 ranks."""
+        if ranks > 8:
+            raise ConfigError(f"{ranks} ranks are more than 8", "make the job smaller")
+
+    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+        """Fill the cores from the last one on."""
+        return np.arange(slots.ranks)[::-1]
+'''
+
+ANALYSIS = '''
+"""The Moore bound (Hoffman and Singleton 1960)."""
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from fabricstudy.analysis.base import Analysis
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+
+@register
+class MooreBound(Analysis):
+    """Most routers that a graph of a degree and diameter can have; `degree` tells rows apart."""
+
+    keys: ClassVar[tuple[str, ...]] = ("degree",)
+    numbers: ClassVar[tuple[str, ...]] = ("degree", "routers")
+
+    kind: Literal["moore-bound"] = "moore-bound"
+    degrees: tuple[Whole, ...] = Field(description="cables of a router")
+    diameter: Whole = Field(ge=1, description="hops at most")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row a degree."""
+        return [
+            {"degree": d, "routers": 1 + sum(d * (d - 1) ** hops for hops in range(self.diameter))}
+            for d in self.degrees
+        ]
+'''
+
+TOPOLOGY = '''
+"""Chordal ring (Arden and Lee: IEEE Trans. Computers C-30(4), 1981), here with chords of one length at all routers."""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import NodesPerRouter, Topology
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.quantities import Bandwidth
+
+
+@register
+class ChordalRing(Topology):
+    """A ring whose routers are also joined to those `chord` further on."""
+
+    kind: Literal["chordal-ring"] = "chordal-ring"
+    length: Whole = Field(ge=5, description="routers")
+    chord: Whole = Field(ge=2, description="routers from one end of a chord to the other, less than half of them")
+    nodes_per_router: NodesPerRouter = 1
+    bandwidth_Bps: Bandwidth = Field(alias="bandwidth", description="bandwidth of a cable in one direction")
+
+    def _check(self) -> None:
+        if 2 * self.chord >= self.length:
+            raise ConfigError("the chord is too long", "take less than half of the routers", ("chord",), self.chord)
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.length
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.length * self.nodes_per_router
+
+    @property
+    def cables(self) -> int:
+        """Number of cables."""
+        return 2 * self.length
+
+    def build(self) -> Machine:
+        """Build it: the ring's cables first."""
+        router = np.arange(self.length, dtype=np.int32)
+        return Machine(
+            kind=self.kind,
+            node_router=np.repeat(router, self.nodes_per_router),
+            cable_tail=np.tile(router, 2),
+            cable_head=np.concatenate([(router + step) % self.length for step in (1, self.chord)]),
+            cable_class=np.repeat(np.arange(2, dtype=np.int32), self.length),
+            cable_count=np.ones(2 * self.length, dtype=np.int32),
+            classes=(LinkClass("ring", self.bandwidth_Bps, 40.0), LinkClass("chord", self.bandwidth_Bps, 40.0)),
+            host=LinkClass("host", self.bandwidth_Bps, 40.0),
+            routers=self.length,
+            cores_per_node=self.cores_per_node,
+        )
+'''
+
+PLACED = """
+import json
+import numpy as np
+from fabricstudy.study import load_study, plan
+from fabricstudy.workload import place
+points = plan(load_study("study.yaml")).points.values()
+for point in (planned.point for planned in points):
+    machine = point.machine.build()
+    (job,) = place(point, machine, np.zeros(machine.routers, bool))
+    messages = job.messages
+    print(json.dumps([job.node_of_rank.tolist(), messages.destination.tolist(),
+                      point.jobs[0].allocation.reserved_nodes(point.machine, 8)]))
+"""
+
+ROWS = """
+import json
+from fabricstudy.study import load_study
+print(json.dumps([[analysis.columns(), analysis.rows()] for analysis in load_study("study.yaml").analyses.values()]))
+"""
+
+STRUCTURE = """
+import json
+import numpy as np
+from fabricstudy.routing.base import Routing
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.load import has_loads, link_loads
+from fabricstudy.structure.summary import structure
+from fabricstudy.study import load_study, plan
+(first, *_) = plan(load_study("study.yaml")).points.values()
+machine = first.point.machine.build()
+source, destination = np.nonzero(~np.eye(machine.nodes, dtype=bool))
+size = np.ones(len(source))
+total = {}
+for kind in Routing.FAMILY.kinds:
+    routing = Routing.model_validate(kind)
+    if routing.needs is None and has_loads(machine, routing):
+        total[kind] = float(link_loads(machine, source, destination, size, routing).link_bytes.sum())
+found = structure(machine)
+print(json.dumps([total, found.diameter, found.bisection.lower_Bps, found.bisection.upper_Bps]))
+"""
+
+SIMULATED = """
+import json
+from pathlib import Path
+from fabricstudy.engine.foreground import foreground
+from fabricstudy.engine.settings import Limits
+from fabricstudy.study import load_study, plan
+for planned in plan(load_study("study.yaml")).points.values():
+    record = foreground(planned, Path(planned.point.routing.kind), Limits())["record"]
+    print(json.dumps([planned.point.routing.kind, record["status"], record.get("reason"),
+                      [job["runtime_ns"] for job in record.get("jobs", [])]]))
+"""
+
+
+class Copy:
+    """A copy of the package with one more file."""
+
+    def __init__(self, folder: Path, path: str, text: str) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        added = folder / "src/fabricstudy" / path
+        assert not added.exists()
+        added.write_text(text)
+
+    def says(self, code: str, **changed: Any) -> list[Any]:
+        """Run code beside a study, and give what it prints, a line of JSON each."""
+        (self.folder / "study.yaml").write_text(json.dumps(STUDY | changed))
+        done = self._run(code)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def refuses(self, **changed: Any) -> str:
+        """Plan a study that cannot be, and give the error's path."""
+        (self.folder / "study.yaml").write_text(json.dumps(STUDY | changed))
+        code = (
+            "from fabricstudy.errors import StudyError\nfrom fabricstudy.study import load_study, plan\n"
+            "try:\n plan(load_study('study.yaml'))\nexcept StudyError as error:\n print(error.path)"
+        )
+        done = self._run(code)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def _run(self, code: str) -> subprocess.CompletedProcess[str]:
+        from fabricstudy.engine.caminos.adapter import program_path
+
+        environment = dict(os.environ, PYTHONPATH=str(self.folder / "src"))
+        program = program_path()
+        if program is not None:
+            environment["FABRICSTUDY_CAMINOS"] = str(program)
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
+
+
+def job(**changed: Any) -> list[dict[str, Any]]:
+    return [STUDY["jobs"][0] | changed]
+
+
+def test_a_pattern(tmp_path: Path) -> None:
+    copy = Copy(tmp_path, "workload/pattern/bit_complement.py", PATTERN)
+    jobs = job(pattern={"kind": "bit-complement", "message": "1 kB"})
+    assert copy.says(PLACED, jobs=jobs) == [[[*range(8)], [*range(7, -1, -1)], 8]]
+    assert copy.refuses(jobs=job(pattern=jobs[0]["pattern"], nodes=6)) == "jobs.0.pattern"
+
+
+def test_an_allocation(tmp_path: Path) -> None:
+    copy = Copy(tmp_path, "workload/allocation/strided.py", ALLOCATION)
+    ((nodes, _, reserved),) = copy.says(PLACED, jobs=job(allocation="strided"))
+    assert nodes == [0, 2, 4, 6, 8, 10, 12, 14] and reserved == 15
+    assert copy.refuses(jobs=job(allocation={"kind": "strided", "stride": 3})) == "jobs.0.nodes"
+
+
+def test_a_mapping(tmp_path: Path) -> None:
+    copy = Copy(tmp_path, "workload/mapping/reverse.py", MAPPING)
+    ((nodes, *_),) = copy.says(PLACED, jobs=job(mapping="reverse"))
+    assert nodes == [*range(7, -1, -1)]
+    assert copy.refuses(jobs=job(mapping="reverse", nodes=9)) == "jobs.0.mapping"
+
+
+def test_an_analysis(tmp_path: Path) -> None:
+    copy = Copy(tmp_path, "analysis/moore_bound.py", ANALYSIS)
+    analyses = {"moore": {"kind": "moore-bound", "degrees": [3, 7], "diameter": 2}}
+    ((found,),) = copy.says(ROWS, analyses=analyses)
+    # The Petersen graph, and that of Hoffman and Singleton.
+    assert found == [["degree", "routers"], [{"degree": 3, "routers": 10}, {"degree": 7, "routers": 50}]]
+
+
+MACHINE = {"kind": "chordal-ring", "length": 9, "chord": 3, "bandwidth": "1 GB/s"}
+ROUTINGS = ["adaptive", "minimal", "ugal", "valiant"]
+
+
+@pytest.fixture(scope="module")
+def chordal_ring(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy that is used twice, so that kernels are compiled once."""
+    return Copy(tmp_path_factory.mktemp("copy"), "machine/chordal_ring.py", TOPOLOGY)
+
+
+def test_a_topology(chordal_ring: Copy) -> None:
+    copy = chordal_ring
+    ((loads, diameter, lower_Bps, upper_Bps),) = copy.says(STRUCTURE, machine=MACHINE)
+    # Four routers one hop away (1 and 3 on either side), the other four two: 12 hops from each of 9.
+    assert loads["minimal"] == 108 and loads["valiant"] > 108
+    assert diameter == 2 and 0 < lower_Bps == upper_Bps
+    assert copy.refuses(machine=MACHINE | {"chord": 5}) == "machine.chord"
+    # What it has not, it is not taken for.
+    assert copy.refuses(machine=MACHINE, routing={"kind": "dimension-order"}) == "routing.kind"
+
+
+@pytest.mark.skipif(not engine_named("caminos").probe().found, reason="the CAMINOS front end is not built")
+def test_a_topology_on_caminos(chordal_ring: Copy) -> None:
+    copy = chordal_ring
+    sweep = {"routing": {"of": "routing.kind", "values": ROUTINGS}}
+    found = copy.says(SIMULATED, machine=MACHINE, jobs=job(nodes=9), engine="caminos", sweep=sweep)
+    assert sorted(kind for kind, *_ in found) == ROUTINGS
+    for kind, status, reason, runtimes_ns in found:
+        assert (status, len(runtimes_ns)) == ("done", 1), f"{kind}: {reason}"
+        # A message of 1 kB takes 1 us over a link of 1 GB/s.
+        assert runtimes_ns[0] > 1000
