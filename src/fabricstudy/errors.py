@@ -35,7 +35,6 @@ Code = Literal[
 ]  # fmt: skip
 """What sort of mistake an error tells. Codes stay as they are when the words of a message are improved."""
 
-
 # How like two words are that are taken for one, from 0 to 1.
 LIKENESS = 0.6
 MOST_LISTED = 40

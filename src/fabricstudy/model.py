@@ -23,11 +23,7 @@ from fabricstudy.errors import Code, StudyError, together
 
 # YAML tells numbers, text and true/false apart, so none of them is taken for another.
 Whole = Annotated[int, Strict()]
-
-
 Number = Annotated[float, Strict(), AllowInfNan(False)]
-
-
 Flag = Annotated[bool, Strict()]
 
 

@@ -29,8 +29,6 @@ def _facts(length: int, gap: int) -> dict[str, Any]:
 
 
 Length = Annotated[Whole, Field(ge=2, le=200)]
-
-
 Gap = Annotated[Whole, Field(ge=1, le=100)]
 
 

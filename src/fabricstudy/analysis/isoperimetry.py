@@ -74,8 +74,6 @@ def _ratio(of: float | None, against: float | None) -> float | None:
 
 
 Length = Annotated[Whole, Field(ge=2, le=1000)]
-
-
 Weight = Annotated[Number, Field(gt=0)]
 
 

@@ -66,11 +66,7 @@ def _by_name(value: Any) -> Any:
 
 
 Side = Annotated[Whole, Field(ge=1, le=100_000)]
-
-
 Sides = Annotated[tuple[Side, ...], Field(min_length=1, max_length=26)]
-
-
 Allowed = Annotated[
     tuple[Sides, ...],
     Field(min_length=1, max_length=100_000),

@@ -35,8 +35,6 @@ from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology
 from .graph import LinkClass, Machine
 
 IntArray = npt.NDArray[np.int64]
-
-
 LOCAL, GLOBAL = 0, 1
 
 

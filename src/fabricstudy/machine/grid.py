@@ -85,11 +85,7 @@ def _per_dimension(kind: Any, words: str, example: Any) -> Any:
 
 
 Wrap = _per_dimension(Flag, "true or false", True)
-
-
 Length = Annotated[Whole, Field(ge=2, le=100_000)]
-
-
 Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 
 

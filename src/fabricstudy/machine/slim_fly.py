@@ -40,8 +40,6 @@ from .finite_field import field
 from .graph import LinkClass, Machine
 
 IntArray = npt.NDArray[np.int64]
-
-
 LOCAL, GLOBAL = 0, 1
 
 

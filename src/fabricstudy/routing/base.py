@@ -17,18 +17,12 @@ from fabricstudy.kinds import Family, Kind
 from fabricstudy.machine.graph import Machine
 
 Ints = npt.NDArray[np.int64]
-
-
 Floats = npt.NDArray[np.float64]
-
-
 Bools = npt.NDArray[np.bool_]
 
 
 # Bounds the memory of the walks: packets that move at a time, and pairs of router and goal that are remembered.
 PACKETS_AT_ONCE = 1 << 20
-
-
 STATES_AT_ONCE = 1 << 25
 
 

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from numba import njit
 
 Ints = npt.NDArray[np.int64]
-
-
 Floats = npt.NDArray[np.float64]
 
 

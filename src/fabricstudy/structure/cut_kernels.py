@@ -13,8 +13,6 @@ import numpy.typing as npt
 from numba import njit
 
 Ints = npt.NDArray[np.int64]
-
-
 Floats = npt.NDArray[np.float64]
 
 

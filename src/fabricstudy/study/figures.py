@@ -119,8 +119,6 @@ def as_tuple(value: Any) -> Any:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
-
-
 FigureId = Annotated[
     str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
 ]

@@ -24,8 +24,6 @@ from ..point import Point
 from ..settings import EngineSettings
 
 _START_CPU_S = 0.05
-
-
 _CPU_S_OF_A_MESSAGE = 5e-6
 
 
