@@ -63,7 +63,7 @@ rule artifact:
 
 
 include: "workflow/rules/machine.smk"
-include: "workflow/rules/analyse.smk"
+include: "workflow/rules/structure.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/table.smk"
 include: "workflow/rules/report.smk"

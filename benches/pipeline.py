@@ -73,7 +73,7 @@ def planning(folder: Path) -> None:
 def overhead(folder: Path) -> None:
     """Simulate 384 points of about a second, and compare all that was used with what the simulator used."""
     study(folder, EIGHT, 8, "12 kB")
-    run(snakemake("--until", "analyse"), folder)
+    run(snakemake("--until", "structure"), folder)
     start = time.monotonic()
     stage_s = run(snakemake("--until", "simulate"), folder)[1]
     wall_s = time.monotonic() - start

@@ -118,7 +118,7 @@ def run(points: int) -> None:
         measure("plan", folder, sys.executable, "-c", planning)
         measure("fabricstudy plan", folder, "fabricstudy", "plan", "scale.yaml")
         measure("dry run", folder, *snakemake, "--dry-run", "--quiet")
-        measure("machines and their analysis", folder, *snakemake, "--until", "analyse")
+        measure("machines and their analysis", folder, *snakemake, "--until", "structure")
         measure("simulate, with Snakemake", folder, *snakemake, "--until", "simulate")
         measure("tables, with Snakemake", folder, *snakemake, "--until", "table")
         measure("report, with Snakemake", folder, *snakemake)

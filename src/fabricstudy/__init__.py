@@ -1,8 +1,9 @@
 """Declarative experiment pipeline for interconnect research.
 
 Data flows through the packages in this order, and imports go the same way only:
-``study`` -> ``machine`` -> ``analyse`` -> ``workload`` -> ``engine`` -> ``table`` -> ``report`` -> ``artifact``
--> ``cli``.
+``machine`` -> ``routing`` -> ``structure`` -> ``workload`` -> ``engine`` -> ``analysis`` -> ``study`` -> ``table``
+-> ``report`` -> ``artifact`` -> ``cli``. Below them are ``errors``, ``model``, ``quantities``, ``kinds``, ``columns``,
+``source``, ``store`` and ``files``.
 """
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""What the first stages of the workflow do: ``python -m fabricstudy.stages machine|analyse|analysis|simulate``.
+"""What the first stages of the workflow do: ``python -m fabricstudy.stages machine|structure|analysis|simulate``.
 
 A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
 is no longer the one that Snakemake saw.
@@ -92,14 +92,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.stages", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(required=True, metavar="STAGE")
     jobs = {
-        "machine": build_machines, "analyse": analyse_machines, "analysis": make_analysis, "simulate": simulate_batch,
+        "machine": build_machines, "structure": analyse_machines, "analysis": make_analysis, "simulate": simulate_batch,
     }  # fmt: skip
     for name, work in jobs.items():
         stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
         stage.set_defaults(work=work)
         stage.add_argument("--results", type=Path, required=True, help="folder of the stores")
         stage.add_argument("--out", type=Path, required=True, help="file to write")
-        if name == "analyse":
+        if name == "structure":
             stage.add_argument("--machines", type=Path, required=True, help="what the machine stage wrote")
             continue
         stage.add_argument("--study", type=Path, required=True, help="study file")

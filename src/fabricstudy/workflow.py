@@ -105,8 +105,8 @@ def products(pipeline: Pipeline) -> list[str]:
     made = f"results/{pipeline.name}"
     return [
         *(f"{made}/machine/{chunk}.txt" for chunk in pipeline.machine_chunks),
-        *(f"{made}/analyse/{chunk}.{end}" for chunk in pipeline.machine_chunks for end in ("jsonl", "stored")),
-        *(f"{made}/analyses/{name}.jsonl" for name in pipeline.analyses),
+        *(f"{made}/structure/{chunk}.{end}" for chunk in pipeline.machine_chunks for end in ("jsonl", "stored")),
+        *(f"{made}/analysis/{name}.jsonl" for name in pipeline.analyses),
         *(f"{made}/simulate/{batch}.{end}" for batch in pipeline.batches for end in ("jsonl", "stored")),
         f"{made}/tables",
         f"reports/{pipeline.name}/index.html",
@@ -124,7 +124,7 @@ def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
     stores, made = Stores(results), results / pipeline.name
     gone = [
         *_marks(made / "machine", ".txt", _machines(pipeline), lambda one: has_machine(results, one)),
-        *_marks(made / "analyse", ".stored", _machines(pipeline), lambda one: has_structure(results, one)),
+        *_marks(made / "structure", ".stored", _machines(pipeline), lambda one: has_structure(results, one)),
         *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.points.record(one) is not None),
     ]
     for mark in gone:

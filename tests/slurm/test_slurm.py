@@ -106,7 +106,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster, caminos
     """What the stages before the simulation leave, made once."""
     place = Workplace(tmp_path_factory.mktemp("analysed"), caminos)
     place.write_study(STUDY)
-    place.run("--until", "analyse")
+    place.run("--until", "structure")
     return place.folder
 
 
@@ -193,7 +193,7 @@ def test_quick_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: Clu
         assert memory == f"{batch.memory_MB(attempt=1)}M" and limit.endswith(f"{batch.time_min(attempt=1) % 60:02}:00")
     assert {partition for *_, partition in asked.values()} == {"other"}
     # Everything else ran where Snakemake did.
-    assert {comment.split("_wildcards_")[0] for comment in asked} == {"rule_analyse", "rule_simulate"}
+    assert {comment.split("_wildcards_")[0] for comment in asked} == {"rule_structure", "rule_simulate"}
 
 
 def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(

@@ -96,7 +96,7 @@ def first(pattern: str) -> Path:
 
 
 MACHINE, STRUCTURES, POINTS = (
-    f"results/small/{name}" for name in ("machine/all.txt", "analyse/all.stored", "simulate/analysis-all.stored")
+    f"results/small/{name}" for name in ("machine/all.txt", "structure/all.stored", "simulate/analysis-all.stored")
 )
 LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "nothing": (lambda: None, []),

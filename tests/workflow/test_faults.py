@@ -120,7 +120,7 @@ def batches_in(folder: Path) -> list[int]:
 
 
 def test_a_batch_that_is_asked_to_end_while_it_forks_ends(workplace: Workplace) -> None:
-    workplace.run("--until", "analyse")
+    workplace.run("--until", "structure")
     workplace.stand_in("sleep 20")
     (batch,) = pipelines(str(workplace.folder / "tiny.yaml"), ROOT)["tiny"].batches.values()
     # Whatever is raised in this hook, Python drops.

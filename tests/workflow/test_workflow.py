@@ -138,7 +138,7 @@ def test_included_in_another_workflow_it_runs_nothing_unasked(tmp_path: Path) ->
 def test_without_its_environment_activated_it_runs_with_its_own_python(tmp_path: Path) -> None:
     place = Workplace(tmp_path, "none")
     place.write_study(TINY.replace("engine: caminos", "engine: analysis"))
-    command = [str(BIN / "snakemake"), *place.command("--until", "analyse")[3:]]
+    command = [str(BIN / "snakemake"), *place.command("--until", "structure")[3:]]
     done = subprocess.run(command, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, cwd=tmp_path, text=True,
                           capture_output=True)  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -165,7 +165,7 @@ def test_what_is_removed_or_damaged_is_made_again(workplace: Workplace) -> None:
     runs()
     for name in ("machines", "structures"):
         shutil.rmtree(results / name)
-    runs("machine", "analyse", "simulate")
+    runs("machine", "structure", "simulate")
     assert workplace.started == 8
     first, second, *_ = workplace.point_records()
     first.write_text("{")
@@ -173,7 +173,7 @@ def test_what_is_removed_or_damaged_is_made_again(workplace: Workplace) -> None:
     runs("simulate")
     assert workplace.started == 10
     shutil.rmtree(results / "tiny")
-    runs("machine", "analyse", "simulate")
+    runs("machine", "structure", "simulate")
     assert workplace.started == 10
     assert "Nothing to be done" in workplace.run()
 

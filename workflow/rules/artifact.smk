@@ -14,12 +14,12 @@ rule pack:
             batch=STUDIES[wildcards.study].batches,
         ),
         structures=lambda wildcards: expand(
-            "results/{study}/analyse/{chunk}.jsonl",
+            "results/{study}/structure/{chunk}.jsonl",
             study=wildcards.study,
             chunk=STUDIES[wildcards.study].machine_chunks,
         ),
         analyses=lambda wildcards: expand(
-            "results/{study}/analyses/{analysis}.jsonl",
+            "results/{study}/analysis/{analysis}.jsonl",
             study=wildcards.study,
             analysis=STUDIES[wildcards.study].analyses,
         ),

@@ -8,7 +8,7 @@ rule simulate:
         # What counts of the study is in the digest; its figures and claims change no point.
         study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
         structures=lambda wildcards: expand(
-            "results/{study}/analyse/{chunk}.jsonl",
+            "results/{study}/structure/{chunk}.jsonl",
             study=wildcards.study,
             chunk=STUDIES[wildcards.study].machine_chunks_of(wildcards.batch),
         ),

@@ -1,4 +1,4 @@
-# In:  results/{study}/simulate/*.jsonl, results/{study}/analyse/*.jsonl and results/{study}/analyses/*.jsonl.
+# In:  results/{study}/simulate/*.jsonl, results/{study}/structure/*.jsonl and results/{study}/analysis/*.jsonl.
 # Out: results/{study}/tables/*.parquet and *.csv.
 
 
@@ -12,12 +12,12 @@ rule table:
             batch=STUDIES[wildcards.study].batches,
         ),
         structures=lambda wildcards: expand(
-            "results/{study}/analyse/{chunk}.jsonl",
+            "results/{study}/structure/{chunk}.jsonl",
             study=wildcards.study,
             chunk=STUDIES[wildcards.study].machine_chunks,
         ),
         analyses=lambda wildcards: expand(
-            "results/{study}/analyses/{analysis}.jsonl",
+            "results/{study}/analysis/{analysis}.jsonl",
             study=wildcards.study,
             analysis=STUDIES[wildcards.study].analyses,
         ),

@@ -52,7 +52,7 @@ def effort(found: Finished) -> Effort:
         for path in found.outputs.shards
     ]
     timings = {stage: _timings(paths) for stage, paths in found.outputs.benchmarks.items()}
-    machines_s = [seconds for stage in ("machine", "analyse", "analyses") for seconds, _ in timings[stage]]
+    machines_s = [seconds for stage in ("machine", "structure", "analysis") for seconds, _ in timings[stage]]
     jobs_s = [seconds + JOB_START_S for seconds in (*batches_s, *machines_s)]
     peaks = [megabytes * 1e6 for parts in timings.values() for _, megabytes in parts]
     return Effort(

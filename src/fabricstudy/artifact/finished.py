@@ -62,8 +62,8 @@ class Outputs:
         chunks = [f"{path.stem}.jsonl" for path in self.structures]
         found = {
             "machine": [folder / "machine" / name for name in chunks],
-            "analyse": [folder / "analyse" / name for name in chunks],
-            "analyses": [folder / "analyses" / path.name for path in self.analyses],
+            "structure": [folder / "structure" / name for name in chunks],
+            "analysis": [folder / "analysis" / path.name for path in self.analyses],
             "simulate": [folder / "simulate" / path.name for path in self.shards],
             "table": [folder / "table.jsonl"],
             "report": [folder / "report.jsonl"],

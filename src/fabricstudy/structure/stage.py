@@ -1,4 +1,4 @@
-"""The analyse stage: structure and bisection of each distinct machine, kept under its id."""
+"""The structure stage: structure and bisection of each distinct machine, kept under its id."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tidy tables of a study.
 
 In: a plan, the records of its points (one JSON object a line in the shards of ``simulate``) and the structures
-of its machines (``analyse``). Out: pandas frames ``points``, ``jobs``, ``links``, ``interference``, ``machines``,
+of its machines (``structure``). Out: pandas frames ``points``, ``jobs``, ``links``, ``interference``, ``machines``,
 ``agreement``, ``claims`` and ``verdicts`` (the claims by each engine alone), and one frame a named analysis, checked by
 pandera schemas and written as Parquet and CSV.
 

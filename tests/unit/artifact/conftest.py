@@ -75,7 +75,7 @@ class Ran:
 
     @property
     def structures(self) -> Path:
-        return self.base / "results/made-up/analyse/all.jsonl"
+        return self.base / "results/made-up/structure/all.jsonl"
 
     @property
     def tables(self) -> Path:
@@ -107,7 +107,7 @@ def run_in(base: Path, version: str = "1.0", **changes: Any) -> Ran:
     write_report(loaded, tables, study.read_bytes(), str(study), base / "reports/made-up")
     for stage, seconds, megabytes in (
         ("machine/all", 4, 100),
-        ("analyse/all", 5, 300),
+        ("structure/all", 5, 300),
         ("table", 6, "NA"),
         ("report", 51, 200),
     ):

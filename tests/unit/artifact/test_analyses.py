@@ -38,7 +38,7 @@ def ran(tmp_path: Path) -> Finished:
     file.write_text(yaml.safe_dump(STUDY))
     study = load_study(file)
     rows = {name: config.rows() for name, config in study.analyses.items()}
-    shard = base / "results/small-tori/analyses/squares.jsonl"
+    shard = base / "results/small-tori/analysis/squares.jsonl"
     shard.parent.mkdir(parents=True)
     shard.write_text("".join(f"{json.dumps(row)}\n" for row in rows["squares"]))
     tables = collect(plan(study), [], [], rows)
@@ -51,13 +51,13 @@ def test_it_is_packed_with_its_rows_and_says_that_nothing_was_simulated(ran: Fin
     pack(ran, checkout(), tmp_path / "out.tar.gz")
     shutil.unpack_archive(tmp_path / "out.tar.gz", tmp_path)
     unpacked = tmp_path / "small-tori-artifact"
-    assert (unpacked / "results/small-tori/analyses/squares.jsonl").is_file()
+    assert (unpacked / "results/small-tori/analysis/squares.jsonl").is_file()
     assert "results/small-tori/tables/analysis-squares.csv" in (unpacked / "APPENDIX.md").read_text()
     graph = {
         entity["@id"]: entity for entity in json.loads((unpacked / "ro-crate-metadata.json").read_text())["@graph"]
     }
     assert graph["#run"]["description"] == "1 analyses, no simulations."
-    assert graph["#parameter-analyses"]["workExample"] == {"@id": "results/small-tori/analyses/"}
+    assert graph["#parameter-analyses"]["workExample"] == {"@id": "results/small-tori/analysis/"}
 
 
 def test_a_value_of_an_analysis_that_differs_is_found_by_its_row(ran: Finished, tmp_path: Path) -> None:

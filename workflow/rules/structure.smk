@@ -1,20 +1,20 @@
 # In:  results/{study}/machine/{chunk}.txt and the machines it names.
-# Out: results/structures, one folder a machine, shared by all studies; results/{study}/analyse/{chunk}.jsonl;
-#      results/{study}/analyses/{analysis}.jsonl, the rows of a named analysis, from the study alone.
+# Out: results/structures, one folder a machine, shared by all studies; results/{study}/structure/{chunk}.jsonl;
+#      results/{study}/analysis/{analysis}.jsonl, the rows of a named analysis, from the study alone.
 
 
-rule analyse:
+rule structure:
     """Find structure and bisection of the machines of one chunk."""
     input:
         "results/{study}/machine/{chunk}.txt",
     output:
-        records="results/{study}/analyse/{chunk}.jsonl",
+        records="results/{study}/structure/{chunk}.jsonl",
         # Taken away where the store has lost a structure; see fabricstudy.workflow.
-        stored=touch("results/{study}/analyse/{chunk}.stored"),
+        stored=touch("results/{study}/structure/{chunk}.stored"),
     log:
-        "logs/{study}/analyse/{chunk}.log",
+        "logs/{study}/structure/{chunk}.log",
     benchmark:
-        "benchmarks/{study}/analyse/{chunk}.jsonl"
+        "benchmarks/{study}/structure/{chunk}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
     resources:
@@ -23,7 +23,7 @@ rule analyse:
     params:
         code=structure_code(),
     shell:
-        "python -m fabricstudy.stages analyse --machines {input:q} --results results --out {output.records:q} > {log:q} 2>&1"
+        "python -m fabricstudy.stages structure --machines {input:q} --results results --out {output.records:q} > {log:q} 2>&1"
 
 
 rule analysis:
@@ -32,11 +32,11 @@ rule analysis:
         # What counts of the study is in the digest; its figures and claims change no analysis.
         study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
     output:
-        "results/{study}/analyses/{analysis}.jsonl",
+        "results/{study}/analysis/{analysis}.jsonl",
     log:
-        "logs/{study}/analyses/{analysis}.log",
+        "logs/{study}/analysis/{analysis}.log",
     benchmark:
-        "benchmarks/{study}/analyses/{analysis}.jsonl"
+        "benchmarks/{study}/analysis/{analysis}.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
     resources:

@@ -1,4 +1,4 @@
-"""CPU seconds of the analysis: ``python benches/analyse.py`` prints figures and fails on none."""
+"""CPU seconds of the analysis: ``python benches/structure.py`` prints figures and fails on none."""
 
 from __future__ import annotations
 
