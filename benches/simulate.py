@@ -70,7 +70,7 @@ def simulate(this: Point) -> None:
     """Simulate a point once and print what it took."""
     start = time.process_time()
     machine = this.machine.build()
-    analysed = AnalysedMachine(machine, structure(machine).bisection.half, distances(machine))
+    analysed = AnalysedMachine(machine, structure(machine).bisection.cut_side, distances(machine))
     analysis_s = time.process_time() - start
     with tempfile.TemporaryDirectory() as folder:
         found = attempt(this, Caminos(), analysed, LIMITS, Path(folder))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from fabricstudy.columns import NAMES
 from fabricstudy.errors import Code, StudyError
-from fabricstudy.workload.pattern.idle import Idle
 
 from .claims import Pairs, Trend
 from .figures import Condition, Figure, Label, Range, Selection, fulfils
@@ -114,7 +113,7 @@ def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, Pla
             if row.experiment != selection.experiment:
                 continue
             jobs = points[row.point_id].point.jobs
-            busy = [job.name for job in jobs if not isinstance(job.pattern, Idle)]
+            busy = [job.name for job in jobs if not job.pattern.silent]
             meant = [name for name in busy if wanted is None or fulfils(name, wanted)]
             if len(set(meant)) < len(meant):
                 name = next(one for one in meant if meant.count(one) > 1)
@@ -182,7 +181,7 @@ def _of_point(
     if selection.table not in ("jobs", "interference"):
         return [labels]
     jobs = points[row.point_id].point.jobs
-    busy = [number for number, job in enumerate(jobs) if not isinstance(job.pattern, Idle)]
+    busy = [number for number, job in enumerate(jobs) if not job.pattern.silent]
     if selection.table == "jobs" and selection.over_jobs != "each":
         return [labels] if busy else []
     if selection.table == "interference" and len(busy) < 2:

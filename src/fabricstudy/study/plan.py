@@ -17,7 +17,6 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
-from fabricstudy.workload.pattern.idle import Idle
 
 from .checks import check_point
 from .messages import mistakes
@@ -221,7 +220,7 @@ class _Planner:
         alone: list[list[str] | None] = [None] * len(jobs)
         if part.slowdown:
             for number, job in enumerate(jobs):
-                if not isinstance(job.model.pattern, Idle):
+                if not job.model.pattern.silent:
                     before = tuple(self._sections.silent(other) for other in jobs[:number])
                     alone[number] = self._keep({**parts, "jobs": (*before, job)}, part.seeds)
         names = tuple(job.model.name for job in jobs)

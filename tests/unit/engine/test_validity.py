@@ -58,7 +58,7 @@ def named(name: str, **more: Any) -> Point:
 
 def analysed(this: Point) -> AnalysedMachine:
     machine = this.machine.build()
-    return AnalysedMachine(machine, bisect(machine).half, distances(machine))
+    return AnalysedMachine(machine, bisect(machine).cut_side, distances(machine))
 
 
 # What is covered
