@@ -38,6 +38,7 @@ def _ugal_on_any_graph(point: Point) -> bool:
 
 
 CAVEATS: tuple[Caveat, ...] = (
+    Caveat("SST does not get `network.injection`: Firefly's interface decides how the messages of a node take turns."),
     Caveat("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
     Caveat("The seed decides mappings, placements and send orders; SST's routers always draw alike."),
     Caveat(
