@@ -27,7 +27,7 @@ def _on_slim_fly(point: Point) -> bool:
 
 CAVEATS: tuple[Caveat, ...] = (
     Caveat(
-        "CODES does not get `network.injection`: packets of a node's messages enter one queue, first come, first served."
+        "CODES does not get `network.injection`: its nodes have one queue, first come, first served."
     ),
     Caveat("A send is complete when its last packet has left the node."),
     Caveat(
