@@ -293,9 +293,8 @@ def show_engines(found: list[dict[str, Any]]) -> None:
 def point_details(given: argparse.Namespace) -> dict[str, Any]:
     """Show one point with what is known of it, or simulate it in the foreground."""
     # First the study, which may have kinds of its own.
-    planned, record = _find_point(given.point_id, given.study, _results(given))
     limits = _pipeline(given.study).plan.study.limits if given.study else Limits()
-    planned, record = _find_point(given.point_id, given.study, given.results)
+    planned, record = _find_point(given.point_id, given.study, _results(given))
     if not given.run:
         folder = Stores(given.results).points.folder(planned.point_id) if record else None
         return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}

@@ -220,7 +220,7 @@ def test_the_plan_says_which_points_pass_their_limits(capsys: pytest.CaptureFixt
     Path("small.yaml").write_text(STUDY + "limits: {time: 1 ms}\n")
     assert data(capsys, "plan", "small.yaml")["over_time"] == 4
     assert "limits.time" in said(capsys, "plan", "small.yaml")
-    Path("small.yaml").write_text(STUDY.replace("caminos", "codes") + "limits: {memory: 1 kB}\n")
+    Path("small.yaml").write_text(STUDY.replace("caminos", "codes") + "limits: {memory: 1 MB}\n")
     found = data(capsys, "plan", "small.yaml")
     assert (found["over_time"], found["over_memory"]) == (0, 4)
     assert "limits.memory" in said(capsys, "plan", "small.yaml")

@@ -105,8 +105,8 @@ LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "a point that is another": (lambda: first("points/*/*/record.json").write_text('{"point_id": "p0"}'), [POINTS]),
     "a machine": (lambda: first("machines/*/*/machine.npz").unlink(), [MACHINE]),
     "a machine, cut short": (lambda: os.truncate(first("machines/*/*/machine.npz"), 100), [MACHINE]),
-    "a structure": (lambda: first("structures/*/*/half.npy").unlink(), [STRUCTURES]),
-    "a structure, cut short": (lambda: os.truncate(first("structures/*/*/half.npy"), 100), [STRUCTURES]),
+    "a structure": (lambda: first("structures/*/*/cut_side.npy").unlink(), [STRUCTURES]),
+    "a structure, cut short": (lambda: os.truncate(first("structures/*/*/cut_side.npy"), 100), [STRUCTURES]),
     "the store of points": (lambda: Path("results/points").rename("elsewhere"), [POINTS]),
 }
 

@@ -160,7 +160,7 @@ def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any
     if found.outputs.shards:
         outputs["records"] = _collection(crate, simulated, "Records of the simulations", files)
     if found.outputs.analyses:
-        outputs["analyses"] = _collection(crate, f"results/{name}/analysis/", "Rows of the analyses", files)
+        outputs["analysis"] = _collection(crate, f"results/{name}/analysis/", "Rows of the analyses", files)
     if any(path.startswith(f"{report}figures/") for path in files):
         outputs["figures"] = _collection(crate, f"{report}figures/", "Figures", files)
     workflow["input"] = [_parameter(crate, "study", "What to compare.", files[found.study_path])]

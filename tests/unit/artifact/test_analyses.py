@@ -57,7 +57,7 @@ def test_it_is_packed_with_its_rows_and_says_that_nothing_was_simulated(ran: Fin
         entity["@id"]: entity for entity in json.loads((unpacked / "ro-crate-metadata.json").read_text())["@graph"]
     }
     assert graph["#run"]["description"] == "1 analyses, no simulations."
-    assert graph["#parameter-analyses"]["workExample"] == {"@id": "results/small-tori/analysis/"}
+    assert graph["#parameter-analysis"]["workExample"] == {"@id": "results/small-tori/analysis/"}
 
 
 def test_a_value_of_an_analysis_that_differs_is_found_by_its_row(ran: Finished, tmp_path: Path) -> None:

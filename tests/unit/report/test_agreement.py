@@ -34,7 +34,8 @@ def test_a_claim_that_one_engine_has_not_run(tmp_path: Path) -> None:
 
 
 def test_known_reasons_are_those_of_the_points(tmp_path: Path) -> None:
-    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
+    groups = {"of": "routing", "values": {"minimal": "minimal", "valiant": {"kind": "valiant", "via": "group"}}}
+    of = planned(tmp_path, slowdown=False, sweep={**ENGINES, "routing": groups})
     told = differences(of.study, collect(of, on_two_engines(of), structures(of)))
     says = " ".join(text for _, text in told)
     assert {engine for engine, _ in told} == {"caminos", "sst"}

@@ -39,7 +39,7 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "arithmetic": ({"machine/bandwidth": "9**9**9 GB/s"}, "machine.bandwidth", "not-a-quantity"),
     "negative size": ({"jobs/0/pattern/message": "-1 kB"}, "jobs.0.pattern.message", "out-of-range"),
     "part of a byte": ({"jobs/0/pattern/message": "0.5 B"}, "jobs.0.pattern.message", "wrong-type"),
-    "infinite bandwidth": ({"machine/bandwidth": "1e999 GB/s"}, "machine.bandwidth", "wrong-type"),
+    "infinite bandwidth": ({"machine/bandwidth": "1e999 GB/s"}, "machine.bandwidth", "out-of-range"),
     "empty value": ({"jobs/0/pattern/message": None}, "jobs.0.pattern.message", "no-value"),
     "share over 1": ({"jobs/0/share": 1.5}, "jobs.0.share", "out-of-range"),
     "bandwidth of no link": ({"machine/bandwidth": "1e30 GB/s"}, "machine.bandwidth", "out-of-range"),
