@@ -11,6 +11,7 @@ mod grid;
 mod injection;
 mod input;
 mod job_link_packets;
+mod layout;
 mod message_file;
 mod messages;
 mod next_hops;

@@ -36,9 +36,9 @@ use rand::Rng;
 
 use crate::configuration::Fields;
 use crate::fair_arbitration::FairArbitration;
-use crate::graph::Layout;
 use crate::grid::{Grid, Tie};
 use crate::input::BadFile;
+use crate::layout::Layout;
 use crate::next_hops::{Hop, HopClass, NextHops};
 use crate::session::Session;
 use crate::shortest_paths::ShortestPaths;

@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 use caminos_lib::Time;
 
-use crate::graph::Layout;
 use crate::job_link_packets::JobLinkPackets;
+use crate::layout::Layout;
 
 #[derive(Debug, Default)]
 pub struct Session {

@@ -1,19 +1,34 @@
-"""The engines by name."""
+"""The engines by name: what a study says about each, and the adapter that runs it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from typing import TypeVar
 
 from .contract import Engine
 from .settings import EngineSettings
+
+_ADAPTERS: dict[type[EngineSettings], Callable[[], Engine]] = {}
+
+E = TypeVar("E", bound=Callable[[], Engine])
+
+
+def adapter_of(settings: type[EngineSettings]) -> Callable[[E], E]:
+    """Make a class the adapter of the engine with these settings; to be put above it."""
+
+    def noted(adapter: E) -> E:
+        _ADAPTERS[settings] = adapter
+        return adapter
+
+    return noted
 
 
 @cache
 def engine_named(name: str) -> Engine:
     """Give the engine of a name that studies know."""
     settings = EngineSettings.FAMILY.members[name]
-    assert issubclass(settings, EngineSettings)
-    return settings.adapter()
+    return next(adapter() for known, adapter in _ADAPTERS.items() if known is settings)
 
 
 def engines() -> dict[str, Engine]:

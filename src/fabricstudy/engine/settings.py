@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
 from fabricstudy.model import Model, Whole
 from fabricstudy.quantities import Duration, Latency, Memory, Size
-
-if TYPE_CHECKING:
-    from .contract import Engine
 
 
 class Network(Model):
@@ -58,8 +55,3 @@ class EngineSettings(Kind):
     """What a study may say about one engine; a package each in `fabricstudy.engine`."""
 
     FAMILY: ClassVar[Family] = Family("engine", "fabricstudy.engine", in_packages=True)
-
-    @classmethod
-    def adapter(cls) -> Engine:
-        """Give what runs the simulator."""
-        raise NotImplementedError

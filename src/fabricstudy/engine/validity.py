@@ -60,7 +60,7 @@ class Fingerprint:
 def fingerprint(point: Point) -> Fingerprint:
     """Give what a result of `point` would depend on here and now."""
     engine = engine_named(point.engine.kind)
-    kinds = {type(kind).__module__ for kind in _kinds(point)}
+    kinds = {type(kind).__module__ for kind in [engine, *_kinds(point)]}
     return Fingerprint(_code(frozenset(kinds), engine.sources()), _reading(engine.reading), engine.program() or "")
 
 

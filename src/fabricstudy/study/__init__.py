@@ -10,12 +10,13 @@ simulates nothing.
 """
 
 from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.study.sweep import Row
 
 from .claims import Claim
 from .figures import Figure
 from .file import load_machine, load_study
 from .model import Study
-from .plan import Plan, Row, plan
+from .plan import Plan, plan
 from .sweep import Axis, Experiment
 
 __all__ = [

@@ -19,9 +19,9 @@ from .figures import Condition, Figure, Label, Range, Selection, fulfils
 
 if TYPE_CHECKING:
     from fabricstudy.engine.point import PlannedPoint
+    from fabricstudy.study.sweep import Row
 
     from .model import Study
-    from .plan import Row
 
 Observation = dict[str, Label | None]
 """The labels that tell one compared number from the others."""

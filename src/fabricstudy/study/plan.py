@@ -23,33 +23,10 @@ from .messages import mistakes
 from .model import WHOLE_SWEEP, Study
 from .pairs import check_pairs
 from .paths import Path, put
-from .sweep import Experiment, Label
+from .sweep import Experiment, Label, Row
 
 FOLLOWED = 10_000
 """Of an experiment with a mistake so many points at most are checked for further ones."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One point of one experiment: a row of the tables.
-
-    Parameters
-    ----------
-    labels : dict
-        Label of every axis of the study; None for an axis that the experiment does not have.
-    alone_ids : tuple of str or None
-        For each job the point in which it runs alone (the row's own point if it does so anyway); None for an idle
-        job, and for all where the study does not ask for slowdown.
-    job_names : tuple of str
-        Name of each job of the point.
-    """
-
-    experiment: str
-    labels: dict[str, Label | None]
-    seed: int
-    point_id: str
-    alone_ids: tuple[str | None, ...]
-    job_names: tuple[str, ...]
 
 
 @dataclass(frozen=True)

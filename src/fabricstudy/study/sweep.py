@@ -6,6 +6,7 @@ import itertools
 import keyword
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -375,3 +376,26 @@ class Experiment(Sweep):
     def fixed(self) -> list[tuple[Path, Any]]:
         """The paths of `set`, with their values."""
         return [(point_path(text, ("set", text)), value) for text, value in self.settings.items()]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One point of one experiment: a row of the tables.
+
+    Parameters
+    ----------
+    labels : dict
+        Label of every axis of the study; None for an axis that the experiment does not have.
+    alone_ids : tuple of str or None
+        For each job the point in which it runs alone (the row's own point if it does so anyway); None for an idle
+        job, and for all where the study does not ask for slowdown.
+    job_names : tuple of str
+        Name of each job of the point.
+    """
+
+    experiment: str
+    labels: dict[str, Label | None]
+    seed: int
+    point_id: str
+    alone_ids: tuple[str | None, ...]
+    job_names: tuple[str, ...]

@@ -9,12 +9,12 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.model import ConfigError
 from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.pattern.send_order import in_send_order
 
 from .allocation.request import NOBODY, Grant, Request
 from .job import Job
 from .mapping.slots import Slots
 from .messages import Indices, IntArray, Mask, Messages, PlacedJob, WorkloadError
-from .pattern.sends import in_send_order
 from .pattern.site import Site
 from .streams import Purpose, stream
 

@@ -82,7 +82,7 @@ def modules_that_run(work: Any) -> set[str]:
 
 def covered(this: Point) -> set[str]:
     """Modules whose change changes the code digest of a point."""
-    kinds = [this.machine, this.routing, this.engine]
+    kinds = [this.machine, this.routing, this.engine, engine_named(this.engine.kind)]
     kinds += [part for job in this.jobs for part in (job.pattern, job.allocation, job.mapping)]
     roots = {"fabricstudy.engine.simulate", *(type(kind).__module__ for kind in kinds)}
     return set[str]().union(*map(imported, roots))

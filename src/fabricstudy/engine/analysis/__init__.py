@@ -19,14 +19,23 @@ from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
 
 from ..caveats import Caveat
-from ..contract import Engine, EngineResult, Probe
+from ..contract import EngineResult, Probe
 from ..point import Point
+from ..registry import adapter_of
 from ..settings import EngineSettings
 
 _START_CPU_S = 0.05
 _CPU_S_OF_A_MESSAGE = 5e-6
 
 
+@register
+class AnalysisOnly(EngineSettings):
+    """No simulation: bounds, hop-bytes, link sharing and (under oblivious routing) link loads; no runtimes."""
+
+    kind: Literal["analysis"] = "analysis"
+
+
+@adapter_of(AnalysisOnly)
 class Analysis:
     """The engine that simulates nothing; see the module's docstring."""
 
@@ -73,15 +82,3 @@ class Analysis:
         destination = np.concatenate([job.node_of_rank[job.messages.destination] for job in jobs])
         size_bytes = np.concatenate([job.messages.size_bytes for job in jobs])
         return EngineResult(nothing, link_loads(machine, source, destination, size_bytes, point.routing).link_bytes)
-
-
-@register
-class AnalysisOnly(EngineSettings):
-    """No simulation: bounds, hop-bytes, link sharing and (under oblivious routing) link loads; no runtimes."""
-
-    kind: Literal["analysis"] = "analysis"
-
-    @classmethod
-    def adapter(cls) -> Engine:
-        """Give the engine that simulates nothing."""
-        return Analysis()

@@ -15,10 +15,12 @@ from fabricstudy.workload.messages import PlacedJob
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
+from ..registry import adapter_of
 from .caveats import CAVEATS
 from .clock import clock, phit_bytes
 from .files import CONFIGURATION, RESULT, write_files
 from .result import read_result
+from .settings import CaminosSettings
 
 BUILT = Path(__file__).parents[4] / "engines" / "caminos" / "target" / "release" / "fabricstudy-caminos"
 """Where ``cargo build`` puts the front end in a clone of the repository."""
@@ -37,6 +39,7 @@ _CPU_S_OF_OTHER_PHITS = 1e-6
 """Of a routing that came later, whose cost was not measured."""
 
 
+@adapter_of(CaminosSettings)
 class Caminos:
     """The engine CAMINOS; see the module's docstring."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -10,9 +10,6 @@ from fabricstudy.kinds import register
 from fabricstudy.quantities import Size
 
 from ..settings import EngineSettings
-
-if TYPE_CHECKING:
-    from ..contract import Engine
 
 
 @register
@@ -25,10 +22,3 @@ class CaminosSettings(EngineSettings):
         alias="phit",
         description="unit in which data moves; left out: one packet or a part of it; smaller is slower",
     )
-
-    @classmethod
-    def adapter(cls) -> Engine:
-        """Give what runs CAMINOS."""
-        from .adapter import Caminos
-
-        return Caminos()

@@ -19,11 +19,13 @@ from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer
+from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import predict_cpu_s, predict_memory_bytes
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
 from .models import network_of
 from .result import read_result
+from .settings import CodesSettings
 
 PROGRAM = "model-net-mpi-replay"
 
@@ -48,6 +50,7 @@ _END = re.compile(r"\babort|signal", re.IGNORECASE)
 _REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
 
 
+@adapter_of(CodesSettings)
 class Codes(ProgramEngine):
     """The engine CODES; see the package's docstring."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -10,9 +10,6 @@ from fabricstudy.kinds import register
 from fabricstudy.model import Flag
 
 from ..settings import EngineSettings
-
-if TYPE_CHECKING:
-    from ..contract import Engine
 
 
 @register
@@ -25,10 +22,3 @@ class CodesSettings(EngineSettings):
         description="tell the links that each of several jobs uses, where CODES can: on a dragonfly from a list of all "
         "hops, elsewhere, if routes are fixed, from simulating each job alone as well (takes about as long again)",
     )
-
-    @classmethod
-    def adapter(cls) -> Engine:
-        """Give what runs CODES."""
-        from .adapter import Codes
-
-        return Codes()

@@ -12,16 +12,19 @@ from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer
+from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import predict_cpu_s, predict_memory_bytes
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
+from .settings import SstSettings
 from .system import RUN, communicating, packet_in_flits_bytes, settings, write_run
 from .traces import LARGEST_MESSAGE
 from .wiring import wire
 
 
+@adapter_of(SstSettings)
 class Sst(ProgramEngine):
     """The engine SST; see the package's docstring."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -11,9 +11,6 @@ from fabricstudy.model import Number
 from fabricstudy.quantities import Size
 
 from ..settings import EngineSettings
-
-if TYPE_CHECKING:
-    from ..contract import Engine
 
 
 @register
@@ -34,10 +31,3 @@ class SstSettings(EngineSettings):
     flit_bytes: Size | None = Field(
         None, alias="flit", description="unit in which data moves; left out: a quarter of a packet; smaller is slower"
     )
-
-    @classmethod
-    def adapter(cls) -> Engine:
-        """Give what runs SST."""
-        from .adapter import Sst
-
-        return Sst()

@@ -5,8 +5,10 @@ Out: the `Sends` of all iterations, in any order, never from a rank to itself. `
 rank in the order that the study states.
 """
 
+from fabricstudy.workload.pattern.send_order import in_send_order
+
 from .base import MessagePattern, Pattern, Traffic
-from .sends import Sends, in_phases, in_send_order, one_phase, repeat
+from .sends import Sends, in_phases, one_phase, repeat
 from .site import Site
 
 __all__ = [

@@ -6,7 +6,7 @@ workload exists, and what is wrong with a number of ranks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -15,9 +15,8 @@ from fabricstudy.kinds import Family, Kind
 from fabricstudy.model import Whole
 from fabricstudy.quantities import Size
 
-if TYPE_CHECKING:
-    from .sends import Sends
-    from .site import Site
+from .sends import Sends
+from .site import Site
 
 SendOrder = Literal["shift", "ascending", "random"]
 """Order in which a rank sends within a phase: to rank+1, rank+2, ...; to rank 0, 1, ...; or shuffled by seed."""
