@@ -58,8 +58,8 @@ def why_not(machine: dict[str, Any], routing: Any = "minimal", **more: Any) -> s
 
 ALL = [
     (DRAGONFLY, "minimal", "merlin.dragonfly"),
-    (DRAGONFLY | {"arrangement": "relative"}, "valiant", "merlin.dragonfly"),
-    (DRAGONFLY | {"arrangement": "circulant"}, "ugal", "merlin.dragonfly"),
+    (DRAGONFLY | {"arrangement": "relative"}, {"kind": "valiant", "via": "group"}, "merlin.dragonfly"),
+    (DRAGONFLY | {"arrangement": "circulant"}, {"kind": "ugal", "via": "group"}, "merlin.dragonfly"),
     (DRAGONFLY | {"links_per_group_pair": 3}, "adaptive", "merlin.dragonfly"),
     (TORUS, UP, "merlin.torus"),
     (TORUS | {"shape": [5, 3]}, "dimension-order", "merlin.torus"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from .conftest import BIN, TINY, Workplace
+from .conftest import BIN, TINY, Workplace, unpack
 
 pytestmark = pytest.mark.slow
 
@@ -100,7 +100,7 @@ def test_a_study_with_extensions(ran: Workplace, tmp_path: Path) -> None:
 def packed(archive: Path, folder: Path) -> None:
     """Unpack elsewhere and see with the code of the artifact that its study is the same."""
     with tarfile.open(archive) as file:
-        file.extractall(folder, filter="data")
+        unpack(file, folder)
     top = folder / "tiny-artifact"
     assert (top / "study/own/shift.py").read_text() == WORDS + SHIFT and (top / "study/count.py").read_text() == COUNT
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPATH=str(top / "code/src"))

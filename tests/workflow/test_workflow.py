@@ -180,7 +180,10 @@ def test_what_is_removed_or_damaged_is_made_again(workplace: Workplace) -> None:
 
 def test_a_sites_module_brings_a_simulator_that_is_missing(tmp_path: Path) -> None:
     place = Workplace(tmp_path, "")
-    place.write_study(TINY.replace("engine: caminos", "engine: codes"))
+    on_codes = TINY.replace("engine: caminos", "engine: codes")
+    # Through groups, as CODES' detours are.
+    detours = "{of: routing, values: {minimal: minimal, valiant: {kind: valiant, via: group}}}"
+    place.write_study(on_codes.replace("{of: routing.kind, values: [minimal, valiant]}", detours))
     program = tmp_path / "of-the-site/model-net-mpi-replay"
     program.parent.mkdir()
     program.write_text(
