@@ -29,6 +29,7 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
 
     Examples
     --------
+    >>> from fabricstudy.workload.pattern.sends import one_phase
     >>> from fabricstudy.workload.pattern.all_to_all import AllToAll
     >>> sends = one_phase(np.array([1, 1, 1, 1]), np.array([0, 2, 3, 4]), 1)
     >>> pattern = AllToAll.model_validate({"message": "1 kB", "order": "shift"})
