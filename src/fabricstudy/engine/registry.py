@@ -6,10 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
+from fabricstudy.kinds import Kind
+
 from .contract import Engine
 from .settings import EngineSettings
 
-_ADAPTERS: dict[type[EngineSettings], Callable[[], Engine]] = {}
+_ADAPTERS: dict[type[Kind], Callable[[], Engine]] = {}
 
 E = TypeVar("E", bound=Callable[[], Engine])
 
@@ -27,8 +29,7 @@ def adapter_of(settings: type[EngineSettings]) -> Callable[[E], E]:
 @cache
 def engine_named(name: str) -> Engine:
     """Give the engine of a name that studies know."""
-    settings = EngineSettings.FAMILY.members[name]
-    return next(adapter() for known, adapter in _ADAPTERS.items() if known is settings)
+    return _ADAPTERS[EngineSettings.FAMILY.members[name]]()
 
 
 def engines() -> dict[str, Engine]:

@@ -111,7 +111,12 @@ def simulate(
         store.sweep(planned.point_id)
         analysed = stores.machine(planned.machine_id, point.machine)
         if standing is Validity.UNCHECKED and stored is not None:
-            checked = _checked(stored, planned, engine, analysed, store)
+            try:
+                checked = _checked(stored, planned, engine, analysed, store)
+            except OSError:
+                raise
+            except Exception:
+                checked = None  # a damaged record, or a point that cannot be prepared: simulating it tells which
             if checked is not None:
                 return _without_point(checked)
         record = _head(planned, engine, version)

@@ -292,7 +292,8 @@ def _interpreters(version: str) -> list[str]:
 
 def test_formatted_strings_count_whatever_the_version() -> None:
     assert source.meaning('x = f"{a} b"') != source.meaning('x = f"{a} c"')
-    assert source.meaning('x = f"{a:{b}} {f"{c}"}"' if sys.version_info >= (3, 12) else 'x = f"{a:{b}}"')
+    # One token, as before Python 3.12.
+    assert source.meaning('x = f"{a:{b}}"') == ["x", "=", 'f"{a:{b}}"', "newline"]
 
 
 # What becomes of a record
@@ -376,6 +377,21 @@ def test_whatever_else_differs_is_simulated_again(
     edit(*stored, fingerprint=mark, **facts)
     runs = runs_of(monkeypatch)
     assert done_by(*stored)["status"] == "done" and runs == ["run"]
+
+
+@pytest.mark.parametrize("damage", ["links", "raises"])
+def test_a_record_that_cannot_be_checked_is_simulated_again(
+    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    """Neither a cut file nor a point that raises costs the batch."""
+    planned, stores = stored
+    edit(*stored, fingerprint=with_mark(planned, 0, "0" * 12))
+    if damage == "links":
+        os.truncate(stores.points.folder(planned.point_id) / "links.npy", 20)
+    else:
+        monkeypatch.setattr("fabricstudy.engine.analysis.Analysis.prepare", lambda *given: 1 / 0)
+    runs = runs_of(monkeypatch)
+    assert done_by(*stored)["status"] == ("done" if damage == "links" else "failed") and runs == ["run"]
 
 
 @pytest.mark.parametrize("text", ["", "f", "a-b", None, 3, "x" * 100])
