@@ -16,7 +16,6 @@ from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
-from fabricstudy.machine.distances import distances
 from fabricstudy.structure.summary import structure
 
 LINKS = {"bandwidth": "10 GB/s"}
@@ -70,7 +69,7 @@ def simulate(this: Point) -> None:
     """Simulate a point once and print what it took."""
     start = time.process_time()
     machine = this.machine.build()
-    analysed = AnalysedMachine(machine, structure(machine).bisection.cut_side, distances(machine))
+    analysed = AnalysedMachine(machine, structure(machine).bisection.cut_side)
     analysis_s = time.process_time() - start
     with tempfile.TemporaryDirectory() as folder:
         found = attempt(this, Caminos(), analysed, LIMITS, Path(folder))

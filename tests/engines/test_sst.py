@@ -13,7 +13,6 @@ from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
 from fabricstudy.engine.sst.adapter import Sst
-from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
@@ -286,7 +285,7 @@ class TestMotifs:
 def test_limits_end_a_run_or_do_not_start_it(tmp_path: Path) -> None:
     this = point(DRAGONFLY, message="50 kB")
     machine = this.machine.build()
-    analysed = AnalysedMachine(machine, np.arange(machine.routers) < 18, distances(machine))
+    analysed = AnalysedMachine(machine, np.arange(machine.routers) < 18)
 
     def ended(limits: dict[str, str]) -> Any:
         folder = tmp_path / "-".join(limits)

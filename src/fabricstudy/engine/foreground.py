@@ -6,7 +6,6 @@ import shlex
 from pathlib import Path
 
 from fabricstudy.errors import FabricstudyError
-from fabricstudy.machine.distances import distances
 from fabricstudy.store import Record
 from fabricstudy.structure.bisection import bisect
 from fabricstudy.workload.messages import write_parquet
@@ -37,9 +36,9 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
         raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")
     folder.mkdir(parents=True, exist_ok=True)
     machine = planned.point.machine.build()
-    analysed = AnalysedMachine(machine, bisect(machine).cut_side, distances(machine))
+    analysed = AnalysedMachine(machine, bisect(machine).cut_side)
     record = attempt(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)
     if "jobs" in record:
-        write_parquet(place(planned.point, machine, analysed.cut_side, analysed.distance), folder)
+        write_parquet(place(planned.point, machine, analysed.cut_side), folder)
     return {"command": command and shlex.join(command), "folder": str(folder), "record": record}

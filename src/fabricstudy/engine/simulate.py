@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.stage import keep_machine, load_machine
 from fabricstudy.store import POINTS, Record, Store
@@ -50,13 +49,10 @@ class AnalysedMachine:
     ----------
     cut_side : bool array [routers]
         One side of the best cut known.
-    distance : int array [routers, routers]
-        Hops between routers.
     """
 
     machine: Machine
     cut_side: npt.NDArray[np.bool_]
-    distance: npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ def _analysed(results: Path, machine_id: str, config: Topology) -> AnalysedMachi
     keep_machine(results, machine_id, config)
     keep_structure(results, machine_id)
     machine = load_machine(results, machine_id)
-    return AnalysedMachine(machine, load_structure(results, machine_id)[1], distances(machine))
+    return AnalysedMachine(machine, load_structure(results, machine_id)[1])
 
 
 def simulate(
@@ -245,7 +241,7 @@ def _prepare(
 ) -> tuple[list[PlacedJob], list[str] | None]:
     """Write the engine's input to the empty `folder` and add to `found` what is known before it runs."""
     machine = analysed.machine
-    jobs = place(point, machine, analysed.cut_side, analysed.distance)
+    jobs = place(point, machine, analysed.cut_side)
     found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
     found["sharing"] = _sharing_by_routes(jobs, point, machine)
     command = engine.prepare(folder, point, machine, jobs)
@@ -334,7 +330,7 @@ def _job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMach
         "bound_ns": bound,
         "bound_method": method,
         "phase_bound_ns": _phase_bound_ns(job, point, analysed),
-        "hop_bytes": hop_bytes(job, analysed.machine, analysed.distance),
+        "hop_bytes": hop_bytes(job, analysed.machine),
     }
 
 
@@ -342,7 +338,7 @@ def _phase_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> 
     sent = job.messages
     messages = sent.phase, sent.source, sent.destination, sent.size_bytes
     latency_ns = point.network.router_latency_ns
-    return phase_bound_ns(analysed.machine, job.node_of_rank, messages, analysed.distance, latency_ns)
+    return phase_bound_ns(analysed.machine, job.node_of_rank, messages, latency_ns)
 
 
 def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:

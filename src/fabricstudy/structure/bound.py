@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hops import hops
 from fabricstudy.routing.kernels import last_arrival_ns
 
 from .load import LinkLoads
@@ -72,7 +73,6 @@ def phase_bound_ns(
     machine: Machine,
     node_of_rank: npt.NDArray[np.integer],
     messages: tuple[npt.NDArray[np.integer], ...],
-    distance: npt.NDArray[np.integer],
     router_latency_ns: float,
 ) -> float:
     """Least time in which the phases of a job can follow each other, in ns.
@@ -89,8 +89,6 @@ def phase_bound_ns(
         Node of each rank.
     messages : (phase, source, destination, bytes), each an int array [messages]
         In the order of their phases; sources and destinations are ranks.
-    distance : int array [routers, routers]
-        Hops between routers.
     router_latency_ns : float
         Time of a packet through a router.
 
@@ -101,10 +99,10 @@ def phase_bound_ns(
     """
     phase, source, destination, size_bytes = (np.asarray(column, dtype=np.int64) for column in messages)
     ends = node_of_rank[source], node_of_rank[destination]
-    hops = distance[machine.node_router[ends[0]], machine.node_router[ends[1]]]
+    far = hops(machine).between(machine.node_router[ends[0]], machine.node_router[ends[1]])
     kinds = np.unique(machine.link_class)
     cable_ns = min((machine.classes[kind].latency_ns for kind in kinds), default=0.0)
-    latency_ns = 2 * machine.host.latency_ns + hops * cable_ns + (hops + 1) * router_latency_ns
+    latency_ns = 2 * machine.host.latency_ns + far * cable_ns + (far + 1) * router_latency_ns
     time_ns = size_bytes / machine.host.bandwidth_Bps * NS_PER_S + latency_ns
     time_ns = np.where(ends[0] == ends[1], 0.0, time_ns)
     return float(last_arrival_ns(phase, source, destination, time_ns, len(node_of_rank)))

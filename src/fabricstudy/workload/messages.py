@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hops import hops
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +78,7 @@ class PlacedJob:
         return int(self.messages.size_bytes.sum())
 
 
-def hop_bytes(job: PlacedJob, machine: Machine, distance: Indices) -> float:
+def hop_bytes(job: PlacedJob, machine: Machine) -> float:
     """Sum over the job's messages of bytes times hops between routers.
 
     Parameters
@@ -86,8 +87,6 @@ def hop_bytes(job: PlacedJob, machine: Machine, distance: Indices) -> float:
         The job on `machine`.
     machine : Machine
         Tells the router of each node.
-    distance : integer array [routers, routers]
-        Hops between routers, as `fabricstudy.machine.distances` gives them.
 
     Returns
     -------
@@ -96,8 +95,8 @@ def hop_bytes(job: PlacedJob, machine: Machine, distance: Indices) -> float:
         2006).
     """
     router = machine.node_router[job.node_of_rank]
-    hops = distance[router[job.messages.source], router[job.messages.destination]]
-    return float(hops.astype(np.float64) @ job.messages.size_bytes)
+    far = hops(machine).between(router[job.messages.source], router[job.messages.destination])
+    return float(far.astype(np.float64) @ job.messages.size_bytes)
 
 
 def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:

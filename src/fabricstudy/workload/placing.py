@@ -14,7 +14,7 @@ from fabricstudy.workload.pattern.send_order import in_send_order
 from .allocation.request import NOBODY, Grant, Request
 from .job import Job
 from .mapping.slots import Slots
-from .messages import Indices, IntArray, Mask, Messages, PlacedJob, WorkloadError
+from .messages import IntArray, Mask, Messages, PlacedJob, WorkloadError
 from .pattern.site import Site
 from .streams import Purpose, stream
 
@@ -35,7 +35,7 @@ class _HasJobs(Protocol):
 MOST_MESSAGES = 2**27
 
 
-def place(point: _HasJobs, machine: Machine, cut_side: Mask, distances: Indices | None = None) -> list[PlacedJob]:
+def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
     """Give each job of a point its nodes, map its ranks to them and generate its messages.
 
     Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on
@@ -50,8 +50,6 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask, distances: Indices 
         The machine of the point.
     cut_side : bool array [routers]
         One side of the machine's best cut, for the bisection pattern.
-    distances : integer array [routers, routers], optional
-        Hops between routers; computed where a pattern needs them and they are left out.
 
     Returns
     -------
@@ -71,7 +69,7 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask, distances: Indices 
             holder[grant.all_reserved] = index
             slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
             _refuse_hopeless(job.pattern, slots.ranks)
-            placed.append(_map_and_send(job, index, point.seed, slots, cut_side, distances))
+            placed.append(_map_and_send(job, index, point.seed, slots, cut_side))
         except WorkloadError as error:
             # By position: the point's record is shared by studies that name their jobs differently.
             raise WorkloadError(f"job {index}: {error}") from None
@@ -95,14 +93,12 @@ def _ranks_per_node(job: Job, machine: Machine) -> int:
     return ranks_per_node
 
 
-def _map_and_send(
-    job: Job, index: int, seed: int, slots: Slots, cut_side: Mask, distances: Indices | None
-) -> PlacedJob:
+def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask) -> PlacedJob:
     """Map ranks and generate messages, that first on which the other depends."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
     if pattern.follows_placement:
         node_of_rank = _map_ranks(job, index, seed, slots, None)
-        sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side, distances))
+        sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
         return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order))
     sends = pattern.sends(slots.ranks, stream(seed, index, Purpose.PATTERN))
     messages = in_send_order(sends, pattern, slots.ranks, order)

@@ -16,7 +16,6 @@ from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
 from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.distances import distances
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
@@ -132,7 +131,7 @@ def test_a_pattern_without_a_motif_is_refused_where_motifs_are_asked_for(pattern
 def test_what_an_engine_lacks_is_a_row_with_a_reason(engine: str, machine: str, routing: str, tmp_path: Path) -> None:
     point = planned(engine, machine, routing, "gossip")
     built = point.machine.build()
-    analysed = AnalysedMachine(built, np.arange(built.routers) < built.routers // 2, distances(built))
+    analysed = AnalysedMachine(built, np.arange(built.routers) < built.routers // 2)
     record = attempt(point, engine_named(engine), analysed, Limits(), tmp_path)
     assert record["status"] == "refused" and record["reason"]
 

@@ -12,7 +12,6 @@ from fabricstudy.engine.contract import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
-from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Record
 from fabricstudy.workload.messages import PlacedJob
@@ -39,7 +38,7 @@ class Telling(Analysis):
 def record_of(folder: Path, engine: Analysis, limits: Limits) -> Record:
     point = point_on(RING, pattern="ring", message="3 kB")
     machine = point.machine.build()
-    analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3, distances(machine))
+    analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3)
     return attempt(point, engine, analysed, limits, folder)
 
 

@@ -22,7 +22,6 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, Stores, attempt, simulate
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
-from fabricstudy.machine.distances import distances
 from fabricstudy.source import OURS, PACKAGE, WORDS, imported
 from fabricstudy.store import Record
 from fabricstudy.structure.bisection import bisect
@@ -58,7 +57,7 @@ def named(name: str, **more: Any) -> Point:
 
 def analysed(this: Point) -> AnalysedMachine:
     machine = this.machine.build()
-    return AnalysedMachine(machine, bisect(machine).cut_side, distances(machine))
+    return AnalysedMachine(machine, bisect(machine).cut_side)
 
 
 # What is covered

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.machine.distances import distances
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, phase_bound_ns
@@ -78,7 +77,7 @@ def phases(machine, rows, ranks=None, router_ns=100.0) -> float:
     """The phase bound of (phase, source, destination, bytes), one rank a node."""
     nodes = np.arange(machine.nodes if ranks is None else ranks)
     messages = tuple(np.array(column) for column in zip(*rows, strict=True))
-    return phase_bound_ns(machine, nodes, messages, distances(machine), router_ns)
+    return phase_bound_ns(machine, nodes, messages, router_ns)
 
 
 def test_phases_follow_each_other(from_graph):
@@ -104,7 +103,7 @@ def test_a_ring_all_gather_waits_for_each_of_its_steps(from_graph):
 def test_messages_within_a_node_take_no_time(from_graph):
     machine = from_graph(nx.path_graph(2))
     messages = tuple(np.array([column]) for column in (0, 0, 1, 1000))
-    assert phase_bound_ns(machine, np.array([1, 1]), messages, distances(machine), 100.0) == 0.0
+    assert phase_bound_ns(machine, np.array([1, 1]), messages, 100.0) == 0.0
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.integers(1, 5000)), min_size=1))

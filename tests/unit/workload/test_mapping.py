@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.machine.distances import distances
 from fabricstudy.workload.mapping.file import MappingFile
 from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection, node_graph
 from fabricstudy.workload.mapping.slots import Slots
@@ -91,7 +90,7 @@ def test_recursive_bisection_brings_a_stencil_together(point, placed, allocation
         }
         start = point(job, seed=seed)
         machine = start.machine.build()
-        return hop_bytes(placed(start)[0], machine, distances(machine))
+        return hop_bytes(placed(start)[0], machine)
 
     at_random = [hops("random", seed) for seed in range(5)]
     # Measured: 0.43 to 0.66 of the mean of random mappings.

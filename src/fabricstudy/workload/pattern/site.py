@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hops import hops
 
 from ..messages import Indices, IntArray, Mask
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A machine, the node of each rank (int32 [ranks]), and one side of the best cut (bool [routers]).
-
-    `known_distances` (integers [routers, routers]) are the machine's if they have been computed already.
-    """
+    """A machine, the node of each rank (int32 [ranks]), and one side of the best cut (bool [routers])."""
 
     machine: Machine
     node_of_rank: IntArray
     cut_side: Mask
-    known_distances: Indices | None = None
 
     @property
     def router_of_rank(self) -> IntArray:
@@ -31,4 +27,4 @@ class Site:
     @cached_property
     def distances(self) -> Indices:
         """Hops between routers, integers [routers, routers]."""
-        return distances(self.machine) if self.known_distances is None else self.known_distances
+        return hops(self.machine).matrix()

@@ -1,0 +1,38 @@
+"""Hops by the tables of a grid's dimensions, or by one matrix."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.hops import hops
+
+MACHINES = [
+    {"kind": "torus", "shape": [5, 4, 2]},
+    {"kind": "torus", "shape": [4, 3], "wrap": [True, False], "nodes_per_router": 2},
+    {"kind": "mesh", "shape": [3, 4]},
+    {"kind": "hypercube", "dimensions": 4},
+    {"kind": "hyperx", "shape": [3, 4]},
+    {"kind": "express-mesh", "shape": [7, 4], "gap": 2},
+    {"kind": "dragonfly", "groups": 5, "routers_per_group": 4, "nodes_per_router": 2},
+    {"kind": "fat-tree", "radix": 4, "levels": 3},
+    {"kind": "slim-fly", "q": 5, "nodes_per_router": 2},
+]
+
+
+@pytest.mark.parametrize("description", MACHINES, ids=[str(one["kind"]) for one in MACHINES])
+def test_hops_are_those_of_a_search(description):
+    machine = Topology.model_validate(description | {"bandwidth": "1 GB/s"}).build()
+    graph = nx.Graph(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
+    far = dict(nx.all_pairs_shortest_path_length(graph))
+    expected = [[far[a][b] for b in range(machine.routers)] for a in range(machine.routers)]
+    every = np.arange(machine.routers)
+    assert hops(machine).between(every[:, None], every).tolist() == expected
+    assert hops(machine).matrix().tolist() == expected
+
+
+def test_a_large_torus_needs_no_matrix():
+    shape = {"kind": "torus", "shape": [64, 32, 32], "bandwidth": "1 GB/s"}
+    assert hops(Topology.model_validate(shape).build()).table.nbytes == 2 * (64**2 + 2 * 32**2)
