@@ -28,8 +28,8 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.allocation.request import NOBODY, Request
+from fabricstudy.workload.mapping import Slots, Tasks
 from fabricstudy.workload.mapping.base import Mapping
-from fabricstudy.workload.mapping.slots import Slots
 
 from .machines import place_jobs, point_on
 
@@ -258,7 +258,7 @@ def test_cyclic_seats_by_hand() -> None:
     machine = megafly(2, 2, 1, 2).build()
     seats = Slots(machine, np.array([5, 6, 7], dtype=np.int32), 2)
     policy: Any = Mapping.model_validate("cyclic")
-    core = policy.map_ranks(seats, None, np.random.default_rng(1))
+    core = policy.map_ranks(seats, Tasks(6), np.random.default_rng(1))
     assert seats.node_of_core[core].tolist() == [5, 6, 7, 5, 6, 7] and sorted(core) == list(range(6))
 
 

@@ -101,8 +101,8 @@ import numpy as np
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError
 from fabricstudy.workload.mapping.base import Mapping
-from fabricstudy.workload.mapping.slots import Slots
-from fabricstudy.workload.messages import Indices, Messages
+from fabricstudy.workload.mapping import Slots, Tasks
+from fabricstudy.workload.messages import Indices
 
 
 @register
@@ -116,7 +116,7 @@ class ReverseMapping(Mapping):
         if ranks > 8:
             raise ConfigError(f"{ranks} ranks are more than 8", "make the job smaller")
 
-    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Fill the cores from the last one on."""
         return np.arange(slots.ranks)[::-1]
 '''

@@ -32,6 +32,7 @@ from .model import ConfigError, Model
 from .quantities import is_ours
 from .source import extension_package
 
+_described: ContextVar[frozenset[str]] = ContextVar("described", default=frozenset())
 _in_use: ContextVar[str | None] = ContextVar("extensions", default=None)
 
 
@@ -150,8 +151,15 @@ class Kind(Model):
         """Describe a kind's name alone, and the mapping of each member."""
         if not cls.is_family():
             return handler(schema)
-        members = [handler(member.__pydantic_core_schema__) for member in cls.FAMILY.members.values()]
-        return {"anyOf": [{"enum": cls.FAMILY.kinds}, *members]}
+        name = {"enum": cls.FAMILY.kinds}
+        if cls.FAMILY.noun in _described.get():  # a kind within one of its own family, such as a mapping's start
+            return {"anyOf": [name, {"type": "object", "required": ["kind"], "properties": {"kind": name}}]}
+        token = _described.set(_described.get() | {cls.FAMILY.noun})
+        try:
+            members = [handler(member.__pydantic_core_schema__) for member in cls.FAMILY.members.values()]
+        finally:
+            _described.reset(token)
+        return {"anyOf": [name, *members]}
 
     @classmethod
     def _member_of(cls, value: Any, info: ValidationInfo) -> Kind:

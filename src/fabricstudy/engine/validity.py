@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
 
 from fabricstudy.columns import FINAL
+from fabricstudy.kinds import Kind
 from fabricstudy.source import OURS, code_digest, digest_of, imported
 from fabricstudy.store import Record
 
@@ -64,9 +66,17 @@ def fingerprint(point: Point) -> Fingerprint:
     return Fingerprint(_code(frozenset(kinds), engine.sources()), _reading(engine.reading), engine.program() or "")
 
 
-def _kinds(point: Point) -> list[object]:
+def _kinds(point: Point) -> list[Kind]:
     of_jobs = [part for job in point.jobs for part in (job.pattern, job.allocation, job.mapping)]
-    return [point.machine, point.routing, point.engine, *of_jobs]
+    return [part for kind in [point.machine, point.routing, point.engine, *of_jobs] for part in _nested(kind)]
+
+
+def _nested(kind: Kind) -> Iterator[Kind]:
+    """Give a kind and those that stand within it, such as the mapping that another one starts from."""
+    yield kind
+    for _, value in kind:
+        if isinstance(value, Kind):
+            yield from _nested(value)
 
 
 @cache

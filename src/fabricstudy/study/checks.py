@@ -113,13 +113,5 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
         raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)), code="too-few-ranks")
     with _below(*path, "pattern"):
         job.pattern.check_ranks(ranks)
-    if job.mapping.needs_traffic and job.pattern.follows_placement:
-        raise ConfigError(
-            f"{job.mapping.kind} places ranks by their traffic, and {job.pattern.kind} gets its traffic by placement",
-            "take another mapping, such as linear or random",
-            (*path, "mapping"),
-            job.mapping.kind,
-            code="mapping-does-not-fit",
-        )
     with _below(*path, "mapping"):
-        job.mapping.check_ranks(ranks)
+        job.mapping.check_fit(machine, job.pattern, ranks)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.model import ConfigError
-from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.pattern.base import MessagePattern, Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
 
 from .allocation.request import NOBODY, Grant, Request
 from .job import Job
 from .mapping.slots import Slots
-from .messages import IntArray, Mask, Messages, PlacedJob, WorkloadError
+from .mapping.tasks import Tasks
+from .messages import Indices, IntArray, Mask, PlacedJob, WorkloadError
+from .pattern.sends import Sends
 from .pattern.site import Site
 from .streams import Purpose, stream
 
@@ -97,17 +100,27 @@ def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask)
     """Map ranks and generate messages, that first on which the other depends."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
     if pattern.follows_placement:
-        node_of_rank = _map_ranks(job, index, seed, slots, None)
+        node_of_rank = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
         sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
         return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order))
-    sends = pattern.sends(slots.ranks, stream(seed, index, Purpose.PATTERN))
+    sends, places = _numbered(pattern, slots.ranks, index, seed)
     messages = in_send_order(sends, pattern, slots.ranks, order)
-    return PlacedJob(job.name, _map_ranks(job, index, seed, slots, messages), messages)
+    return PlacedJob(job.name, _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places)), messages)
 
 
-def _map_ranks(job: Job, index: int, seed: int, slots: Slots, messages: Messages | None) -> IntArray:
+def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Sends, Indices | None]:
+    """Give the sends and the ranks' places in the application, with the numbers of ranks that the pattern states."""
+    sends, places = pattern.sends(ranks, stream(seed, index, Purpose.PATTERN)), pattern.places(ranks)
+    if not isinstance(pattern, MessagePattern) or pattern.numbering == "natural":
+        return sends, places
+    number = stream(seed, index, Purpose.NUMBERING).permutation(ranks)
+    renumbered = replace(sends, source=number[sends.source], destination=number[sends.destination])
+    return renumbered, None if places is None else places[np.argsort(number)]
+
+
+def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> IntArray:
     """Give the node of each rank, int32 [ranks]."""
-    return slots.node_of_core[job.mapping.map_ranks(slots, messages, stream(seed, index, Purpose.MAPPING))]
+    return slots.node_of_core[job.mapping.map_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))]
 
 
 def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:

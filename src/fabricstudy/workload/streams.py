@@ -15,6 +15,7 @@ class Purpose(IntEnum):
     PATTERN = 2
     ORDER = 3
     ALL_JOBS = 4
+    NUMBERING = 5
 
 
 def stream(seed: int, job: int, purpose: Purpose) -> np.random.Generator:

@@ -17,7 +17,7 @@ MACHINES = [
     {"kind": "hyperx", "shape": [3, 4]},
     {"kind": "express-mesh", "shape": [7, 4], "gap": 2},
     {"kind": "dragonfly", "groups": 5, "routers_per_group": 4, "nodes_per_router": 2},
-    {"kind": "fat-tree", "radix": 4, "levels": 3},
+    {"kind": "fat-tree", "radix": 4},
     {"kind": "slim-fly", "q": 5, "nodes_per_router": 2},
 ]
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fabricstudy.workload.mapping.file import MappingFile
 from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection, node_graph
 from fabricstudy.workload.mapping.slots import Slots
+from fabricstudy.workload.mapping.tasks import Tasks
 from fabricstudy.workload.messages import Messages, WorkloadError, hop_bytes
 
 STENCIL = {"kind": "stencil", "message": "100 kB"}
@@ -63,7 +64,7 @@ def test_random_seats_every_rank_everywhere(point, placed):
 def test_file_seats_rank_r_on_the_core_of_line_r(point):
     slots = Slots(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=(3, 0, 2, 1))
-    cores = config.map_ranks(slots, None, np.random.default_rng(0))
+    cores = config.map_ranks(slots, Tasks(4), np.random.default_rng(0))
     assert slots.node_of_core[cores].tolist() == [4, 9, 4, 9]
 
 
@@ -74,7 +75,7 @@ def test_file_that_does_not_fit_is_refused(point, cores, text):
     slots = Slots(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=cores)
     with pytest.raises(WorkloadError, match=text):
-        config.map_ranks(slots, None, np.random.default_rng(0))
+        config.map_ranks(slots, Tasks(4), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("allocation", ["cluster", "spread", "random"])
@@ -110,7 +111,7 @@ def test_recursive_bisection_finds_the_groups_of_a_workload(point):
         destination.astype(np.int32),
         np.full(len(source), 10**9),
     )
-    cores = RecursiveBisection().map_ranks(slots, messages, np.random.default_rng(0))
+    cores = RecursiveBisection().map_ranks(slots, Tasks(128, messages), np.random.default_rng(0))
     group = machine.group[machine.node_router[slots.node_of_core[cores]]]
     assert [len(set(group[team == number])) for number in range(8)] == [1] * 8
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError
+from fabricstudy.routing.dimension_order import DimensionOrder
 
-from ..messages import Indices, Messages
+from ..messages import Indices, WorkloadError
+from ..pattern.base import Pattern
 from .slots import Slots
+from .tasks import Tasks
+
+LONGEST_CPU_S = 600.0
+"""A mapping that is predicted to take longer is refused when the study is planned."""
 
 
 class Mapping(Kind):
@@ -20,6 +29,9 @@ class Mapping(Kind):
     needs_traffic: ClassVar[bool] = False
     """Whether it goes by the messages; a pattern that follows the placement has none before."""
 
+    needs_places: ClassVar[bool] = False
+    """Whether it goes by where the ranks stand in the application."""
+
     def check_ranks(self, ranks: int) -> None:
         """Refuse a number of ranks that the mapping cannot place.
 
@@ -29,15 +41,43 @@ class Mapping(Kind):
             With the path below the mapping.
         """
 
-    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+    def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
+        """Refuse a machine, pattern or number of ranks that the mapping cannot have, before anything is built.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the mapping.
+        """
+        if self.needs_traffic and pattern.follows_placement:
+            problem = f"{self.kind} places ranks by their traffic, and {pattern.kind} gets its traffic by placement"
+            remedy = "take another mapping, such as linear or random"
+            raise ConfigError(problem, remedy, (), self.kind, "mapping-does-not-fit")
+        if self.needs_places and not pattern.has_places:
+            problem = f"{self.kind} goes by where ranks stand in the application, and {pattern.kind} has no coordinates"
+            raise ConfigError(problem, "take another mapping, such as greedy", (), self.kind, "mapping-does-not-fit")
+        predicted = self.predict_cpu_s(ranks, degree_of(pattern, ranks))
+        if predicted > LONGEST_CPU_S:
+            problem = (
+                f"{self.kind} would take about {predicted:.2g} s on {ranks} ranks, and at most {LONGEST_CPU_S:g} s"
+            )
+            remedy = "lower its effort, or take greedy or exchange with neighbourhood: near"
+            raise ConfigError(problem, remedy, (), self.kind, "mapping-does-not-fit")
+        self.check_ranks(ranks)
+
+    def predict_cpu_s(self, ranks: int, degree: float) -> float:
+        """Predict the CPU seconds for ranks with so many partners each, well enough to tell hours from seconds."""
+        return 0.0
+
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Give the core of each rank, a permutation of the job's cores, integers [ranks].
 
         Parameters
         ----------
         slots : Slots
             The cores.
-        messages : Messages or None
-            What the ranks send; None if that depends on where they sit.
+        tasks : Tasks
+            The ranks: what they send, unless that depends on where they sit, and where they stand in the application.
         rng : numpy.random.Generator
             Stream of the job's mapping.
 
@@ -46,4 +86,74 @@ class Mapping(Kind):
         WorkloadError
             If it cannot be done.
         """
+        raise NotImplementedError
+
+
+def degree_of(pattern: Pattern, ranks: int) -> float:
+    """Give an upper estimate of the partners of a rank.
+
+    Examples
+    --------
+    >>> from fabricstudy.workload.pattern.stencil import Stencil
+    >>> degree_of(Stencil.model_validate({"message": "1 kB", "iterations": 10}), 64)
+    12.0
+    """
+    if pattern.silent or pattern.follows_placement or ranks < 2:
+        return 0.0
+    return min(ranks - 1.0, 2 * pattern.traffic_messages(ranks) / ranks / float(getattr(pattern, "iterations", 1)))
+
+
+class TrafficMapping(Mapping):
+    """What the mappings have that go by the messages."""
+
+    needs_traffic: ClassVar[bool] = True
+
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        """Map by the traffic.
+
+        Raises
+        ------
+        WorkloadError
+            If the pattern itself depends on where the ranks sit.
+        """
+        if tasks.messages is None:
+            raise WorkloadError(
+                f"the mapping {self.kind} needs a pattern that does not depend on where the ranks sit; "
+                "take another mapping for the patterns bisection and furthest-pairing"
+            )
+        return self.by_traffic(slots, tasks, rng)
+
+    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        """Give the core of each rank; `tasks` has messages."""
+        raise NotImplementedError
+
+
+class Refinement(TrafficMapping):
+    """What the mappings have that better another one by swaps."""
+
+    objective: Literal["hop-bytes", "link-load"] = Field(
+        "hop-bytes",
+        description="what is lowered: bytes times hops, or the sum over links of (bytes per cable)^8, so mostly the "
+        "fullest ones; link-load needs a machine with dimensions",
+    )
+    routing: DimensionOrder = Field(
+        default_factory=lambda: DimensionOrder(tie="split"),
+        description="routes by which link-load counts; never those of the point, so that seats stay when these change",
+    )
+
+    def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
+        """Refuse also link loads on a machine without dimensions, and what the start cannot have."""
+        super().check_fit(machine, pattern, ranks)
+        if self.objective == "link-load" and "dimensions" not in machine.traits:
+            problem = f"link loads go by dimension order, and a machine of kind {machine.kind} has no dimensions"
+            remedy = "take objective: hop-bytes"
+            raise ConfigError(problem, remedy, ("objective",), self.objective, "mapping-does-not-fit")
+        try:
+            self.first.check_fit(machine, pattern, ranks)
+        except ConfigError as error:
+            raise error.below("start") from None
+
+    @property
+    def first(self) -> Mapping:
+        """The mapping that is bettered."""
         raise NotImplementedError

@@ -12,9 +12,10 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, NoPhysics, Whole
 
-from ..messages import Indices, Messages, WorkloadError
+from ..messages import Indices, WorkloadError
 from .base import Mapping
 from .slots import Slots
+from .tasks import Tasks
 
 
 @register
@@ -44,7 +45,7 @@ class MappingFile(Mapping):
             problem = f"the mapping file has {len(self.cores)} lines for {ranks} ranks"
             raise ConfigError(problem, "write one core a rank", ("file",), self.file, "mapping-file")
 
-    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Map rank r to the core that line r names.
 
         Raises

@@ -8,9 +8,10 @@ import numpy as np
 
 from fabricstudy.kinds import register
 
-from ..messages import Indices, Messages
+from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
+from .tasks import Tasks
 
 
 @register
@@ -19,6 +20,6 @@ class LinearMapping(Mapping):
 
     kind: Literal["linear"] = "linear"
 
-    def map_ranks(self, slots: Slots, messages: Messages | None, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Fill node after node in rank order."""
         return np.arange(slots.ranks)

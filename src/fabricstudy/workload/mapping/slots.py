@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
 
@@ -28,3 +30,19 @@ class Slots:
     def node_of_core(self) -> IntArray:
         """Node of each core, int32 [ranks]: the cores of a node stand together."""
         return np.repeat(self.nodes, self.ranks_per_node)
+
+    @cached_property
+    def router_of_core(self) -> npt.NDArray[np.int64]:
+        """Router of each core, int64 [ranks]."""
+        return self.machine.node_router[self.node_of_core].astype(np.int64)
+
+    @property
+    def place_of_core(self) -> npt.NDArray[np.int64]:
+        """Coordinates of each core's router, int64 [ranks, dimensions]; off a grid the router's number is the only one.
+
+        Routers with consecutive numbers are near each other on all our machines: in a group, under a switch.
+        """
+        place = self.machine.coordinates
+        if place is None or not self.machine.dimensions:
+            return self.router_of_core[:, None]
+        return place[self.router_of_core].astype(np.int64)

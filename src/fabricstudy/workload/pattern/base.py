@@ -15,6 +15,7 @@ from fabricstudy.kinds import Family, Kind
 from fabricstudy.model import Whole
 from fabricstudy.quantities import Size
 
+from ..messages import Indices
 from .sends import Sends
 from .site import Site
 
@@ -41,6 +42,9 @@ class Pattern(Kind):
     follows_placement: ClassVar[bool] = False
     """Whether it has `sends_at`; its ranks cannot be mapped by their traffic then."""
 
+    has_places: ClassVar[bool] = False
+    """Whether it has `places`, by which some mappings go."""
+
     silent: ClassVar[bool] = False
     """Whether it never sends anything, whatever the number of ranks."""
 
@@ -61,6 +65,10 @@ class Pattern(Kind):
             With the path below the pattern.
         """
 
+    def places(self, ranks: int) -> Indices | None:
+        """Give where the ranks stand in the application, integers [ranks, dimensions] from 0 on, if that is known."""
+        return None
+
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Give all messages, in any order, none from a rank to itself."""
         raise NotImplementedError
@@ -75,6 +83,11 @@ class MessagePattern(Pattern):
 
     message_bytes: Size = Field(alias="message", description="size of each message")
     iterations: Whole = Field(1, ge=1, le=1_000_000, description="times the pattern is repeated, one after the other")
+    numbering: Literal["natural", "shuffled"] = Field(
+        "natural",
+        description="which rank has which part of the pattern: as the pattern says, or drawn at random, since natural "
+        "numbers flatter mappings that live off them",
+    )
     order: SendOrder = Field(
         "random",
         description="order in which a rank sends: shift (to rank+1, rank+2, ...), ascending (to rank 0, 1, ...) or "

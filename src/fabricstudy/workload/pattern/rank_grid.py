@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.model import ConfigError, Whole
 from fabricstudy.workload.pattern.base import MessagePattern
 
+from ..messages import Indices
 from ..shapes import balanced_shape
 
 
 class RankGrid(MessagePattern):
     """What the patterns have whose ranks stand in a Cartesian grid, the last dimension fastest."""
+
+    has_places: ClassVar[bool] = True
 
     dimensions: Whole = Field(3, ge=1, le=8, description="dimensions of the grid of ranks")
     shape: tuple[Annotated[Whole, Field(ge=1)], ...] | None = Field(
@@ -29,6 +33,11 @@ class RankGrid(MessagePattern):
     def grid(self, ranks: int) -> tuple[int, ...]:
         """Ranks in each dimension."""
         return self.shape or balanced_shape(ranks, self.dimensions)
+
+    def places(self, ranks: int) -> Indices:
+        """Coordinates in the grid, integers [ranks, dimensions]."""
+        grid = self.grid(ranks)
+        return np.indices(grid).reshape(len(grid), -1).T
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse a shape that does not hold exactly the ranks."""

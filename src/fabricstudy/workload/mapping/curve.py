@@ -1,0 +1,88 @@
+"""Ranks and nodes along the same space-filling curve."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from fabricstudy.kinds import register
+
+from ..messages import Indices
+from .base import Mapping
+from .slots import Slots
+from .tasks import Tasks
+
+Ints = npt.NDArray[np.int64]
+
+
+@register
+class CurveMapping(Mapping):
+    """Ranks and nodes along the same space-filling curve: the r-th rank of one on the r-th core of the other.
+
+    Off a grid the nodes stand in the order of their routers' numbers. The pattern must have coordinates. Hilbert's
+    curve as Skilling computes it (Programming the Hilbert curve, AIP Conf. Proc. 707, 2004); Morton's interleaves bits.
+    """
+
+    needs_places: ClassVar[bool] = True
+
+    kind: Literal["curve"] = "curve"
+    curve: Literal["hilbert", "morton"] = Field("hilbert", description="which curve")
+
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        """Sort both by their place on the curve; equal ones, such as cores of a node, keep their order."""
+        along = hilbert if self.curve == "hilbert" else morton
+        seat = np.empty(slots.ranks, dtype=np.int64)
+        cores = np.argsort(along(slots.place_of_core), kind="stable")
+        seat[np.argsort(along(tasks.known_places), kind="stable")] = cores
+        return seat
+
+
+def morton(place: Indices) -> Ints:
+    """Give the place along Morton's curve of points [points, dimensions] with coordinates from 0 on.
+
+    Examples
+    --------
+    >>> morton(np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0, 2]])).tolist()
+    [0, 1, 2, 3, 4]
+    """
+    return _interleaved(np.asarray(place, dtype=np.int64), _bits(place))
+
+
+def hilbert(place: Indices) -> Ints:
+    """Give the place along Hilbert's curve of points [points, dimensions] with coordinates from 0 on.
+
+    Examples
+    --------
+    >>> hilbert(np.array([[0, 0], [1, 0], [1, 1], [0, 1]])).tolist() in ([0, 1, 2, 3], [0, 3, 2, 1])
+    True
+    """
+    axes, bits = np.array(place, dtype=np.int64), _bits(place)
+    for bit in (1 << k for k in range(bits - 1, 0, -1)):
+        for k in range(axes.shape[1]):
+            flips = (axes[:, k] & bit) != 0
+            swapped = np.where(flips, 0, (axes[:, 0] ^ axes[:, k]) & (bit - 1))
+            axes[:, 0] ^= np.where(flips, bit - 1, swapped)
+            axes[:, k] ^= swapped
+    for k in range(1, axes.shape[1]):
+        axes[:, k] ^= axes[:, k - 1]
+    turn = np.zeros(len(axes), dtype=np.int64)
+    for bit in (1 << k for k in range(bits - 1, 0, -1)):
+        turn ^= np.where(axes[:, -1] & bit, bit - 1, 0)
+    return _interleaved(axes ^ turn[:, None], bits)
+
+
+def _bits(place: Indices) -> int:
+    return max(1, int(np.max(place, initial=0)).bit_length())
+
+
+def _interleaved(axes: Ints, bits: int) -> Ints:
+    """Number points by the bits of all their coordinates in turn, the highest first; only the order counts."""
+    columns = [(axes[:, k] >> bit) & 1 for bit in range(bits) for k in range(axes.shape[1] - 1, -1, -1)]
+    order = np.lexsort(columns)
+    rows = np.stack(columns)[:, order]
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.concatenate([[0], np.cumsum((rows[:, 1:] != rows[:, :-1]).any(axis=0))])
+    return number

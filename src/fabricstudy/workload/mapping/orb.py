@@ -1,0 +1,73 @@
+"""Ranks and nodes bisected together by their coordinates."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.kinds import register
+
+from ..messages import Indices
+from .base import Mapping
+from .slots import Slots
+from .tasks import Tasks
+
+Ints = npt.NDArray[np.int64]
+
+
+@register
+class OrbMapping(Mapping):
+    """Orthogonal recursive bisection: ranks and nodes are halved by their coordinates, each half on its half.
+
+    Cuts go across the longest extent of the nodes, at a plane of them; ranks are cut across the dimension that goes
+    with it: the longest of the application with the longest of the machine, and so on. Off a grid the nodes stand in
+    the order of their routers' numbers. The pattern must have coordinates. (Berger and Bokhari, IEEE Trans. Computers
+    C-36(5), 1987; for mapping Bhatele, PhD thesis, University of Illinois 2010.)
+    """
+
+    needs_places: ClassVar[bool] = True
+
+    kind: Literal["orb"] = "orb"
+
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        """Halve both until a router is left."""
+        there, here = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
+        partner = _pairing(there, here)
+        seat = np.empty(slots.ranks, dtype=np.int64)
+        parts = [(np.arange(slots.ranks), np.arange(slots.ranks))]
+        while parts:
+            cores, ranks = parts.pop()
+            extent = np.ptp(there[cores], axis=0)
+            if not extent.any():
+                seat[ranks] = cores
+                continue
+            along = int(np.argmax(extent))
+            low = _lower_half(there[cores, along])
+            order = _across(here[ranks], partner.get(along))
+            parts.append((cores[low], ranks[order[: len(low)]]))
+            parts.append((np.delete(cores, low), ranks[order[len(low) :]]))
+        return seat
+
+
+def _pairing(there: Ints, here: Ints) -> dict[int, int]:
+    """Give for each dimension of the machine that of the application which goes with it, longest with longest."""
+    machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (there, here))
+    return dict(zip(machine.tolist(), application.tolist(), strict=False))
+
+
+def _lower_half(place: Ints) -> Ints:
+    """Give the positions on the lower side of the plane that halves best, kept in order."""
+    planes, count = np.unique(place, return_counts=True)
+    below = np.cumsum(count)[:-1]
+    plane = planes[int(np.argmin(np.abs(2 * below - len(place))))]
+    return np.flatnonzero(place <= plane)
+
+
+def _across(place: Ints, along: int | None) -> Ints:
+    """Sort points along one dimension, or their longest where that has no extent; ties by the others, longest first."""
+    extent = np.ptp(place, axis=0)
+    if along is not None and extent[along]:
+        extent[along] = extent.max() + 1
+    return np.lexsort([place[:, k] for k in np.argsort(extent, kind="stable")])

@@ -1,0 +1,85 @@
+"""Ranks along the dimensions of the machine, in a stated order."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.model import ConfigError
+
+from ..messages import Indices, WorkloadError
+from ..pattern.base import Pattern
+from .base import Mapping
+from .slots import Slots
+from .tasks import Tasks
+
+SEATS = "T"
+
+
+@register
+class OrderedMapping(Mapping):
+    """Ranks along the dimensions of the machine, the first letter fastest, as in the orders XYZT and TXYZ of Blue Gene.
+
+    T stands for the cores of a router's nodes: XYZT puts consecutive ranks on neighbours along X and comes back to a
+    node for its second core last; TXYZ fills node after node. The letters of the dimensions are those of the link
+    classes. If the job has not all nodes, those it has keep this order (IBM Blue Gene/P Application Development, 2009).
+    """
+
+    kind: Literal["ordered"] = "ordered"
+    order: str = Field(
+        min_length=2, max_length=27, description="a permutation of T and the machine's dimensions, such as XYZT"
+    )
+
+    def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
+        """Refuse letters that are not those of the machine."""
+        super().check_fit(machine, pattern, ranks)
+        names = "".join(getattr(machine, "axis_names", ()))[: len(getattr(machine, "grid", ()))]
+        if "dimensions" not in machine.traits:
+            problem = f"{self.kind} goes along dimensions, and a machine of kind {machine.kind} has none"
+            remedy = "take another mapping, such as linear"
+            raise ConfigError(problem, remedy, ("order",), self.order, "mapping-does-not-fit")
+        _check_letters(self.order, names)
+
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        """Map rank r to the r-th core in the order.
+
+        Raises
+        ------
+        WorkloadError
+            If the machine has other dimensions.
+        """
+        machine = slots.machine
+        try:
+            _check_letters(self.order, _letters(machine))
+        except ConfigError as error:
+            raise WorkloadError(str(error)) from None
+        place = dict(zip(_letters(machine), slots.place_of_core.T, strict=True))
+        place[SEATS] = _turn_on_router(slots)
+        return np.lexsort([place[letter] for letter in self.order.upper()])
+
+
+def _letters(machine: Machine) -> str:
+    return "".join(link.name for link in machine.classes[: len(machine.dimensions)]).upper()
+
+
+def _check_letters(order: str, names: str) -> None:
+    wanted = names.upper() + SEATS
+    if sorted(order.upper()) != sorted(wanted):
+        problem = f"the order is no permutation of the letters {wanted}"
+        raise ConfigError(
+            problem, f"write each of them once, such as {wanted}", ("order",), order, "mapping-does-not-fit"
+        )
+
+
+def _turn_on_router(slots: Slots) -> Indices:
+    """Number the cores of each router from 0 on, in the order of the allocation."""
+    order = np.argsort(slots.router_of_core, kind="stable")
+    router = slots.router_of_core[order]
+    turn = np.empty(slots.ranks, dtype=np.int64)
+    turn[order] = np.arange(slots.ranks) - np.searchsorted(router, router)
+    return turn

@@ -1,0 +1,322 @@
+"""Mappings that go by traffic or coordinates: known optima, invariants, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.hops import hops
+from fabricstudy.model import ConfigError
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.structure.load import link_loads
+from fabricstudy.workload.mapping import Mapping, Slots, TaskGraph, Tasks
+from fabricstudy.workload.mapping.curve import hilbert, morton
+from fabricstudy.workload.mapping.ground import ground_of, plain, tasks_of, ways_of
+from fabricstudy.workload.mapping.kernels import hop_bytes as sum_of
+from fabricstudy.workload.mapping.kernels import loads_of, nearest_with_seats, swap_cost, swap_loads
+from fabricstudy.workload.messages import Messages
+from fabricstudy.workload.pattern.base import Pattern
+
+TORUS: dict[str, Any] = {"kind": "torus", "shape": [4, 4, 4], "bandwidth": "1 GB/s"}
+MACHINES: dict[str, dict[str, Any]] = {
+    "torus": {"kind": "torus", "shape": [4, 3, 2], "nodes_per_router": 2, "cores_per_node": 2},
+    "mesh": {"kind": "mesh", "shape": [5, 4], "cores_per_node": 2},
+    "dragonfly": {"kind": "dragonfly", "groups": 5, "routers_per_group": 3, "nodes_per_router": 2},
+    "fat-tree": {"kind": "fat-tree", "radix": 6, "cores_per_node": 2},
+    "slim-fly": {"kind": "slim-fly", "q": 5, "nodes_per_router": 2},
+}
+BY_TRAFFIC: list[Any] = [
+    "greedy",
+    {"kind": "greedy", "starts": 1},
+    "exchange",
+    {"kind": "exchange", "start": "random", "neighbourhood": "all"},
+    {"kind": "annealing", "moves_per_task": 20},
+    {"kind": "annealing", "moves_per_task": 5, "start": {"kind": "exchange", "start": "linear"}},
+    "recursive-bisection",
+]
+
+
+def slots_on(machine: dict[str, Any], nodes: list[int] | None = None) -> Slots:
+    built = Topology.model_validate({"bandwidth": "1 GB/s"} | machine).build()
+    chosen = np.arange(built.nodes) if nodes is None else np.array(nodes)
+    return Slots(built, chosen.astype(np.int32), built.cores_per_node)
+
+
+def tasks_with(ranks: int, edges: list[tuple[int, int, int]], places: Any = None) -> Tasks:
+    source, destination, size = (np.array(column) for column in zip(*edges, strict=True))
+    phase = np.zeros(len(edges), dtype=np.int32)
+    messages = Messages(phase, source.astype(np.int32), destination.astype(np.int32), size.astype(np.int64))
+    return Tasks(ranks, messages, places)
+
+
+def stencil(shape: tuple[int, ...], periodic: bool = True, shuffled: int | None = None) -> Tasks:
+    pattern = Pattern.model_validate({
+        "kind": "stencil", "dimensions": len(shape), "shape": shape, "periodic": periodic, "message": "1 kB",
+    })  # fmt: skip
+    ranks = int(np.prod(shape))
+    sends, places = pattern.sends(ranks, np.random.default_rng(0)), pattern.places(ranks)
+    number = np.arange(ranks) if shuffled is None else np.random.default_rng(shuffled).permutation(ranks)
+    edges = [(number[a], number[b], 1000) for a, b in zip(sends.source, sends.destination, strict=True)]
+    return tasks_with(ranks, edges, places[np.argsort(number)])
+
+
+def random_tasks(ranks: int, seed: int, degree: int = 4) -> Tasks:
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(ranks, size=(ranks * degree, 2))
+    sizes = rng.integers(1, 1000, len(pairs))
+    return tasks_with(ranks, [(a, b, c) for (a, b), c in zip(pairs.tolist(), sizes.tolist(), strict=True) if a != b])
+
+
+def mapped(kind: Any, slots: Slots, tasks: Tasks, seed: int = 0) -> np.ndarray:
+    mapping: Mapping = Mapping.model_validate(kind)
+    core = mapping.map_ranks(slots, tasks, np.random.default_rng(seed))
+    assert sorted(core) == list(range(slots.ranks))
+    return np.asarray(core)
+
+
+def bytes_times_hops(slots: Slots, tasks: Tasks, core: np.ndarray) -> float:
+    """By the messages and the machine alone."""
+    messages, router = tasks.messages, slots.router_of_core[core]
+    assert messages is not None
+    far = hops(slots.machine).between(router[messages.source], router[messages.destination])
+    return float(far @ messages.size_bytes)
+
+
+def hops_a_byte(kind: Any, slots: Slots, tasks: Tasks, seed: int = 0) -> float:
+    assert tasks.messages is not None
+    return bytes_times_hops(slots, tasks, mapped(kind, slots, tasks, seed)) / int(tasks.messages.size_bytes.sum())
+
+
+@pytest.mark.parametrize("kind", ["orb", "curve", {"kind": "curve", "curve": "morton"}, "greedy", "exchange"])
+def test_a_torus_onto_the_same_torus_is_one_hop_a_message(kind):
+    shuffled = None if kind in ("greedy", "exchange") else 5
+    assert hops_a_byte(kind, slots_on(TORUS), stencil((4, 4, 4), shuffled=shuffled)) == 1.0
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_greedy_finds_a_torus_whatever_its_numbers(seed):
+    """Without the look ahead, starts lead to 2 hops and more."""
+    tasks = stencil((8, 8, 8), shuffled=seed)
+    assert hops_a_byte("exchange", slots_on(TORUS | {"shape": [8, 8, 8]}), tasks) == 1.0
+
+
+def test_a_long_grid_is_folded_by_orb_as_its_dimensions_pair():
+    """Unpaired dimensions give 2.25 here."""
+    slots = slots_on(TORUS | {"shape": [4, 8, 8]})
+    assert hops_a_byte("orb", slots, stencil((8, 8, 4), shuffled=1)) == 1.0
+
+
+def test_a_ring_is_one_hop_on_any_even_torus():
+    ring = tasks_with(64, [(r, (r + 1) % 64, 1000) for r in range(64)])
+    best = min(hops_a_byte({"kind": "annealing", "moves_per_task": 2000}, slots_on(TORUS), ring, s) for s in range(3))
+    assert best < 1.1
+
+
+def test_a_star_of_six_is_one_hop_on_a_torus_of_three_dimensions():
+    star = tasks_with(64, [(0, leaf, 1000) for leaf in range(1, 7)])
+    assert hops_a_byte("greedy", slots_on(TORUS), star) == 1.0
+
+
+@pytest.mark.parametrize("kind", BY_TRAFFIC)
+def test_all_to_all_is_the_mean_distance_however_it_is_mapped(kind):
+    slots = slots_on(TORUS | {"shape": [4, 4]})
+    pairs = [(a, b, 10) for a in range(16) for b in range(16) if a != b]
+    assert hops_a_byte(kind, slots, tasks_with(16, pairs)) == 32 / 15
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("kind", BY_TRAFFIC, ids=str)
+def test_each_is_a_permutation_on_each_machine_and_never_worse_than_random(machine, kind):
+    whole = slots_on(MACHINES[machine])
+    nodes = np.random.default_rng(2).permutation(whole.machine.nodes)[: whole.machine.nodes // 2 + 1]
+    for slots in (whole, slots_on(MACHINES[machine], nodes.tolist())):
+        tasks = random_tasks(slots.ranks, 1)
+        mean = np.mean([hops_a_byte("random", slots, tasks, seed) for seed in range(5)])
+        assert hops_a_byte(kind, slots, tasks) < mean
+
+
+@given(seed=st.integers(0, 10_000), start=st.sampled_from(["linear", "random", "greedy", "recursive-bisection"]))
+@settings(deadline=None, max_examples=25)
+def test_refinement_is_never_worse_than_its_start(seed, start):
+    slots, tasks = slots_on(MACHINES["torus"]), random_tasks(96, seed)
+    before = hops_a_byte(start, slots, tasks, seed)
+    for more in ({"kind": "exchange"}, {"kind": "exchange", "neighbourhood": "all"}, {"kind": "annealing"}):
+        effort = {"moves_per_task": 3} if more["kind"] == "annealing" else {}
+        assert hops_a_byte({**more, **effort, "start": start}, slots, tasks, seed) <= before
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(deadline=None, max_examples=25)
+def test_the_cost_of_a_swap_is_the_difference_of_two_sums(seed):
+    rng = np.random.default_rng(seed)
+    slots, tasks = slots_on(MACHINES["mesh"]), random_tasks(40, seed)
+    graph, ground, seat = plain(tasks.graph), ground_of(slots), rng.permutation(40)
+    one, other = rng.choice(40, 2, replace=False)
+    swapped = seat.copy()
+    swapped[[one, other]] = seat[[other, one]]
+    change = sum_of(graph, ground, swapped) - sum_of(graph, ground, seat)
+    assert swap_cost(graph, ground, seat, one, other) == change
+    assert sum_of(graph, ground, seat) == bytes_times_hops(slots, tasks, seat)
+
+
+def test_no_swap_gains_after_all_were_tried():
+    slots, tasks = slots_on(MACHINES["torus"]), random_tasks(96, 3)
+    seat = mapped({"kind": "exchange", "start": "random", "neighbourhood": "all"}, slots, tasks).astype(np.int64)
+    graph, ground = plain(tasks.graph), ground_of(slots)
+    assert min(swap_cost(graph, ground, seat, a, b) for a, b in itertools.combinations(range(96), 2)) >= 0
+
+
+def test_near_routers_of_a_tree_are_leaves_of_the_same_pod():
+    """Leaves of a pod are two hops apart, through routers that have no nodes."""
+    slots = slots_on(MACHINES["fat-tree"])
+    ground, far = ground_of(slots), hops(slots.machine).matrix()
+    leaves = np.flatnonzero(slots.machine.nodes_of_router)
+    for leaf in leaves:
+        near = ground.near[ground.near_first[leaf] : ground.near_first[leaf + 1]]
+        assert sorted(near) == [other for other in leaves if far[leaf, other] == 2]
+    assert nearest_with_seats(ground.joined_first, ground.joined, ground.seats_first)[0][-1] == len(ground.near)
+
+
+@pytest.mark.parametrize("tie", ["split", "positive", "alternate"])
+@pytest.mark.parametrize("machine", [
+    {"kind": "torus", "shape": [4, 6, 2], "pair_cables": 2},
+    {"kind": "mesh", "shape": [4, 3]},
+    {"kind": "express-mesh", "shape": [7, 4], "gap": 2},
+])  # fmt: skip
+def test_loads_are_those_of_the_routing(machine, tie):
+    slots = slots_on(machine)
+    tasks = random_tasks(slots.ranks, 1)
+    core = np.random.default_rng(1).permutation(slots.ranks)
+    ends = slots.node_of_core[core]
+    messages = tasks.messages
+    assert messages is not None
+    routing = DimensionOrder(tie=tie)
+    source, goal = ends[messages.source], ends[messages.destination]
+    expected = link_loads(slots.machine, source, goal, messages.size_bytes, routing).link_bytes
+    found = loads_of(plain(tasks.graph), ground_of(slots), ways_of(slots.machine, tie), core)
+    assert np.array_equal(found, expected)
+
+
+def test_swaps_by_loads_keep_the_loads_and_lower_the_fullest_link():
+    """Two flows over the same links part where a swap lets them."""
+    slots, tasks = slots_on(TORUS), random_tasks(64, 5)
+    start = mapped({"kind": "exchange", "start": "random"}, slots, tasks).astype(np.int64)
+    graph, ground, ways = plain(tasks.graph), ground_of(slots), ways_of(slots.machine, "split")
+    seat, task = start.copy(), tasks_of(start)
+    swap_loads(graph, ground, ways, seat, task, 64 * 300, 0.0, 0.0, 1)
+    before, after = loads_of(graph, ground, ways, start), loads_of(graph, ground, ways, seat)
+    assert np.sum((after / 1e4) ** 8) < np.sum((before / 1e4) ** 8) and after.max() < before.max()
+    assert np.array_equal(task[seat], np.arange(64))
+
+
+def test_the_seats_do_not_move_with_the_cables_bandwidth_or_the_points_routing():
+    kind = {"kind": "exchange", "objective": "link-load"}
+    fast = slots_on(TORUS | {"bandwidth": {"links": "7 GB/s", "host": "1 GB/s"}})
+    tasks = random_tasks(64, 5)
+    assert np.array_equal(mapped(kind, slots_on(TORUS), tasks), mapped(kind, fast, tasks))
+
+
+@pytest.mark.parametrize(("order", "expected"), [
+    ("XYT", [0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11]),
+    ("TXY", list(range(12))),
+    ("ytx", [0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]),
+])  # fmt: skip
+def test_ordered_goes_along_the_letters(order, expected):
+    slots = slots_on({"kind": "torus", "shape": [3, 2], "cores_per_node": 2})
+    assert mapped({"kind": "ordered", "order": order}, slots, Tasks(12)).tolist() == expected
+
+
+def test_hilberts_curve_goes_from_neighbour_to_neighbour():
+    for shape in ((8, 8), (4, 4, 4), (2, 2, 2, 2)):
+        place = np.indices(shape).reshape(len(shape), -1).T
+        number = hilbert(place)
+        steps = np.abs(np.diff(place[np.argsort(number)], axis=0)).sum(axis=1)
+        assert sorted(number) == list(range(len(place))) and np.all(steps == 1)
+
+
+def test_mortons_curve_interleaves_bits():
+    x, y = np.divmod(np.arange(64), 8)
+    bits = [
+        sum(((a >> k & 1) << 2 * k + 1) + ((b >> k & 1) << 2 * k) for k in range(3)) for a, b in zip(x, y, strict=True)
+    ]
+    assert morton(np.stack([x, y], axis=1)).tolist() == bits
+
+
+def test_curve_and_orb_follow_shuffled_numbers_off_a_grid():
+    """On a dragonfly the nodes stand in the order of their routers, so a line of ranks stays a line."""
+    slots = slots_on({"kind": "dragonfly", "groups": 3, "routers_per_group": 2, "nodes_per_router": 2})
+    tasks = stencil((12,), periodic=False, shuffled=4)
+    for kind in ("curve", "orb"):
+        router = slots.router_of_core[mapped(kind, slots, tasks)]
+        assert np.all(np.diff(router[np.argsort(tasks.known_places[:, 0])]) >= 0)
+
+
+def test_shuffled_numbers_are_the_same_pattern_with_other_names(point, placed):
+    def job(numbering: str, mapping: Any, seed: int = 1) -> Any:
+        pattern = {"kind": "stencil", "message": "1 kB", "numbering": numbering}
+        return placed(point({"nodes": 32, "pattern": pattern, "mapping": mapping}, seed=seed))[0]
+
+    natural, shuffled = job("natural", "linear"), job("shuffled", "linear")
+    assert natural.messages.source.tolist() != shuffled.messages.source.tolist()
+    assert job("shuffled", "linear", 2).messages.source.tolist() != shuffled.messages.source.tolist()
+    degrees = [sorted(np.bincount(one.messages.source)) for one in (natural, shuffled)]
+    assert degrees[0] == degrees[1]
+    # A mapping by coordinates sees through the numbers: the same nodes exchange the same bytes.
+    pairs = [
+        sorted(zip(one.node_of_rank[one.messages.source], one.node_of_rank[one.messages.destination], strict=True))
+        for one in (job("natural", "orb"), job("shuffled", "orb"))
+    ]
+    assert pairs[0] == pairs[1]
+
+
+@pytest.mark.parametrize("kind", ["exchange", {"kind": "exchange", "objective": "link-load"}, "annealing"], ids=str)
+def test_another_process_maps_the_same(kind):
+    script = f"""
+import numpy as np
+from tests.unit.workload.test_task_mapping import TORUS, mapped, random_tasks, slots_on
+print(mapped({kind!r}, slots_on(TORUS), random_tasks(64, 1), 7).tolist())
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == str(mapped(kind, slots_on(TORUS), random_tasks(64, 1), 7).tolist())
+
+
+def test_the_graph_adds_up_both_ways_and_drops_loops():
+    graph = TaskGraph.of_edges(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 2]), np.array([5, 7, 1, 9]), 3)
+    assert (graph.first.tolist(), graph.partner.tolist()) == ([0, 1, 2, 2], [1, 0])
+    assert (graph.size_bytes.tolist(), graph.sent_bytes.tolist()) == ([13.0, 13.0], [6.0, 7.0])
+
+
+STENCIL: dict[str, Any] = {"kind": "stencil", "message": "1 kB"}
+
+
+@pytest.mark.parametrize(("kind", "machine", "pattern", "ranks", "path"), [
+    ("curve", TORUS, {"kind": "ring", "message": "1 kB"}, 64, ()),
+    ("orb", TORUS, {"kind": "all-to-all", "message": "1 kB"}, 64, ()),
+    ({"kind": "ordered", "order": "XYT"}, TORUS, STENCIL, 64, ("order",)),
+    ({"kind": "ordered", "order": "XYZTT"}, TORUS, STENCIL, 64, ("order",)),
+    ({"kind": "ordered", "order": "XT"}, MACHINES["dragonfly"], STENCIL, 30, ("order",)),
+    ("exchange", TORUS, {"kind": "bisection", "message": "1 kB"}, 64, ()),
+    ({"kind": "exchange", "start": "curve"}, TORUS, {"kind": "ring", "message": "1 kB"}, 64, ("start",)),
+    ({"kind": "annealing", "start": {"kind": "ordered", "order": "T"}}, TORUS, STENCIL, 64, None),
+    ({"kind": "exchange", "objective": "link-load"}, MACHINES["dragonfly"], STENCIL, 30, ("objective",)),
+    ({"kind": "exchange", "neighbourhood": "all"}, TORUS, STENCIL, 200_000, ()),
+    ({"kind": "annealing", "moves_per_task": 1_000_000}, TORUS, STENCIL, 4096, ()),
+    ({"kind": "greedy", "starts": 10_000}, TORUS, STENCIL, 65_536, ()),
+], ids=str)  # fmt: skip
+def test_what_a_mapping_cannot_have_is_refused_when_planned(kind, machine, pattern, ranks, path):
+    with pytest.raises((ConfigError, ValueError)) as refusal:
+        mapping: Mapping = Mapping.model_validate(kind)
+        mapping.check_fit(
+            Topology.model_validate({"bandwidth": "1 GB/s"} | machine), Pattern.model_validate(pattern), ranks
+        )
+    if path is not None:
+        error = refusal.value
+        assert isinstance(error, ConfigError) and (error.code, error.path) == ("mapping-does-not-fit", path)
