@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fabricstudy.commands import kinds, partitions
+from fabricstudy.commands import kinds, map, partitions
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.registry import engine_named, engines
@@ -107,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     point.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
     kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
     partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
+    map.add_arguments(command("map", map.map_job, map.show_mapping))
     machine = command("machine", describe_machines, show_machines)
     source = "study, YAML file that holds one machine, or published machine, like mira"
     machine.add_argument("source", metavar="FILE-or-STUDY", help=source)

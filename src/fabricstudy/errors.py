@@ -17,7 +17,7 @@ Code = Literal[
     # one value
     "unknown-key", "missing-key", "unknown-kind", "unknown-word", "no-value", "wrong-type", "out-of-range",
     "wrong-length", "wrong-value", "bad-name", "reserved-name", "not-a-quantity", "no-unit", "mapping-file",
-    "extension", "repeated-entry", "given-twice-or-not",
+    "graph-file", "extension", "repeated-entry", "given-twice-or-not",
     # what varies
     "no-such-path", "bad-axis", "bad-label", "repeated-label", "no-values", "overwritten-axis", "bad-seeds",
     "no-such-axis", "no-such-label", "bad-zip", "everything-excluded", "experiments-and-sweep", "too-many-points",

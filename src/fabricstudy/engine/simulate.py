@@ -20,14 +20,15 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.stage import keep_machine, load_machine
 from fabricstudy.store import POINTS, Record, Store
 from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, phase_bound_ns
-from fabricstudy.structure.load import has_loads, link_loads, link_support
+from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.structure.stage import keep_structure, load_structure
-from fabricstudy.workload.messages import PlacedJob, WorkloadError, hop_bytes
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.placing import place
 
 from .contract import Engine, EngineFailure, EngineResult
 from .point import PlannedPoint, Point
+from .quality import loads_by_routes, mapping_record
 from .run import Outcome, run
 from .settings import Limits
 from .validity import Validity, fingerprint, input_digest, validity
@@ -149,7 +150,8 @@ def _checked(
         if found["input"] != stored["input"]:
             return None
         for job, before in zip(found["jobs"], stored["jobs"], strict=True):
-            job["runtime_ns"] = before["runtime_ns"]
+            # Seconds of the mapping differ from time to time, so those of the record stay, too.
+            job |= {name: before[name] for name in ("runtime_ns", "mapping_cpu_s") if name in before}
         if "simulated" in stored["sharing"]:
             found["sharing"]["simulated"] = stored["sharing"]["simulated"]
         if (folder / LINKS).exists():
@@ -320,7 +322,9 @@ def _usage(outcome: Outcome) -> Record:
 
 
 def _job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
-    bound, method = _bound(job, point, analysed)
+    machine = analysed.machine
+    loads = loads_by_routes(job, machine, point.routing)
+    bound, method = _bound(job, loads, point, analysed)
     return {
         "job": index,
         "ranks": job.ranks,
@@ -330,7 +334,7 @@ def _job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMach
         "bound_ns": bound,
         "bound_method": method,
         "phase_bound_ns": _phase_bound_ns(job, point, analysed),
-        "hop_bytes": hop_bytes(job, analysed.machine),
+        **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
 
 
@@ -341,14 +345,13 @@ def _phase_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> 
     return phase_bound_ns(analysed.machine, job.node_of_rank, messages, latency_ns)
 
 
-def _bound(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
+def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
     """Least time (ns) that the job's own bytes need on the links, and what that rests on."""
-    messages = job.messages
-    source, destination = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
     # The link loads of oblivious routing are known beforehand; an adaptive one may take any path.
     if has_loads(analysed.machine, point.routing):
-        loads = link_loads(analysed.machine, source, destination, messages.size_bytes, point.routing)
         return bound_ns(analysed.machine, loads), "routed"
+    messages = job.messages
+    source, destination = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
     bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.cut_side)
     return bound, "cut"
 

@@ -26,6 +26,7 @@ ALONE_ID = "(alone point)"
 
 _COMPUTED = frozenset(
     {"job_name", "alone_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "load_used_bytes"}
+    | {"hop_bytes_over_bound"}
     | {"imbalance"}
 )
 """Columns of jobs and links that no record holds."""
@@ -152,6 +153,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Dat
         slowdown=_ratio(jobs["runtime_ns"], jobs["alone_ns"]),
         rate_Bps=_ratio(jobs["bytes"], jobs["runtime_ns"] * 1e-9),
         hops_mean=_ratio(jobs["hop_bytes"], jobs["bytes"]),
+        hop_bytes_over_bound=_ratio(jobs["hop_bytes"], jobs["hop_bytes_bound"]),
     )
 
 

@@ -55,11 +55,12 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class PlacedJob:
-    """A job with the node of each rank (int32 [ranks]) and its messages."""
+    """A job with the node of each rank (int32 [ranks]), its messages, and the CPU seconds that its mapping took."""
 
     name: str
     node_of_rank: IntArray
     messages: Messages
+    mapping_cpu_s: float = 0.0
 
     @property
     def ranks(self) -> int:

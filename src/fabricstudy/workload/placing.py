@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Protocol
 
@@ -100,12 +101,13 @@ def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask)
     """Map ranks and generate messages, that first on which the other depends."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
     if pattern.follows_placement:
-        node_of_rank = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
+        node_of_rank, cpu_s = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
         sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
-        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order))
+        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order), cpu_s)
     sends, places = _numbered(pattern, slots.ranks, index, seed)
     messages = in_send_order(sends, pattern, slots.ranks, order)
-    return PlacedJob(job.name, _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places)), messages)
+    node_of_rank, cpu_s = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
+    return PlacedJob(job.name, node_of_rank, messages, cpu_s)
 
 
 def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Sends, Indices | None]:
@@ -118,9 +120,12 @@ def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Send
     return renumbered, None if places is None else places[np.argsort(number)]
 
 
-def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> IntArray:
-    """Give the node of each rank, int32 [ranks]."""
-    return slots.node_of_core[job.mapping.map_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))]
+def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> tuple[IntArray, float]:
+    """Give the node of each rank, int32 [ranks], and the CPU seconds of the mapping itself."""
+    job.mapping.warm_up()
+    start = time.process_time()
+    core = job.mapping.map_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))
+    return slots.node_of_core[core], time.process_time() - start
 
 
 def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:

@@ -12,7 +12,7 @@ from fabricstudy.model import Whole
 
 from ..messages import Indices
 from .base import Mapping, Refinement
-from .ground import ground_of, plain, tasks_of, ways_of
+from .ground import ground_of, plain, tasks_of, warm_up, ways_of
 from .kernels import anneal, mean_change, swap_loads
 from .random import RandomMapping
 from .slots import Slots
@@ -47,6 +47,10 @@ class AnnealingMapping(Refinement):
         """Predict the CPU seconds, those of the start included."""
         of_move = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
         return of_move * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
+
+    def warm_up(self) -> None:
+        """Load the compiled loops."""
+        warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Better the start."""

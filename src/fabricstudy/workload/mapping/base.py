@@ -69,6 +69,9 @@ class Mapping(Kind):
         """Predict the CPU seconds for ranks with so many partners each, well enough to tell hours from seconds."""
         return 0.0
 
+    def warm_up(self) -> None:
+        """Load what has been compiled, so that the time for it is not taken for that of the mapping."""
+
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Give the core of each rank, a permutation of the job's cores, integers [ranks].
 

@@ -13,7 +13,7 @@ from fabricstudy.model import Whole
 from ..messages import Indices
 from .base import Mapping, Refinement
 from .greedy import GreedyMapping
-from .ground import ground_of, plain, tasks_of, ways_of
+from .ground import ground_of, plain, tasks_of, warm_up, ways_of
 from .kernels import exchange_all, exchange_near, swap_loads
 from .slots import Slots
 from .tasks import Tasks
@@ -51,6 +51,10 @@ class ExchangeMapping(Refinement):
         elif self.neighbourhood == "all":
             own = CPU_S_OF_A_PAIR * float(ranks) ** 2 * degree
         return own + self.start.predict_cpu_s(ranks, degree)
+
+    def warm_up(self) -> None:
+        """Load the compiled loops."""
+        warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Better the start."""

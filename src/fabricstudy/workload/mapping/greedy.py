@@ -13,7 +13,7 @@ from fabricstudy.model import Whole
 
 from ..messages import Indices
 from .base import TrafficMapping
-from .ground import ground_of, plain
+from .ground import ground_of, plain, warm_up
 from .kernels import Graph, Ground, grow, hop_bytes
 from .slots import Slots
 from .tasks import Tasks
@@ -36,6 +36,10 @@ class GreedyMapping(TrafficMapping):
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         """Predict the CPU seconds."""
         return CPU_S_OF_A_PARTNER * self.starts * ranks * (1 + degree)
+
+    def warm_up(self) -> None:
+        """Load the compiled loops."""
+        warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Keep the start with the least bytes times hops, the first of equal ones."""

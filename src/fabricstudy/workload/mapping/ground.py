@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.distances import adjacency
-from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.machine.hops import hops
 from fabricstudy.routing.grid import Steps, dimension_order_steps, link_tables
 
 from ..messages import WorkloadError
+from . import kernels
 from .kernels import Graph, Ground, Ways, nearest_with_seats
 from .slots import Slots
 from .tasks import TaskGraph
@@ -69,3 +73,27 @@ def ways_of(machine: Machine, tie: str) -> Ways:
 
 def _nowhere(ways: list[Steps]) -> Ints:
     return np.full(ways[0].to.size, -1, dtype=np.int64)
+
+
+@cache
+def warm_up() -> None:
+    """Run all loops once on two ranks; numba compiles them, or loads what it compiled before."""
+    machine = _tiny()
+    slots, graph = Slots(machine, np.arange(2, dtype=np.int32), 1), TaskGraph.of_edges(*_ONE_EDGE, 2)
+    edges, ground, ways, seat = plain(graph), ground_of(slots), ways_of(machine, "split"), np.arange(2)
+    task, tie = tasks_of(seat), np.zeros(2)
+    kernels.hop_bytes(edges, ground, kernels.grow(edges, ground, 0, 0, tie, tie))
+    kernels.exchange_near(edges, ground, seat, task, np.arange(2))
+    kernels.exchange_all(edges, ground, seat, task, np.arange(2))
+    kernels.anneal(edges, ground, seat, task, 2, kernels.mean_change(edges, ground, seat, task, 1), 0.1, 1)
+    kernels.swap_loads(edges, ground, ways, seat, task, 2, 0.0, 0.0, 1)
+
+
+_ONE_EDGE = np.array([0]), np.array([1]), np.array([1])
+
+
+def _tiny() -> Machine:
+    ends, link = np.arange(2, dtype=np.int32), LinkClass("x", 1.0, 1.0)
+    cable = ends[:1], ends[1:], ends[:1], ends[1:]
+    place = ends[:, None]
+    return Machine("line", ends, *cable, (link,), link, routers=2, coordinates=place, dimensions=(Dimension(2),))

@@ -1,0 +1,261 @@
+"""``fabricstudy map``: map a job's ranks, tell how good that is, and write what launchers read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+from rich.console import Console
+from rich.table import Table
+
+from fabricstudy.engine.quality import loads_by_routes, mapping_record
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.model import ConfigError, Model
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bound import bound_ns
+from fabricstudy.study.file import load_machine, parse_yaml, validated
+from fabricstudy.workload.graph_file import GraphFile, read_graph
+from fabricstudy.workload.mapping import Mapping, Slots, Tasks
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
+from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_of
+
+Ints = npt.NDArray[np.int64]
+
+METRICS = ("hop_bytes", "hops_mean", "hop_bytes_over_bound", "hops_max", "link_max_bytes", "bound_ns", "mapping_cpu_s")
+BEFORE = "linear"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.epilog = (
+        "Ranks are the vertices of the graph, or groups of them where it has more. The rank files are those of the "
+        "mapping with the least of --by. Bounds are of the links between routers and of the host links."
+    )
+    parser.add_argument("--machine", required=True, help="published machine, like mira; YAML file; or study file")
+    parser.add_argument("--graph", required=True, type=Path, help="task graph: .graph (METIS), .mtx or .csv")
+    parser.add_argument(
+        "--with", dest="mappings", default="exchange", metavar="KIND[,KIND]",
+        help="mappings to try: names, or as in a study, like '{kind: exchange, start: random}' (default: exchange)",
+    )  # fmt: skip
+    parser.add_argument("--out", type=Path, help="write OUT.cores and the rank files OUT.slurm, OUT.openmpi, OUT.mpich")
+    parser.add_argument(
+        "--by", choices=METRICS[:-1], default="link_max_bytes", help="what decides (default: %(default)s)"
+    )
+    parser.add_argument("--ranks", type=int, help="ranks (default: as many as vertices, or as the nodes have cores)")
+    parser.add_argument("--ranks-per-node", type=int, help="ranks on a node (default: its cores)")
+    parser.add_argument("--nodes", type=Path, help="file with the numbers of the job's nodes (default: the first ones)")
+    parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one a line, in the same order")
+    parser.add_argument("--unit-bytes", type=int, default=1, help="bytes a unit of weight (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices (default: 1)")
+
+
+def map_job(given: argparse.Namespace) -> dict[str, Any]:
+    """Map the ranks of a job of your own, say how good that is, and write rank files for launchers."""
+    config = _machine(given.machine)
+    try:
+        graph = read_graph(given.graph)
+        slots = _slots(given, config, graph)
+        tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", given.unit_bytes))
+        pattern = _pattern(given, graph)
+        mappings = _mappings(given.mappings)
+        for mapping in mappings.values():
+            mapping.check_fit(config, pattern, slots.ranks)
+    except ConfigError as error:
+        raise error.in_study() from None
+    hosts = _hosts(given.hosts, len(slots.nodes))
+    found, cores = [], {}
+    for name, mapping in mappings.items():
+        cores[name], cpu_s = _mapped(mapping, slots, tasks, given.seed)
+        found.append({"mapping": name, **_metrics(slots, tasks, pattern, cores[name], cpu_s)})
+    best = min(found, key=lambda row: (row[given.by], row["mapping"] == BEFORE))["mapping"]
+    return {
+        "graph": {"vertices": graph.tasks, "edges": len(graph.source), "loops": graph.loops, "sha256": graph.sha256},
+        "ranks": slots.ranks,
+        "nodes": len(slots.nodes),
+        "mappings": found,
+        "best": best,
+        "files": _written(given.out, slots, np.asarray(cores[best]), hosts) if given.out else [],
+    }
+
+
+def _machine(source: str) -> Topology:
+    if source in INSTANCES:
+        return published(source)
+    if Path(source).suffix in (".yaml", ".yml"):
+        return load_machine(source)
+    raise FabricstudyError(f"{source}: neither a published machine nor a .yaml file", "no-such-machine")
+
+
+def _slots(given: argparse.Namespace, config: Topology, graph: GraphFile) -> Slots:
+    machine = config.build()
+    per_node = given.ranks_per_node or machine.cores_per_node
+    if not 1 <= per_node <= machine.cores_per_node:
+        raise FabricstudyError(f"{per_node} ranks per node and {machine.cores_per_node} cores", "too-many-ranks")
+    listed = None if given.nodes is None else _numbers(given.nodes, machine)
+    room = (machine.nodes if listed is None else len(listed)) * per_node
+    ranks = given.ranks or (min(graph.tasks, room) if listed is None else room)
+    if ranks > room or ranks < 2:
+        raise FabricstudyError(f"{ranks} ranks and {room} cores; take from 2 to {room} ranks", "too-many-ranks")
+    if ranks % per_node or (listed is not None and ranks != room):
+        problem = f"{ranks} ranks do not fill nodes of {per_node}"
+        raise FabricstudyError(f"{problem}; give --ranks that do, or --ranks-per-node", "wrong-value")
+    nodes = np.arange(ranks // per_node) if listed is None else listed
+    return Slots(machine, nodes.astype(np.int32), per_node)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FabricstudyError(f"{path}: cannot be read ({error})", "file-unreadable") from None
+
+
+def _numbers(path: Path, machine: Machine) -> Ints:
+    try:
+        nodes = np.array([int(word) for word in _lines(path)], dtype=np.int64)
+    except ValueError:
+        raise FabricstudyError(f"{path}: not whole numbers; write one node a line", "wrong-type") from None
+    if not len(nodes) or nodes.min() < 0 or nodes.max() >= machine.nodes:
+        raise FabricstudyError(f"{path}: the machine has nodes 0 to {machine.nodes - 1}", "no-such-node")
+    if len(np.unique(nodes)) != len(nodes):
+        raise FabricstudyError(f"{path}: a node stands there twice", "node-taken")
+    return nodes
+
+
+def _hosts(path: Path | None, nodes: int) -> list[str] | None:
+    names = None if path is None else _lines(path)
+    if names is not None and len(names) != nodes:
+        raise FabricstudyError(f"{path}: {len(names)} names for {nodes} nodes; write one a node", "wrong-length")
+    return names
+
+
+class _Mappings(Model):
+    mappings: tuple[Mapping, ...] = Field(alias="with")
+
+
+def _mappings(text: str) -> dict[str, Mapping]:
+    """Read mappings as a study writes them; the order of the nodes comes first, to compare with."""
+    written = [BEFORE, *parse_yaml(f"[{text}]")]
+    found = validated(_Mappings, {"with": written}, {}).mappings
+    names = [one if isinstance(one, str) else str(one) for one in written]
+    return dict(zip(names, found, strict=True))
+
+
+def _pattern(given: argparse.Namespace, graph: GraphFile) -> Pattern:
+    facts = {"sha256": graph.sha256, "vertices": graph.tasks, "edges": len(graph.source)}
+    return TaskGraphPattern.model_validate({"file": str(given.graph), "message": f"{given.unit_bytes} B", **facts})
+
+
+def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, float]:
+    mapping.warm_up()
+    start = time.process_time()
+    try:
+        core = mapping.map_ranks(slots, tasks, np.random.default_rng(seed))
+    except WorkloadError as error:
+        raise FabricstudyError(str(error), "mapping-does-not-fit") from None
+    return np.asarray(core, dtype=np.int64), time.process_time() - start
+
+
+def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: float) -> dict[str, Any]:
+    machine = slots.machine
+    assert tasks.messages is not None
+    job = PlacedJob("job", slots.node_of_core[core], tasks.messages, cpu_s)
+    routing: Routing = DimensionOrder() if machine.dimensions else Minimal()
+    loads = loads_by_routes(job, machine, routing)
+    found = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)
+    found["hops_mean"] = found["hop_bytes"] / max(job.bytes_sent, 1)
+    found["hop_bytes_over_bound"] = found["hop_bytes"] / max(found["hop_bytes_bound"], 1e-300)
+    return found | {"bound_ns": bound_ns(machine, loads)}
+
+
+def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
+    """Write the rank files; give their names."""
+    turn = _turns(slots, core)
+    texts = {
+        ".cores": "".join(f"{one}\n" for one in core),
+        ".openmpi": open_mpi(core // slots.ranks_per_node, turn, hosts),
+        ".mpich": cray_mpich(core, slots.ranks_per_node),
+    }
+    if hosts is not None:
+        texts[".slurm"] = slurm(core // slots.ranks_per_node, hosts)
+    for suffix, text in texts.items():
+        out.with_name(out.name + suffix).write_text(text, encoding="utf-8")
+    return [out.name + suffix for suffix in texts]
+
+
+def _turns(slots: Slots, core: Ints) -> Ints:
+    """Core within its node of each rank."""
+    return core % slots.ranks_per_node
+
+
+def slurm(node: Ints, hosts: list[str]) -> str:
+    """Give a hostfile for ``SLURM_HOSTFILE`` and ``srun --distribution=arbitrary``: the host of each task, one a line.
+
+    Examples
+    --------
+    >>> print(slurm(np.array([1, 0, 1]), ["a", "b"]), end="")
+    b
+    a
+    b
+    """
+    return "".join(f"{hosts[one]}\n" for one in node)
+
+
+def open_mpi(node: Ints, core: Ints, hosts: list[str] | None) -> str:
+    """Give a rankfile of Open MPI; without names, nodes are relative to the list of hosts: +n0, +n1, ...
+
+    Examples
+    --------
+    >>> print(open_mpi(np.array([1, 0]), np.array([0, 3]), None), end="")
+    rank 0=+n1 slot=0
+    rank 1=+n0 slot=3
+    """
+    names = [f"+n{one}" for one in node] if hosts is None else [hosts[one] for one in node]
+    return "".join(f"rank {rank}={name} slot={at}\n" for rank, (name, at) in enumerate(zip(names, core, strict=True)))
+
+
+def cray_mpich(core: Ints, ranks_per_node: int) -> str:
+    """Give the file ``MPICH_RANK_ORDER`` for ``MPICH_RANK_REORDER_METHOD=3``: the ranks in the order of the cores.
+
+    One line a node, which the launcher fills one after the other.
+
+    Examples
+    --------
+    >>> print(cray_mpich(np.array([2, 0, 3, 1]), 2), end="")
+    1,3
+    0,2
+    """
+    rank = np.argsort(core).reshape(-1, ranks_per_node)
+    return "".join(",".join(map(str, row)) + "\n" for row in rank)
+
+
+def show_mapping(found: dict[str, Any]) -> None:
+    """Print what `map_job` found."""
+    graph = found["graph"]
+    dropped = f", {graph['loops']} loops left out" if graph["loops"] else ""
+    print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")
+    print(f"job     {found['ranks']} ranks on {found['nodes']} nodes")
+    table = Table(box=None)
+    for head in ("mapping", *METRICS):
+        table.add_column(head, justify="left" if head == "mapping" else "right")
+    for row in found["mappings"]:
+        table.add_row(row["mapping"], *(f"{row[name]:.4g}" for name in METRICS))
+    Console(width=160 if not sys.stdout.isatty() else None).print(table)
+    bound = found["mappings"][0]
+    least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
+    print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
+    print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")
+    print(f"best    {found['best']}" + (f", written to {', '.join(found['files'])}" if found["files"] else ""))

@@ -1,0 +1,57 @@
+"""How good the mapping of a job is, beside the least that any mapping can reach."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hops import hops
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.store import Record
+from fabricstudy.structure.load import LinkLoads, has_loads, link_loads
+from fabricstudy.workload.mapping import Slots, TaskGraph
+from fabricstudy.workload.mapping.bound import mapping_bound
+from fabricstudy.workload.messages import Mask, PlacedJob, hop_bytes
+from fabricstudy.workload.pattern.base import Pattern
+
+MOST_MESSAGES = 2**22
+"""Messages of a job up to which the bound is computed; adding them up takes a second a million."""
+
+
+def loads_by_routes(job: PlacedJob, machine: Machine, routing: Routing) -> LinkLoads:
+    """Give the bytes on the links under a routing, or, where it is adaptive, under minimal routing."""
+    way = routing if has_loads(machine, routing) else Minimal()
+    source, destination = job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination]
+    return link_loads(machine, source, destination, job.messages.size_bytes, way)
+
+
+def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: LinkLoads, cut_side: Mask) -> Record:
+    """Give the columns about the mapping of a job; those that mean nothing are left out.
+
+    A job that sends nothing has no quality, and where the traffic follows the placement there is no other mapping of
+    it to compare with.
+    """
+    found: Record = {"hop_bytes": hop_bytes(job, machine), "mapping_cpu_s": job.mapping_cpu_s}
+    if not len(job.messages):
+        return found
+    router = machine.node_router[job.node_of_rank]
+    found |= {
+        "hops_max": int(hops(machine).between(router[job.messages.source], router[job.messages.destination]).max()),
+        "link_max_bytes": float(loads.link_bytes.max(initial=0.0)),
+        "link_rms_bytes": float(np.sqrt(np.mean(loads.link_bytes**2))) if len(loads.link_bytes) else 0.0,
+    }
+    if pattern.follows_placement or len(job.messages) > MOST_MESSAGES:
+        return found
+    bound = mapping_bound(TaskGraph.of_messages(job.messages, job.ranks), slots_of(job, machine), cut_side)
+    return found | {
+        "hop_bytes_bound": bound.hop_bytes,
+        "hop_bound_method": bound.method,
+        "bound_any_mapping_ns": bound.time_ns,
+    }
+
+
+def slots_of(job: PlacedJob, machine: Machine) -> Slots:
+    """Give the cores on which a job sits."""
+    nodes = np.unique(job.node_of_rank)
+    return Slots(machine, nodes, job.ranks // len(nodes))

@@ -1,0 +1,173 @@
+"""The least that any mapping of a job's ranks to its cores can reach.
+
+* *partners*: the heaviest partner of a rank is at best on the nearest other core, the next one on the next. Summed
+  over the ranks, half of that is a bound (Gilmore 1962, Lawler 1963, of the quadratic assignment problem). Exact for
+  stencils that fit and for all-to-all.
+* *spectrum*: bytes times hops is half the trace of L X (-D) X', with the Laplacian L of the traffic, the hops D between
+  cores and a permutation X; so at least half the sum of the products of the eigenvalues of L, rising, with those of -D
+  orthogonal to the constant vector, falling (Finke, Burkard and Rendl, Ann. Discrete Math. 31, 1987). Good for graphs
+  that are nearly complete.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.hops import Hops, hops
+
+from ..messages import Mask
+from .slots import Slots
+from .tasks import Ints, TaskGraph
+
+Floats = npt.NDArray[np.float64]
+
+LARGEST_SPECTRUM = 1024
+"""Ranks up to which spectra are computed where nobody asked for them: 0.3 s."""
+
+MOST_ROUTERS = 4096
+"""Routers up to which all pairs are looked at on a grid."""
+
+_AT_ONCE = 1 << 22
+_ROUNDING = 1e-9
+NS_PER_S = 1e9
+
+
+class MappingBound(NamedTuple):
+    """What no mapping can better: bytes times hops, by which method, and the time (ns) that links need at least."""
+
+    hop_bytes: float
+    method: str
+    time_ns: float
+
+
+def mapping_bound(
+    graph: TaskGraph, slots: Slots, cut_side: Mask, largest_spectrum: int = LARGEST_SPECTRUM
+) -> MappingBound:
+    """Bound bytes times hops and the link times of all mappings.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        What the ranks exchange.
+    slots : Slots
+        The cores of the job.
+    cut_side : bool array [routers]
+        One side of a good cut.
+    largest_spectrum : int
+        Ranks up to which the spectral bound is tried, too; its time goes with the third power.
+
+    Notes
+    -----
+    The time is the largest of four: the bytes times hops over all links; what the busiest rank exchanges beyond the
+    ranks of its node over a host link, and beyond those of its router over the router's links; and, from the second
+    eigenvalue of the traffic, what must cross the cut (Fiedler 1973) over its links.
+    """
+    best, method = partners_bound(graph, slots), "partners"
+    rising = None
+    if 2 < graph.ranks <= largest_spectrum:
+        rising = _laplacian_spectrum(graph)
+        spectral = _spectrum_bound(rising, slots)
+        if spectral > best:
+            best, method = spectral, "spectrum"
+    return MappingBound(best, method, _time_ns(graph, slots, best, rising, cut_side))
+
+
+def partners_bound(graph: TaskGraph, slots: Slots) -> float:
+    """Bytes times hops if each rank had its partners on the nearest cores, the heaviest first.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> ring = TaskGraph.of_edges(np.arange(8), (np.arange(8) + 1) % 8, np.full(8, 10), 8)
+    >>> machine = TorusConfig.model_validate({"shape": [8], "bandwidth": "1 GB/s"}).build()
+    >>> partners_bound(ring, Slots(machine, np.arange(8, dtype=np.int32), 1))
+    80.0
+    """
+    nearest = _nearest(slots, int(np.diff(graph.first).max(initial=0)))
+    order = np.lexsort((-graph.size_bytes, graph.row))
+    place = np.arange(len(order)) - np.repeat(graph.first[:-1], np.diff(graph.first))
+    return float(graph.size_bytes[order] @ nearest[place]) / 2
+
+
+def _nearest(slots: Slots, partners: int) -> Ints:
+    """Hops from the best-placed core to the nearest other cores, int64 [at least `partners`]."""
+    within = _most_within(slots)
+    return np.repeat(np.arange(len(within)), np.diff(within - 1, prepend=0))[:partners]
+
+
+def _most_within(slots: Slots) -> Ints:
+    """Most cores that any core has within 0, 1, 2, ... hops, itself included."""
+    table = hops(slots.machine)
+    router, cores = np.unique(slots.router_of_core, return_counts=True)
+    far = int(sum(table.table[a : a + n * n].max() for a, n in zip(table.first, table.length, strict=True)))
+    if len(router) > MOST_ROUTERS and slots.machine.dimensions and all(one.graph for one in slots.machine.dimensions):
+        # No router of a grid has more around it than the one in the middle, if all had nodes.
+        every = np.arange(slots.machine.routers)
+        found = np.bincount(table.between(_middle(table), every), minlength=far + 1) * int(cores.max())
+        return np.minimum(np.cumsum(found), slots.ranks)
+    most = np.zeros(far + 1, dtype=np.int64)
+    step = max(1, _AT_ONCE // len(router))
+    for start in range(0, len(router), step):
+        part = router[start : start + step]
+        reach = table.between(part[:, None], router) + np.arange(len(part))[:, None] * (far + 1)
+        count = np.bincount(reach.ravel(), weights=np.tile(cores, len(part)), minlength=len(part) * (far + 1))
+        most = np.maximum(most, np.cumsum(count.reshape(len(part), -1), axis=1).max(axis=0).astype(np.int64))
+    return most
+
+
+def _middle(table: Hops) -> Ints:
+    """Give the router in the middle of all dimensions."""
+    at = np.flatnonzero((table.place == table.length // 2).all(axis=1))
+    return at[:1].astype(np.int64)
+
+
+def _laplacian_spectrum(graph: TaskGraph) -> Floats:
+    """Eigenvalues of the Laplacian of the traffic but for the constant vector's, rising; not above the true ones."""
+    laplacian = np.zeros((graph.ranks, graph.ranks))
+    laplacian[graph.row, graph.partner] = -graph.size_bytes
+    laplacian[np.diag_indices(graph.ranks)] = graph.bytes_of_rank
+    found = np.linalg.eigvalsh(laplacian)
+    lower: Floats = np.maximum(found[1:] - _ROUNDING * found[-1], 0.0)
+    return lower
+
+
+def _spectrum_bound(rising: Floats, slots: Slots) -> float:
+    router = slots.router_of_core
+    distance = hops(slots.machine).between(router[:, None], router).astype(np.float64)
+    centred = distance - distance.mean(axis=0) - distance.mean(axis=1)[:, None] + distance.mean()
+    # The constant vector's eigenvalue, 0, is lifted above all others and so known among them.
+    falling = np.linalg.eigvalsh(2 * distance.max() - centred)[-2::-1]
+    falling = falling - _ROUNDING * np.abs(falling).max(initial=0.0)
+    return max(0.0, float(rising @ falling) / 2)
+
+
+def _time_ns(graph: TaskGraph, slots: Slots, hop_bytes: float, rising: Floats | None, cut_side: Mask) -> float:
+    machine = slots.machine
+    capacity_Bps = machine.link_capacity_Bps
+    out_Bps = np.bincount(machine.link_tail, weights=capacity_Bps, minlength=machine.routers)
+    on_router = int(np.unique(slots.router_of_core, return_counts=True)[1].max())
+    times = [
+        hop_bytes / max(capacity_Bps.sum(), 1e-300),
+        _beyond(graph, slots.ranks_per_node) / machine.host.bandwidth_Bps,
+        _beyond(graph, on_router) / max(out_Bps[slots.router_of_core].max(), 1e-300),
+    ]
+    across = cut_side[machine.link_tail] & ~cut_side[machine.link_head]
+    if rising is not None and across.any():
+        low = int(np.count_nonzero(cut_side[slots.router_of_core]))
+        crossing = rising[0] * low * (slots.ranks - low) / slots.ranks
+        times.append(crossing / 2 / capacity_Bps[across].sum())
+    return float(max(times)) * NS_PER_S
+
+
+def _beyond(graph: TaskGraph, together: int) -> float:
+    """Bytes that the busiest rank sends, or gets, at least where only so many ranks are together with it."""
+    most = 0.0
+    for size in (graph.sent_bytes, graph.size_bytes - graph.sent_bytes):
+        order = np.lexsort((-size, graph.row))
+        place = np.arange(len(order)) - np.repeat(graph.first[:-1], np.diff(graph.first))
+        kept = np.where(place >= together - 1, size[order], 0.0)
+        most = max(most, np.bincount(graph.row, weights=kept, minlength=graph.ranks).max(initial=0.0))
+    return float(most)

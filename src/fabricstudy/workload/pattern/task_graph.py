@@ -1,0 +1,110 @@
+"""The traffic that a graph file lists."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, ValidationInfo, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, NoPhysics, Whole
+from fabricstudy.workload.pattern.base import MessagePattern
+
+from ..graph_file import GraphFile, grouped, read_graph
+from ..messages import Messages, WorkloadError
+from .base import Traffic
+from .sends import Sends, one_phase
+
+
+@register
+class TaskGraphPattern(MessagePattern):
+    """What a graph file lists, all in one phase: a vertex is a rank, and a unit of an edge's weight is one `message`.
+
+    With more vertices than ranks, vertices are grouped first, and edges within a group cost nothing. Files are those
+    of METIS (.graph), Matrix Market (.mtx) and CSV with the head source,destination,weight. The point holds the digest
+    of the file, not its edges; a file that changes after planning is refused.
+    """
+
+    kind: Literal["task-graph"] = "task-graph"
+    file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
+    group: Literal["blocks", "metis"] = Field(
+        "metis", description="how vertices are grouped where there are more than ranks: consecutive ones, or by METIS"
+    )
+    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = ""
+    sha256: SkipJsonSchema[str] = ""
+    vertices: SkipJsonSchema[Whole] = 0
+    edges: SkipJsonSchema[Whole] = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any, info: ValidationInfo) -> Any:
+        folder = (info.context or {}).get("folder")
+        if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
+            return value
+        for key in ("folder", "sha256", "vertices", "edges"):
+            if key in value:
+                raise ConfigError("unknown key", "leave it out; the file tells it", (key,))
+        graph = _kept(Path(folder) / value["file"], _changed(Path(folder) / value["file"]))
+        facts = {"sha256": graph.sha256, "vertices": graph.tasks, "edges": len(graph.source)}
+        return {**value, "folder": str(Path(folder).resolve()), **facts}
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size (upper estimate: no vertices are grouped, and no edge is heavier than one unit)."""
+        return (Traffic(float(self.edges) * self.iterations, int(self.message_bytes)),)
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse more ranks than vertices."""
+        if ranks > self.vertices:
+            problem = f"the graph has {self.vertices} vertices for {ranks} ranks"
+            raise ConfigError(problem, "take fewer ranks, or a larger graph", ("file",), self.file, "graph-file")
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send the bytes of all edges between two ranks as one message each way.
+
+        Raises
+        ------
+        WorkloadError
+            If the file is gone or has changed.
+        """
+        path = Path(self.folder) / self.file
+        try:
+            graph = _kept(path, _changed(path))
+        except ConfigError as error:
+            raise WorkloadError(str(error)) from None
+        if graph.sha256 != self.sha256:
+            raise WorkloadError(f"the graph file {self.file} has changed since the study was planned; run it again")
+        messages = messages_of(graph, ranks, self.group, int(self.message_bytes))
+        sends = one_phase(messages.source, messages.destination, self.iterations)
+        return Sends(sends.phase, sends.source, sends.destination, np.tile(messages.size_bytes, self.iterations))
+
+
+def _changed(path: Path) -> int:
+    """Give what changes with a file, so that it is read once while it stays."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return -1
+
+
+@lru_cache(maxsize=8)
+def _kept(path: Path, changed: int) -> GraphFile:
+    return read_graph(path)
+
+
+def messages_of(graph: GraphFile, ranks: int, how: str, unit_bytes: int) -> Messages:
+    """Add up what the tasks of each two ranks send, in one phase; every message has a byte at least."""
+    rank = grouped(graph, ranks, how)
+    source, destination = rank[graph.source], rank[graph.destination]
+    apart = source != destination
+    pairs, place = np.unique(source[apart] * ranks + destination[apart], return_inverse=True)
+    units = np.bincount(place, weights=graph.units[apart], minlength=len(pairs))
+    return Messages(
+        phase=np.zeros(len(pairs), dtype=np.int32),
+        source=(pairs // ranks).astype(np.int32),
+        destination=(pairs % ranks).astype(np.int32),
+        size_bytes=np.maximum(1, np.rint(units * unit_bytes)).astype(np.int64),
+    )

@@ -1,0 +1,88 @@
+"""``fabricstudy map``: a job of one's own."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fabricstudy.cli import main
+
+MACHINE = "kind: torus\nshape: [4, 4]\ncores_per_node: 2\nbandwidth: 1 GB/s\n"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A ring of 32 ranks with shuffled numbers, and a torus of 16 nodes with two cores each."""
+    monkeypatch.chdir(tmp_path)
+    order = np.random.default_rng(1).permutation(32).tolist()
+    lines = [f"{a},{b},3" for a, b in zip(order, [*order[1:], order[0]], strict=True)]
+    (tmp_path / "ring.csv").write_text("\n".join(["source,destination,weight", *lines]))
+    (tmp_path / "machine.yaml").write_text(MACHINE)
+    (tmp_path / "hosts").write_text("\n".join(f"nid{node:03}" for node in range(16)))
+    return tmp_path
+
+
+def ran(capsys, *more: str) -> tuple[int, dict]:
+    code = main(["map", "--json", "--machine", "machine.yaml", "--graph", "ring.csv", *more])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_rank_files_say_the_same_mapping_to_each_launcher(files, capsys):
+    code, found = ran(capsys, "--with", "greedy,{kind: exchange, start: linear}", "--out", "job", "--hosts", "hosts")
+    assert code == 0 and found["files"] == ["job.cores", "job.openmpi", "job.mpich", "job.slurm"]
+    core = [int(line) for line in (files / "job.cores").read_text().split()]
+    assert sorted(core) == list(range(32))
+    hosts = [f"nid{one // 2:03}" for one in core]
+    assert (files / "job.slurm").read_text().split() == hosts
+    ranks = [f"rank {rank}={host} slot={at % 2}" for rank, (host, at) in enumerate(zip(hosts, core, strict=True))]
+    assert (files / "job.openmpi").read_text().splitlines() == ranks
+    filled = [int(one) for line in (files / "job.mpich").read_text().split() for one in line.split(",")]
+    assert [core[rank] for rank in filled] == list(range(32))
+
+
+def test_the_table_tells_before_and_after_and_the_limit(files, capsys):
+    _, found = ran(capsys, "--with", "greedy", "--unit-bytes", "100", "--by", "hop_bytes")
+    before, after = found["mappings"]
+    assert (before["mapping"], after["mapping"], found["best"]) == ("linear", "greedy", "greedy")
+    # Two ranks a node: every other message of the ring leaves its node, over one hop.
+    assert after["hop_bytes"] == after["hop_bytes_bound"] == 16 * 300 < before["hop_bytes"]
+    assert after["link_max_bytes"] == 300 and found["files"] == []
+
+
+def test_the_linear_mapping_is_kept_where_nothing_is_better(files, capsys):
+    (files / "ring.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{a ^ 1},1" for a in range(32)))
+    assert ran(capsys, "--with", "random")[1]["best"] == "linear"
+
+
+def test_nodes_of_the_job_may_be_named(files, capsys):
+    (files / "nodes").write_text("0\n5\n10\n15\n")
+    (files / "ring.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{(a + 1) % 8},1" for a in range(8)))
+    _, found = ran(capsys, "--nodes", "nodes", "--out", "job")
+    # Neighbours on the diagonal are two hops apart.
+    assert found["nodes"] == 4 and found["mappings"][1]["hop_bytes"] == 8
+    assert (files / "job.openmpi").read_text().count("+n") == 8
+
+
+@pytest.mark.parametrize(("more", "code"), [
+    (["--machine", "nothing"], "no-such-machine"),
+    (["--graph", "gone.mtx"], "graph-file"),
+    (["--ranks", "40"], "too-many-ranks"),
+    (["--ranks", "33"], "too-many-ranks"),
+    (["--ranks-per-node", "3"], "too-many-ranks"),
+    (["--ranks", "31"], "wrong-value"),
+    (["--with", "greeedy"], "unknown-kind"),
+    (["--with", "{kind: greedy, start: 1}"], None),
+    (["--with", "orb"], "mapping-does-not-fit"),
+    (["--nodes", "hosts"], "wrong-type"),
+    (["--nodes", "same"], "node-taken"),
+    (["--nodes", "far"], "no-such-node"),
+    (["--nodes", "gone"], "file-unreadable"),
+    (["--hosts", "same"], "wrong-length"),
+])  # fmt: skip
+def test_mistakes_are_told_by_their_code(files, capsys, more, code):
+    (files / "same").write_text("1\n1\n")
+    (files / "far").write_text("1\n16\n")
+    status, found = ran(capsys, *more)
+    assert status == 1 and (code is None or found["errors"][0]["code"] == code)

@@ -1,0 +1,163 @@
+"""Graphs of tasks from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from scipy.io import mmwrite
+from scipy.sparse import coo_array
+
+from fabricstudy.model import ConfigError
+from fabricstudy.quantities import OUR_UNITS
+from fabricstudy.workload.graph_file import grouped, read_graph
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.pattern.task_graph import messages_of
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def edges_of(path: Path) -> set[tuple[int, int, float]]:
+    graph = read_graph(path)
+    return set(zip(graph.source.tolist(), graph.destination.tolist(), graph.units.tolist(), strict=True))
+
+
+def both(*edges: tuple[int, int, float]) -> set[tuple[int, int, float]]:
+    return {one for a, b, w in edges for one in ((a, b, w), (b, a, w))}
+
+
+# The four graphs of figure 2 of the manual of METIS 5.1.0, without, with edge, with vertex and with several weights.
+METIS = {
+    "plain": "7 11\n5 3 2\n1 3 4\n5 4 2 1\n2 3 6 7\n1 3 6\n5 4 7\n6 4\n",
+    "edges": "7 11 001\n5 1 3 2 2 1\n1 1 3 2 4 1\n5 3 4 2 2 2 1 2\n2 1 3 2 6 2 7 5\n1 1 3 3 6 2\n"
+    "5 2 4 2 7 6\n6 6 4 5\n",
+    "vertices": "7 11 011\n4 5 1 3 2 2 1\n2 1 1 3 2 4 1\n5 5 3 4 2 2 2 1 2\n3 2 1 3 2 6 2 7 5\n1 1 1 3 3 6 2\n"
+    "6 5 2 4 2 7 6\n2 6 6 4 5\n",
+}
+PLAIN = [(0, 1), (0, 2), (0, 4), (1, 2), (1, 3), (2, 3), (2, 4), (3, 5), (3, 6), (4, 5), (5, 6)]
+WEIGHTS = [1, 2, 1, 2, 1, 2, 3, 2, 5, 2, 6]
+
+
+@pytest.mark.parametrize("form", METIS)
+def test_metis_graphs_of_its_manual(tmp_path, form):
+    path = written(tmp_path, "g.graph", "% a comment\n" + METIS[form])
+    weights = [1] * 11 if form == "plain" else WEIGHTS
+    assert edges_of(path) == both(*((a, b, w) for (a, b), w in zip(PLAIN, weights, strict=True)))
+    assert read_graph(path).work.tolist() == ([4, 2, 5, 3, 1, 6, 2] if form == "vertices" else [1] * 7)
+
+
+def test_a_metis_file_may_end_with_vertices_without_edges(tmp_path):
+    assert read_graph(written(tmp_path, "g.graph", "4 1\n2\n1\n\n\n")).tasks == 4
+
+
+@pytest.mark.parametrize("symmetric", ["general", "symmetric"])
+def test_matrix_market_is_read_as_networkx_does(tmp_path, symmetric):
+    rng = np.random.default_rng(1)
+    dense = np.triu(rng.integers(0, 4, (9, 9)))
+    dense = dense + dense.T if symmetric == "symmetric" else dense - 2 * dense.T
+    mmwrite(tmp_path / "g.mtx", coo_array(dense), symmetry=symmetric)
+    graph = nx.from_numpy_array(np.abs(dense), create_using=nx.DiGraph)
+    expected = {(a, b, float(w)) for a, b, w in graph.edges.data("weight") if a != b}
+    found = read_graph(tmp_path / "g.mtx")
+    assert edges_of(tmp_path / "g.mtx") == expected and found.loops == np.count_nonzero(dense.diagonal())
+
+
+def test_csv_is_directed_and_loops_are_counted(tmp_path):
+    path = written(tmp_path, "g.csv", "source,destination,weight\n0,1,5\n1,2,0.5\n\n2,2,9\n")
+    assert edges_of(path) == {(0, 1, 5.0), (1, 2, 0.5)} and read_graph(path).loops == 1
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("g.csv", "from,to,weight\n0,1,5\n"),
+    ("g.csv", "source,destination,weight\n0,1\n"),
+    ("g.csv", "source,destination,weight\n0,1,-5\n"),
+    ("g.csv", "source,destination,weight\n0,1,nan\n"),
+    ("g.csv", "source,destination,weight\n-1,1,5\n"),
+    ("g.csv", "source,destination,weight\n0,one,5\n"),
+    ("g.csv", "source,destination,weight\n"),
+    ("g.csv", ""),
+    ("g.graph", ""),
+    ("g.graph", "3 2\n2\n1 3\n2\n1\n"),
+    ("g.graph", "3 3\n2\n1 3\n2\n"),
+    ("g.graph", "3 2 001\n2 1\n1 1 3\n2 1\n"),
+    ("g.graph", "3 2\n2\n1 4\n2\n"),
+    ("g.graph", "3 2\n2\n1 x\n2\n"),
+    ("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 4 1\n1 2 1.0\n"),
+    ("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 nan\n"),
+    ("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1.0\n"),
+    ("g.mtx", "no matrix\n"),
+    ("g.txt", "0 1\n"),
+])  # fmt: skip
+def test_what_is_no_graph_is_refused(tmp_path, name, text):
+    with pytest.raises(ConfigError) as refusal:
+        read_graph(written(tmp_path, name, text))
+    assert (refusal.value.code, refusal.value.path) == ("graph-file", ("file",))
+
+
+@pytest.mark.parametrize("name", ["gone.csv", "."])
+def test_what_cannot_be_read_is_refused(tmp_path, name):
+    with pytest.raises(ConfigError) as refusal:
+        read_graph(tmp_path / name)
+    assert refusal.value.code == "graph-file"
+
+
+def ring_file(folder: Path, tasks: int) -> Path:
+    lines = [f"{t},{(t + 1) % tasks},2" for t in range(tasks)]
+    return written(folder, "ring.csv", "\n".join(["source,destination,weight", *lines]))
+
+
+@pytest.mark.parametrize("how", ["blocks", "metis"])
+def test_a_ring_is_grouped_into_arcs(tmp_path, how):
+    graph = read_graph(ring_file(tmp_path, 64))
+    rank = grouped(graph, 8, how)
+    assert np.bincount(rank).tolist() == [8] * 8
+    messages = messages_of(graph, 8, how, 10)
+    assert len(messages) == 8 and set(messages.size_bytes.tolist()) == {20}
+    with pytest.raises(ConfigError) as refusal:
+        grouped(graph, 65, how)
+    assert refusal.value.code == "graph-file"
+
+
+def pattern_of(folder: Path, **keys) -> Pattern:
+    ring_file(folder, 16)
+    written_as = {"kind": "task-graph", "file": "ring.csv", "message": "1 kB", **keys}
+    return Pattern.model_validate(written_as, context={"folder": folder})
+
+
+def test_a_pattern_holds_the_digest_and_no_edges(tmp_path):
+    pattern = pattern_of(tmp_path, iterations=3)
+    facts = pattern.physics()
+    assert set(facts) == {"kind", "message_bytes", "iterations", "sha256", "vertices", "edges"}
+    again = Pattern.model_validate(pattern.model_dump(mode="json"), context=OUR_UNITS)
+    sends = again.sends(16, np.random.default_rng(0))
+    assert len(sends.source) == 48 == again.traffic_messages(16) and set(sends.size_bytes) == {2000}
+    (tmp_path / "other").mkdir()
+    assert pattern_of(tmp_path / "other", iterations=3).physics() == facts
+
+
+def test_a_file_that_changed_since_is_refused(tmp_path):
+    pattern = pattern_of(tmp_path)
+    written(tmp_path, "ring.csv", "source,destination,weight\n" + "\n".join(f"{t},{t + 1},1" for t in range(15)))
+    with pytest.raises(WorkloadError):
+        pattern.sends(16, np.random.default_rng(0))
+    (tmp_path / "ring.csv").unlink()
+    with pytest.raises(WorkloadError):
+        pattern.sends(16, np.random.default_rng(0))
+
+
+def test_more_ranks_than_vertices_are_refused_when_planned(tmp_path):
+    with pytest.raises(ConfigError) as refusal:
+        pattern_of(tmp_path).check_ranks(17)
+    assert (refusal.value.code, refusal.value.path) == ("graph-file", ("file",))
+
+
+def test_what_the_file_tells_may_not_be_written(tmp_path):
+    with pytest.raises(ValidationError, match="the file tells it"):
+        pattern_of(tmp_path, edges=3)
