@@ -112,6 +112,7 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
         problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"
         raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)), code="too-few-ranks")
     with _below(*path, "pattern"):
+        job.pattern.check_machine(machine)
         job.pattern.check_ranks(ranks)
     with _below(*path, "mapping"):
         job.mapping.check_fit(machine, job.pattern, ranks)

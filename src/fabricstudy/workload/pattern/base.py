@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
+from fabricstudy.machine.base import Topology
 from fabricstudy.model import Whole
 from fabricstudy.quantities import Size
 
@@ -58,6 +59,15 @@ class Pattern(Kind):
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse a number of ranks, 2 or more, that the pattern cannot have.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the pattern.
+        """
+
+    def check_machine(self, machine: Topology) -> None:
+        """Refuse a machine that the pattern cannot run on.
 
         Raises
         ------
