@@ -28,7 +28,7 @@ LARGEST_SPECTRUM = 1024
 """Ranks up to which spectra are computed where nobody asked for them: 0.3 s."""
 
 MOST_ROUTERS = 4096
-"""Routers up to which all pairs are looked at on a grid."""
+"""Routers up to which all pairs are looked at where a job has a part of a grid."""
 
 _AT_ONCE = 1 << 22
 _ROUNDING = 1e-9
@@ -103,7 +103,8 @@ def _most_within(slots: Slots) -> Ints:
     table = hops(slots.machine)
     router, cores = np.unique(slots.router_of_core, return_counts=True)
     far = int(sum(table.table[a : a + n * n].max() for a, n in zip(table.first, table.length, strict=True)))
-    if len(router) > MOST_ROUTERS and slots.machine.dimensions and all(one.graph for one in slots.machine.dimensions):
+    plain_grid = bool(slots.machine.dimensions) and all(one.graph for one in slots.machine.dimensions)
+    if plain_grid and (len(router) == slots.machine.routers or len(router) > MOST_ROUTERS):
         # No router of a grid has more around it than the one in the middle, if all had nodes.
         every = np.arange(slots.machine.routers)
         found = np.bincount(table.between(_middle(table), every), minlength=far + 1) * int(cores.max())

@@ -1,0 +1,98 @@
+"""CPU seconds and quality of the mappings: ``python -m benches mapping`` prints figures and fails on none."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from fabricstudy.machine.torus import TorusConfig
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.structure.load import link_loads
+from fabricstudy.workload.mapping import Mapping, Slots, Tasks
+from fabricstudy.workload.mapping.bound import partners_bound
+from fabricstudy.workload.mapping.ground import ground_of, plain, warm_up
+from fabricstudy.workload.mapping.kernels import hop_bytes
+from fabricstudy.workload.messages import Messages
+from fabricstudy.workload.pattern.stencil import Stencil
+
+BYTES = 1000
+PARTNERS = 9
+GREEDY = {"kind": "greedy", "starts": 1}
+CASES = {
+    512: ["random", "recursive-bisection", "greedy", "exchange", "annealing"],
+    4096: [
+        "recursive-bisection", "greedy", "exchange", "annealing",
+        {"kind": "exchange", "objective": "link-load"},
+    ],
+    16_384: [GREEDY, {"kind": "exchange", "start": GREEDY}],
+    65_536: [GREEDY, {"kind": "exchange", "start": GREEDY}],
+}  # fmt: skip
+SHAPES = {512: (8, 8, 8), 4096: (16, 16, 16), 16_384: (32, 32, 16), 65_536: (64, 32, 32)}
+
+
+def spent(work: Callable[[], object]) -> float:
+    """CPU seconds of a piece of work."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def messages_between(tail: np.ndarray, head: np.ndarray) -> Messages:
+    """Messages both ways along edges."""
+    source, destination = np.concatenate([tail, head]), np.concatenate([head, tail])
+    phase = np.zeros(len(source), dtype=np.int32)
+    return Messages(phase, source.astype(np.int32), destination.astype(np.int32), np.full(len(source), BYTES))
+
+
+def random_geometric(ranks: int) -> Tasks:
+    """Points in a cube, joined to those nearby, about nine each."""
+    points = np.random.default_rng(1).random((ranks, 3))
+    near = cKDTree(points).query_pairs((PARTNERS / (ranks * 4.19)) ** (1 / 3), output_type="ndarray")
+    return Tasks(ranks, messages_between(near[:, 0], near[:, 1]))
+
+
+def shuffled_stencil(shape: tuple[int, ...]) -> Tasks:
+    """The torus itself, with its ranks numbered at random."""
+    ranks = int(np.prod(shape))
+    pattern = Stencil.model_validate({"message": "1 kB", "shape": shape, "dimensions": 3, "periodic": True})
+    sends = pattern.sends(ranks, np.random.default_rng(0))
+    number = np.random.default_rng(1).permutation(ranks)
+    one_way = sends.source < sends.destination
+    return Tasks(ranks, messages_between(number[sends.source[one_way]], number[sends.destination[one_way]]))
+
+
+def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
+    """Print hops a byte and CPU seconds of each mapping."""
+    assert tasks.messages is not None
+    build_s = spent(lambda: tasks.graph)
+    graph, total = tasks.graph, float(tasks.messages.size_bytes.sum())
+    bound_s = spent(lambda: partners_bound(graph, slots))
+    print(
+        f"{name}: graph {build_s:.2f} s, bound {partners_bound(graph, slots) / total:.2f} hops a byte, {bound_s:.2f} s"
+    )
+    for kind in kinds:
+        mapping: Mapping = Mapping.model_validate(kind)
+        core: list[np.ndarray] = []
+        cpu_s = spent(lambda m=mapping, c=core: c.append(m.map_ranks(slots, tasks, np.random.default_rng(1))))
+        seat = core[0].astype(np.int64)
+        hops_a_byte = hop_bytes(plain(graph), ground_of(slots), seat) / total
+        node = slots.node_of_core[seat]
+        ends = node[tasks.messages.source], node[tasks.messages.destination]
+        load_s = spent(lambda e=ends: link_loads(slots.machine, *e, tasks.messages.size_bytes, DimensionOrder()))
+        print(f"  {kind}: {hops_a_byte:.3f} hops a byte, {cpu_s:.2f} s CPU; link loads {load_s:.2f} s", flush=True)
+
+
+def main() -> None:
+    """Print all figures."""
+    warm_up()
+    for ranks, kinds in CASES.items():
+        machine = TorusConfig.model_validate({"shape": list(SHAPES[ranks]), "bandwidth": "1 GB/s"}).build()
+        slots = Slots(machine, np.arange(ranks, dtype=np.int32), 1)
+        measure(f"random geometric, {ranks} ranks", slots, random_geometric(ranks), kinds)
+        if ranks <= 4096:
+            measure(f"stencil that fits, {ranks} ranks", slots, shuffled_stencil(SHAPES[ranks]), kinds)
+        print(f"most memory so far: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB", flush=True)

@@ -1,0 +1,86 @@
+"""Patches and computes, like NAMD."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+from fabricstudy.quantities import Size
+from fabricstudy.workload.pattern.base import MessagePattern
+
+from ..messages import Indices
+from .base import Traffic
+from .objects import between_ranks
+from .sends import Sends, in_phases
+
+Ints = npt.NDArray[np.int64]
+
+
+@register
+class Patches(MessagePattern):
+    """Like NAMD: a periodic grid of patches, and computes for each patch and each two that are near each other.
+
+    Each patch sends its atoms to every rank that has a compute of it, once (proxies); forces come back in the next
+    phase. Patches and computes are dealt evenly to the ranks, each compute about where its first patch is, so every
+    mapping can take the ranks. A grid of 6 x 6 x 4 is that of ApoA1 in Bhatele and Kalé 2008, who do not tell sizes
+    and the balancer, so this is like it, not it.
+    """
+
+    has_places: ClassVar[bool] = False
+
+    kind: Literal["patches"] = "patches"
+    patches: Annotated[tuple[Annotated[Whole, Field(ge=1, le=1000)], ...], Field(min_length=3, max_length=3)] = Field(
+        description="patches along each of three dimensions"
+    )
+    away: Literal[1, 2] = Field(1, description="patches along a dimension across which atoms interact")
+    split: Whole = Field(1, ge=1, le=1000, description="computes into which each is divided")
+    forces_bytes: Size | None = Field(None, alias="forces", description="size of forces on a patch; left out: message")
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size (upper estimate: each compute is on a rank of its own)."""
+        first, _ = self.computes()
+        messages = min(2.0 * len(first) * self.split, float(ranks) * (ranks - 1)) * self.iterations
+        back = int(self.forces_bytes or self.message_bytes)
+        return (Traffic(messages, int(self.message_bytes), 2), Traffic(messages, back, 2))
+
+    def computes(self) -> tuple[Ints, Ints]:
+        """Give the two patches of each compute, the same one twice for those of a patch with itself.
+
+        Examples
+        --------
+        >>> first, second = Patches.model_validate({"message": "1 kB", "patches": [6, 6, 4]}).computes()
+        >>> len(first) / 144, int((first == second).sum())
+        (14.0, 144)
+        """
+        place = np.indices(self.patches).reshape(3, -1)
+        patch = np.arange(place.shape[1])
+        pairs = [np.stack([patch, patch])]
+        for shift in itertools.product(range(-self.away, self.away + 1), repeat=3):
+            moved = [(at + by) % length for at, by, length in zip(place, shift, self.patches, strict=True)]
+            other = np.ravel_multi_index(tuple(moved), self.patches)
+            pairs.append(np.sort(np.stack([patch, other]), axis=0))
+        found = np.unique(np.concatenate(pairs, axis=1), axis=1)
+        return found[0].astype(np.int64), found[1].astype(np.int64)
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send from the patches to their computes, and back."""
+        home, first, second, at = self._dealt(ranks)
+        ends = np.concatenate([home[first], home[second]]), np.concatenate([at, at])
+        which = np.concatenate([first, second])
+        # A rank gets a patch once, however many of its computes it has.
+        sent = np.unique(np.stack([*ends, which]), axis=1)
+        out = between_ranks(sent[0], sent[1], int(self.message_bytes), ranks)
+        back = between_ranks(sent[1], sent[0], int(self.forces_bytes or self.message_bytes), ranks)
+        return in_phases([out, back], self.iterations)
+
+    def _dealt(self, ranks: int) -> tuple[Indices, Ints, Ints, Indices]:
+        """Rank of each patch; the patches of each compute, and its rank."""
+        count = int(np.prod(self.patches))
+        first, second = (np.repeat(ends, self.split) for ends in self.computes())
+        return np.arange(count) * ranks // count, first, second, np.arange(len(first)) * ranks // len(first)
