@@ -18,7 +18,7 @@ from .random import RandomMapping
 from .slots import Slots
 from .tasks import Tasks
 
-CPU_S_OF_A_MOVE, CPU_S_OF_A_LOAD_MOVE = 1e-7, 4e-7
+CPU_S_OF_A_MOVE, CPU_S_OF_A_LOAD_MOVE = 1e-7, 1.5e-6
 """For a partner of the rank."""
 
 HOT, COLD = 1 / 2, 1 / 200

@@ -18,7 +18,7 @@ from .kernels import exchange_all, exchange_near, swap_loads
 from .slots import Slots
 from .tasks import Tasks
 
-CPU_S_OF_A_PARTNER, CPU_S_OF_A_PAIR, CPU_S_OF_A_TRY = 2e-6, 1e-7, 4e-7
+CPU_S_OF_A_PARTNER, CPU_S_OF_A_PAIR, CPU_S_OF_A_TRY = 2e-6, 1e-7, 1.5e-6
 """For hop-bytes near and all, and for link loads; each for a partner of the rank."""
 
 
