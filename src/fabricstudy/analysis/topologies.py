@@ -80,7 +80,12 @@ class Topologies(Analysis):
             for place, count in enumerate(nodes):
                 if count in nodes[:place]:
                     problem = f"two machines of the family have {count} nodes"
-                    raise ConfigError(problem, "put one of them into another family", ("families", label, str(place)))
+                    raise ConfigError(
+                        problem,
+                        "put one of them into another family",
+                        ("families", label, str(place)),
+                        code="repeated-entry",
+                    )
         return self
 
     def rows(self) -> list[dict[str, Any]]:

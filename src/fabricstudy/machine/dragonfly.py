@@ -135,6 +135,7 @@ class DragonflyConfig(Topology):
                 "change groups or routers_per_group, or take 'relative'",
                 ("arrangement",),
                 self.arrangement,
+                "cannot-be-built",
             )
 
     def build(self) -> Machine:

@@ -165,7 +165,7 @@ class SlimFlyConfig(Topology):
     def _check(self) -> None:
         if prime_of(self.q) is None:
             near = ", ".join(map(str, sorted(_prime_powers_near(self.q))))
-            raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), self.q)
+            raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), self.q, "cannot-be-built")
 
     def build(self) -> Machine:
         """Build a Slim Fly.

@@ -173,12 +173,19 @@ class Figure(Selection):
         if self.unit is not None:
             self._check_unit(self.unit)
         if self.x_log and self.kind != "line":
-            raise ConfigError(f"a figure of kind {self.kind} has no scale along x", "leave x_log out", ("x_log",))
+            raise ConfigError(
+                f"a figure of kind {self.kind} has no scale along x",
+                "leave x_log out",
+                ("x_log",),
+                code="not-with-these-keys",
+            )
         return self
 
     def _check_unit(self, unit: str) -> None:
         if column_unit(self.y) is None:
-            raise ConfigError(f"column {self.y} has no unit", "leave `unit` out", ("unit",), unit)
+            raise ConfigError(
+                f"column {self.y} has no unit", "leave `unit` out", ("unit",), unit, "not-with-these-keys"
+            )
         try:
             unit_factor(self.y, unit)
         except ValueError:

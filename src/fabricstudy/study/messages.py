@@ -194,9 +194,8 @@ def _about_type(value: Any, wanted: list[str]) -> ConfigError:
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:
-    """Take a validator's own words: a `ConfigError`, or a text "problem; remedy"."""
+    """Take a validator's own words."""
     if isinstance(error, ConfigError):
         value = shown if error.value is None and not error.path else error.value
         return ConfigError(error.problem, error.remedy, error.path, value, error.code, error.others)
-    problem, _, remedy = str(error).partition("; ")
-    return ConfigError(problem, remedy or "see configs/README.md", value=shown)
+    return ConfigError(str(error), "see configs/README.md", value=shown)

@@ -63,9 +63,11 @@ def check_sides(sides: Sides, machine: Topology, key: str) -> None:
     lines = dimensions_of(machine)
     if len(sides) != len(lines):
         problem = f"{len(sides)} sides, and the machine has {len(lines)} dimensions"
-        raise ConfigError(problem, "give one a dimension", (key,), list(sides))
+        raise ConfigError(problem, "give one a dimension", (key,), list(sides), "wrong-length")
     if any(side > line.length for side, line in zip(sides, lines, strict=True)):
-        raise ConfigError(f"it does not fit in {shape_of(machine)}", "shorten it", (key,), list(sides))
+        raise ConfigError(
+            f"it does not fit in {shape_of(machine)}", "shorten it", (key,), list(sides), "shape-does-not-fit"
+        )
 
 
 def shape_of(machine: Topology) -> str:
