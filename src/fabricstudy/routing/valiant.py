@@ -24,7 +24,6 @@ from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
 from .base import Bools, Detour, Floats, Flows, Ints, Routes, added_up
-from .dense import LARGEST_DENSE, dense_paths
 from .minimal import MinimalRoutes, connected, traffic_of
 
 # Where less than this share is left of a link's bytes, rounding left it.
@@ -89,10 +88,6 @@ class ThroughRouters(DetourRoutes):
 
     def _early_arrivals(self, traffic: Floats) -> Floats:
         """Bytes [destination, middle] that meet their destination on the way to each middle."""
-        if self.machine.routers <= LARGEST_DENSE:
-            early = dense_paths(self.machine).early_arrivals(traffic)
-            early[:, self.machine.nodes_of_router == 0] = 0.0
-            return early
         from .kernels import early_arrivals
 
         weight = np.array(self.machine.hop_weight, dtype=np.int64)
@@ -141,7 +136,8 @@ class ThroughGroups(DetourRoutes):
         np.add.at(moves, (tail, links.head), onward)
         share = np.zeros(machine.links)
         share[links.link] = onward
-        # The fundamental matrix of a chain that the group absorbs; see `dense`.
+        # A packet's way is a Markov chain that the group absorbs; its fundamental matrix tells how often each router
+        # is visited (Kemeny and Snell: Finite Markov Chains, 1960, theorem 3.2.4).
         visits = np.linalg.inv(np.eye(machine.routers) - moves).astype(np.float64, copy=False)
         return share, visits
 

@@ -59,12 +59,7 @@ class Bisection:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cut itself."""
-        return {
-            "lower_Bps": self.lower_Bps,
-            "upper_Bps": self.upper_Bps,
-            "exact": self.exact,
-            "method": self.method,
-        }
+        return {name: value for name, value in vars(self).items() if name != "cut_side"}
 
 
 def bisect(machine: Machine) -> Bisection:
