@@ -4,8 +4,9 @@ The workflow is the Snakefile; its run (a ``CreateAction``) took the study file 
 
 References
 ----------
-Soiland-Reyes et al.: Packaging research artefacts with RO-Crate. Data Science 5(2), 2022.
-Leo et al.: Recording provenance of workflow runs with RO-Crate. PLoS ONE 19(9), 2024.
+Soiland-Reyes et al.: Packaging research artefacts with RO-Crate. Data Science 5(2), 2022, doi:10.3233/DS-210053.
+Leo et al.: Recording provenance of workflow runs with RO-Crate. PLoS ONE 19(9), 2024,
+doi:10.1371/journal.pone.0309210.
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ Al-Fares et al., k^3/4 nodes on 5 k^2/4 routers.
 
 References
 ----------
-Leiserson: Fat-trees: universal networks for hardware-efficient supercomputing. IEEE Trans. Computers C-34, 1985.
-Al-Fares, Loukissas, Vahdat: A scalable, commodity data center network architecture. SIGCOMM 2008.
+Leiserson: Fat-trees: universal networks for hardware-efficient supercomputing. IEEE Trans. Computers C-34, 1985,
+doi:10.1109/TC.1985.6312192.
+Al-Fares, Loukissas, Vahdat: A scalable, commodity data center network architecture. SIGCOMM 2008,
+doi:10.1145/1402958.1402967.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Loads are the expectation over the draws. The first and last router may be drawn
 packet that meets its destination router on the way to the drawn one is delivered there. A message between nodes of
 one router takes no cable, so it draws none. So do CAMINOS' `Valiant` (caminos-lib 0.6.3, with
 `selection_exclude_indirect_routers: true`) and the routing of our front end for it (Valiant, SIAM J. Computing 11(2),
-1982).
+1982, doi:10.1137/0211027).
 
 Through a group (Kim, Dally, Scott and Abts: Technology-driven, highly-scalable dragonfly topology, ISCA 2008) a packet
 goes by paths of least weight to the nearest routers of the group, and from the router where it enters, minimally to the

@@ -2,9 +2,10 @@
 
 A packet that holds a virtual channel of one link and waits for one of the next makes the second a dependency of the
 first. If the graph of all such dependencies has no cycle, no deadlock is possible (Dally, Seitz: Deadlock-free
-message routing in multiprocessor interconnection networks, IEEE Trans. Computers C-36(5), 1987). Routings without
-channels of their own take channel k for hop k, with as many as the longest route has hops: a dependency then always
-leads to the next channel, and no cycle can close (Günther: IEEE Trans. Communications 29(4), 1981).
+message routing in multiprocessor interconnection networks, IEEE Trans. Computers C-36(5), 1987,
+doi:10.1109/TC.1987.1676939). Routings without channels of their own take channel k for hop k, with as many as the
+longest route has hops: a dependency then always leads to the next channel, and no cycle can close (Günther: IEEE Trans.
+Communications 29(4), 1981).
 """
 
 from __future__ import annotations

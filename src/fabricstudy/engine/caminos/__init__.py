@@ -28,7 +28,7 @@ take turns in starting them; messages within a node take no time.
 References
 ----------
 Camarero: caminos-lib 0.6.3, a modular interconnection network simulator (Rust crate).
-Valiant: A scheme for fast parallel communication. SIAM Journal on Computing 11(2), 1982.
+Valiant: A scheme for fast parallel communication. SIAM Journal on Computing 11(2), 1982, doi:10.1137/0211027.
 Singh: Load-balanced routing in interconnection networks. Thesis, Stanford University, 2005.
 """
 
