@@ -63,12 +63,12 @@ def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedP
         With the path of the first figure or measure that cannot be had, and the labels of a point without partner.
     """
     first_seeds = {(row.experiment, row.seed) for row in rows}
-    first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.parts}
+    first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.all_experiments}
     _check_labels(study, rows)
     _check_job_names(study, rows, points)
     for comparison in _comparisons(study):
         name = comparison.selection.experiment
-        own = tuple(study.parts[name].sweep)
+        own = tuple(study.all_experiments[name].sweep)
         of_one_seed = [row for row in rows if row.experiment == name and row.seed == first[name]]
         _check(comparison, _observations(comparison, own, of_one_seed, points), study)
 

@@ -91,8 +91,8 @@ def engine_axes(plan: Plan) -> set[str]:
     """Give the axes that vary the engine alone, which says nothing about what two engines have in common."""
     return {
         name
-        for part in plan.study.parts.values()
-        for name, changes in part.changes.items()
+        for experiment in plan.study.all_experiments.values()
+        for name, changes in experiment.changes.items()
         if {path.root for change in changes for path, _ in change} == {"engine"}
     }
 

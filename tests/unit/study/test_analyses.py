@@ -24,14 +24,14 @@ ALONE: dict[str, Any] = {
 
 def test_a_study_may_have_nothing_to_simulate() -> None:
     study = read_study(ALONE)
-    assert not study.simulates and study.parts == {} and study.axes == ()
+    assert not study.simulates and study.all_experiments == {} and study.axes == ()
     planned = plan(study)
     assert not planned.rows and not planned.points and not planned.machines
 
 
 def test_analyses_beside_simulation(study_data: Any) -> None:
     study: Study = read_study({**study_data({}), "analyses": ALONE["analyses"], "figures": ALONE["figures"]})
-    assert study.simulates and list(study.parts) == ["main"] and list(study.analyses) == ["p"]
+    assert study.simulates and list(study.all_experiments) == ["main"] and list(study.analyses) == ["p"]
 
 
 def test_a_published_list_is_the_same_as_its_geometries() -> None:
