@@ -83,9 +83,8 @@ def show_plan(summary: dict[str, Any]) -> None:
     print(f"new       {summary['new']}")
     print(f"kept      {summary['kept']} (simulated before)")
     print(f"batches   {summary['batches']}")
-    print(
-        f"predicted {summary['cpu_s'] / 3600:.2f} CPU-hours ({summary['cpu_s'] / 60:.1f} CPU-minutes) for the new points"
-    )
+    hours = summary["cpu_s"] / 3600
+    print(f"predicted {hours:.2f} CPU-hours ({60 * hours:.1f} CPU-minutes) for the new points")
     for limit, count in (("time", summary["over_time"]), ("memory", summary["over_memory"])):
         if count:
             print(
