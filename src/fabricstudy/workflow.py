@@ -78,10 +78,10 @@ def settings(config: Mapping[str, Any]) -> Settings:
 
 def use_own_python() -> None:
     """Let the rules' ``python`` be the one that runs Snakemake, also where its environment is not activated."""
-    own = Path(sys.executable).parent
-    found = shutil.which("python")
-    if found is None or Path(found).parent != own:
-        os.environ["PATH"] = f"{own}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    folder = Path(sys.executable).parent
+    python = shutil.which("python")
+    if python is None or Path(python).parent != folder:
+        os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
 
 def check_date(file: Path) -> None:

@@ -249,11 +249,11 @@ def check_names(
 
 def _selections(figures: Iterable[Figure], claims: Iterable[Claim]) -> list[tuple[str, Selection]]:
     """Give all selections of rows, each with its dotted path."""
-    found: list[tuple[str, Selection]] = [(f"figures.{index}", figure) for index, figure in enumerate(figures)]
+    selections: list[tuple[str, Selection]] = [(f"figures.{index}", figure) for index, figure in enumerate(figures)]
     for index, claim in enumerate(claims):
         for number, part in enumerate(claim.parts):
-            found += [(f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures()]
-    return found
+            selections += [(f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures()]
+    return selections
 
 
 def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Collection[str]) -> None:

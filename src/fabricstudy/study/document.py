@@ -49,18 +49,18 @@ def family_paths() -> dict[type[Kind], str]:
     >>> family_paths()[Pattern]
     'jobs.*.pattern'
     """
-    found: dict[type[Kind], str] = {}
+    paths: dict[type[Kind], str] = {}
     seen: set[type[Model]] = set()
     queue: list[tuple[str, type[Model]]] = [("", Study)]
     for path, model in queue:
         for key, field in fields_of(model).items():
             below = (f"{path}.{key}" if path else key) + _inside(field.annotation)
             for base in _bases(field.annotation):
-                found.setdefault(base, below)
+                paths.setdefault(base, below)
             new = [member for member in members_of(field.annotation) if member not in seen]
             seen.update(new)
             queue += [(below, member) for member in new]
-    return found
+    return paths
 
 
 def _bases(annotation: Any) -> list[type[Kind]]:
@@ -107,13 +107,13 @@ def _by_reference(node: Any, shared: dict[str, Any], top: bool = False) -> Any:
         return [_by_reference(item, shared) for item in node]
     if not isinstance(node, dict):
         return node
-    found = {key: _by_reference(item, shared) for key, item in node.items()}
+    described = {key: _by_reference(item, shared) for key, item in node.items()}
     if top or "properties" not in node or "title" not in node:
-        return found
+        return described
     # A key may have a title or description of its own beside the model's.
     name = node["title"]
-    if shared.setdefault(name, found) != found:
-        return found
+    if shared.setdefault(name, described) != described:
+        return described
     return {"$ref": f"#/$defs/{name}"}
 
 

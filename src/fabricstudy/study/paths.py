@@ -109,10 +109,10 @@ def find_path(text: str, root: type[Model]) -> Path:
             raise ConfigError(
                 f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text, code="no-such-path"
             )
-        found = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
-        owners = {model: members_of(info.annotation) for model, info in found.items()}
+        fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
+        owners = {model: members_of(info.annotation) for model, info in fields.items()}
         steps.append(Step(key, False, owners))
-        info = next(iter(found.values()))
+        info = next(iter(fields.values()))
         models = list(dict.fromkeys(member for below in owners.values() for member in below))
     return Path(text, tuple(steps))
 

@@ -171,7 +171,7 @@ class _Planner:
         """Plan the rows of one experiment."""
         prefix = () if name == WHOLE_SWEEP and not self.study.experiments else ("experiments", name)
         expansion = _Expansion(self.study, experiment, prefix)
-        found: dict[tuple[str | None, str], StudyError] = {}
+        errors: dict[tuple[str | None, str], StudyError] = {}
         number = 0
         for number, indices in enumerate(experiment.combinations(), 1):
             tree = expansion.tree(indices)
@@ -179,14 +179,14 @@ class _Planner:
                 sections = self._sections.of(tree)
             except ConfigError as error:
                 for one in (expansion.error(each, indices) for each in error.each()):
-                    found.setdefault((one.path, one.code), one)
-                if len(found) >= SHOWN or number >= FOLLOWED:
+                    errors.setdefault((one.path, one.code), one)
+                if len(errors) >= SHOWN or number >= FOLLOWED:
                     break
                 continue
-            if not found:
+            if not errors:
                 self._add_rows(name, experiment, self._labels(experiment, indices), sections)
-        if found:
-            raise together(list(found.values()))
+        if errors:
+            raise together(list(errors.values()))
         if not number:
             nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
             raise expansion.error_at(nothing, ("exclude",))
