@@ -594,10 +594,10 @@ mod tests {
         random_seed: 1, warmup: 0, measured: 100, server_queue_size: 1, maximum_packet_size: 1,
         topology: Graph { filename: "FOLDER/graph" },
         traffic: MessageList { filename: "FOLDER/messages", injection: 1, packet: 1 },
-        router: InputOutput {
-            virtual_channels: 2, virtual_channel_policies: [Random], delay: 0, crossbar_frequency_divisor: 1,
+        router: Switch {
+            virtual_channels: 2, virtual_channel_policies: [Random], crossbar_frequency_divisor: 1,
             buffer_size: 32, output_buffer_size: 16, flit_size: 1, bubble: false, allow_request_busy_port: true,
-            intransit_priority: false, neglect_busy_output: false, allocator: Random,
+            intransit_priority: false, allocator: Random,
         },
         routing: Routes { kind: "ugal", tie: "split", via: "router", class_weight: [1], channels: 2 },
         link_classes: [LinkClass { delay: 1, frequency_divisor: 1 }, LinkClass { delay: 1, frequency_divisor: 1 }],
