@@ -559,3 +559,91 @@ impl Quantifiable for Switch {
         self.total_memory()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! A grid of 4 x 3 routers with rings, slow links along x, two nodes a router: each routing, with the policies,
+    //! allocators and channels that the adapter gives it, on our router and on CAMINOS'.
+
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::{parse, plugs, result, run};
+
+    fn machine() -> String {
+        let router = |x: usize, y: usize| x % 4 + 4 * (y % 3);
+        let mut text = "graph 1\nrouters 12\nclasses 2\nnodes 24\n".to_string();
+        (0..24).for_each(|node| writeln!(text, "{}", node / 2).expect("text"));
+        text += "cables 24\n";
+        for (x, y) in (0..12).map(|at| (at % 4, at / 4)) {
+            let here = router(x, y);
+            writeln!(text, "{here} {} 0 1\n{here} {} 1 1", router(x + 1, y), router(x, y + 1)).expect("text");
+        }
+        text + "dimensions 2\n4 1 0\n3 1 0\n"
+    }
+
+    /// Two phases, in each of which every rank sends to five others, packets of four phits and one of two.
+    fn messages() -> String {
+        let mut text = "messages 1\njobs 1\nranks 24\n".to_string();
+        (0..24).for_each(|node| writeln!(text, "{node}").expect("text"));
+        text += "messages 240\n";
+        for (rank, sent) in (0..24).flat_map(|rank| (0..10).map(move |sent| (rank, sent))) {
+            writeln!(text, "{} {rank} {} 30", sent / 5, (rank + 1 + 7 * sent % 23) % 24).expect("text");
+        }
+        text
+    }
+
+    /// The result file of a simulation with a router.
+    fn outcome(router: &str, case: &[&str; 5]) -> String {
+        let [kind, channels, policies, allocator, transit] = case;
+        let folder = std::env::temp_dir().join(format!("fabricstudy-{router}-{kind}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        std::fs::write(folder.join("graph"), machine()).expect("written");
+        std::fs::write(folder.join("messages"), messages()).expect("written");
+        let at = folder.display();
+        let text = format!(
+            r#"Configuration {{
+            random_seed: 5, warmup: 0, measured: 100000, server_queue_size: 1, maximum_packet_size: 4,
+            topology: Graph {{ filename: "{at}/graph" }},
+            traffic: MessageList {{ filename: "{at}/messages", injection: 3, packet: 4 }},
+            router: {router} {{
+                virtual_channels: {channels}, virtual_channel_policies: [{policies}], crossbar_frequency_divisor: 2,
+                buffer_size: 16, output_buffer_size: 8, flit_size: 4, bubble: false, allow_request_busy_port: true,
+                intransit_priority: {transit}, allocator: {allocator},
+            }},
+            routing: Routes {{
+                kind: "{kind}", tie: "split", via: "router", class_weight: [1, 1], channels: {channels},
+            }},
+            link_classes: [
+                LinkClass {{ delay: 7, frequency_divisor: 6 }}, LinkClass {{ delay: 5, frequency_divisor: 3 }},
+                LinkClass {{ delay: 2, frequency_divisor: 2 }},
+            ],
+        }}"#
+        );
+        let (session, plugs) = (Rc::new(Session::default()), plugs());
+        let mut simulation = session.during(|| Simulation::new(&parse(&text), &plugs));
+        std::fs::remove_dir_all(&folder).expect("removed");
+        find_periods(&mut simulation, &session);
+        run(&mut simulation).expect("all jobs finish");
+        result::to_json(&simulation, &session)
+    }
+
+    #[test]
+    fn results_are_those_of_input_output_byte_by_byte() {
+        const ANY: &str = "EnforceFlowControl, Random";
+        const LEAST_QUEUE: &str = "EnforceFlowControl, OccupancyFunction { label_coefficient: 1, \
+            occupancy_coefficient: 1, product_coefficient: 0, constant_coefficient: 0, use_internal_space: true, \
+            use_neighbour_space: true, aggregate: true }, LowestLabel, Random";
+        const SHORTER: &str = "LowestSinghWeight { extra_congestion: 1, aggregate: true, use_internal_space: true }, \
+            EnforceFlowControl, Random";
+        for case in [
+            ["minimal", "3", ANY, "Random", "false"],
+            ["valiant", "6", ANY, "Random", "false"],
+            ["ugal", "6", SHORTER, "Random", "false"],
+            ["dimension-order", "4", ANY, "RandomWithPriority", "false"],
+            ["adaptive", "3", LEAST_QUEUE, "RandomWithPriority", "true"],
+        ] {
+            assert_eq!(outcome("Switch", &case), outcome("InputOutput", &case), "{}", case[0]);
+        }
+    }
+}
