@@ -22,6 +22,8 @@ pub struct Session {
     /// For each job the cycle in which it finished, if it has.
     pub finish_cycles: RefCell<Vec<Option<Time>>>,
     pub job_link_packets: RefCell<JobLinkPackets>,
+    /// For each class of links, and of those to nodes, the cycles from one phit to the next.
+    pub link_periods: RefCell<Vec<Time>>,
 }
 
 thread_local! {
