@@ -23,7 +23,7 @@ Code = Literal[
     "no-such-axis", "no-such-label", "bad-zip", "everything-excluded", "experiments-and-sweep", "too-many-points",
     # what has to agree
     "machine-does-not-fit", "jobs-too-large", "no-node", "too-few-ranks", "too-many-ranks", "no-such-node",
-    "node-taken", "mapping-does-not-fit",
+    "node-taken", "mapping-does-not-fit", "no-foreground",
     # what is shown
     "no-such-experiment", "no-such-analysis", "no-such-column", "repeated-id", "not-run-alone", "no-labels-to-scale",
     "no-partner", "ambiguous-jobs",
