@@ -54,8 +54,8 @@ class EngineResult:
     link_stall_ns: npt.NDArray[np.float64] | None = None
 
 
-class BackgroundTooShort(Exception):
-    """The jobs in the background came to their end before the others, or not all others could end beside them.
+class OtherBackground(Exception):
+    """The jobs in the background have to last another time: until the others end, and where it counts, no longer.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Engine(Protocol):
         ------
         EngineFailure
             If the run crashed, did not finish its traffic, or wrote something that is not a result.
-        BackgroundTooShort
-            If jobs in the background have to last longer; the point is prepared and run again.
+        OtherBackground
+            If jobs in the background have to last another time; the point is prepared and run again.
         """
         ...

@@ -27,7 +27,7 @@ from fabricstudy.structure.stage import keep_structure, load_structure
 from fabricstudy.workload.messages import PlacedJob, WorkloadError, hop_bytes
 from fabricstudy.workload.placing import place
 
-from .contract import BackgroundTooShort, Engine, EngineFailure, EngineResult
+from .contract import Engine, EngineFailure, EngineResult, OtherBackground
 from .point import PlannedPoint, Point
 from .run import Outcome, run
 from .settings import Limits
@@ -247,16 +247,16 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
 def _simulated(
     point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, found: Record
 ) -> EngineResult:
-    """Prepare, run and read a point, and again as long as its background is too short."""
+    """Prepare, run and read a point, and again as long as its background has to last another time."""
     for _ in range(MOST_RUNS):
         jobs, command = _prepare(point, engine, analysed, folder, found)
         exit_code = 0 if command is None else _run_program(command, folder, limits, found)
         try:
             return engine.read(folder, exit_code, point, analysed.machine, jobs)
-        except BackgroundTooShort as again:
+        except OtherBackground as again:
             found["background_ns"] = again.needed_ns
             _empty(folder)
-    raise EngineFailure(f"the background did not last long enough in {MOST_RUNS} runs")
+    raise EngineFailure(f"in {MOST_RUNS} runs the jobs in the background did not last as long as the others")
 
 
 def _prepare(

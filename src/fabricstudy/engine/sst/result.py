@@ -15,7 +15,7 @@ from pathlib import Path
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import BackgroundTooShort, EngineFailure, EngineResult
+from ..contract import EngineFailure, EngineResult, OtherBackground
 from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name
@@ -79,7 +79,7 @@ def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> Non
 
     Raises
     ------
-    BackgroundTooShort
+    OtherBackground
         If one may have.
     """
     for number, job in communicating(jobs):
@@ -88,7 +88,7 @@ def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> Non
         sending = set(seats_of(job).seat_of_rank[job.messages.source[job.between_nodes]].tolist())
         log = motif_log(folder / f"{log_name(number)}.log")
         if any(line.rank in sending and line.motif not in (INIT, FINI) for line in log):
-            raise BackgroundTooShort(AMPLE * end_ns)
+            raise OtherBackground(AMPLE * end_ns)
 
 
 def check_output(stdout: str, stderr: str) -> None:
