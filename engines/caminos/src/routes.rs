@@ -10,8 +10,9 @@
 //!   the destination if the draw gives the packet's first or last router, and delivered if it comes by the latter.
 //!   With `via` group a group with nodes is drawn instead, and the first leg ends at the router where the packet enters
 //!   it, by a path to the nearest ones;
-//! * ugal: at its first router a packet takes either of both, whichever has the lower product of queue and hops, as
-//!   seen by CAMINOS' policy `LowestSinghWeight`, and keeps to it (UGAL-L; Singh 2005).
+//! * ugal: at its first router a packet takes the minimal path or a detour as Valiant makes them, though never through
+//!   its first or last router or group, whichever has the lower product of queue and hops, as seen by CAMINOS' policy
+//!   `LowestSinghWeight`, and keeps to it (UGAL-L; Singh 2005).
 //!
 //! Virtual channels, `channels` of them:
 //!

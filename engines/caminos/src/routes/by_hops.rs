@@ -39,17 +39,23 @@ impl Routes {
         }
     }
 
-    /// What a packet draws; none if that is where it comes from or goes to.
+    /// What a packet draws; none if that is where it comes from or goes to. Under UGAL it draws again then: a packet
+    /// whose draw left it nothing but the minimal path would wait for that one, and hold up all behind it.
     pub fn draw(&self, here: usize, goal: usize, rng: &mut StdRng) -> Option<usize> {
         let among = match self.via {
             Via::Router => &self.routers_with_nodes,
             Via::Group => &self.groups_with_nodes,
         };
-        let drawn = among[rng.gen_range(0..among.len())];
-        if drawn == self.place(here) || drawn == self.place(goal) {
-            None
-        } else {
-            Some(drawn)
+        let ends = [self.place(here), self.place(goal)];
+        let again = self.kind == Kind::Ugal && among.iter().any(|place| !ends.contains(place));
+        loop {
+            let drawn = among[rng.gen_range(0..among.len())];
+            if !ends.contains(&drawn) {
+                return Some(drawn);
+            }
+            if !again {
+                return None;
+            }
         }
     }
 
@@ -231,6 +237,19 @@ mod tests {
             assert_eq!(choices(simulation, [3, 1]), [STRAIGHT, DETOUR]); // 4 = 4
             assert_eq!(choices(simulation, [9, 4]), [STRAIGHT, DETOUR]); // 10 = 10
             assert_eq!(choices(simulation, [10, 4]), [DETOUR]); // 11 > 10
+        });
+    }
+
+    #[test]
+    fn a_packet_always_has_a_detour_to_compare() {
+        with_simulation("draws", |simulation| {
+            let (shared, rng) = (&simulation.shared, &mut simulation.mutable.rng);
+            for _ in 0..50 {
+                let info = RefCell::new(RoutingInfo::new());
+                shared.routing.initialize_routing_info(&info, shared.network.topology.as_ref(), 0, 1, Some(1), rng);
+                // Router 2: the only one that is neither its first nor its last.
+                assert_eq!(info.borrow().selections, Some(vec![2, 0]));
+            }
         });
     }
 

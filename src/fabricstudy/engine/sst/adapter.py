@@ -19,9 +19,9 @@ from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import RUN, nobody_waits, packet_in_flits_bytes, settings, write_run
+from .system import RUN, check_that_ugal_can_choose, nobody_waits, packet_in_flits_bytes, settings, write_run
 from .traces import LARGEST_MESSAGE
-from .wiring import wire
+from .wiring import dragonfly, wire
 
 
 @adapter_of(SstSettings)
@@ -64,6 +64,8 @@ class Sst(ProgramEngine):
             check_native(point)
             _check_no_background(point)
         check_buffer(point, packet_in_flits_bytes(point))
+        if point.routing.kind == "ugal" and wiring.component == dragonfly.COMPONENT:
+            check_that_ugal_can_choose(point)
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
             raise Unsupported(
