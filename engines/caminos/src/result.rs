@@ -17,7 +17,7 @@ pub fn write(simulation: &Simulation, session: &Session, path: &Path) -> io::Res
     fs::rename(&partial, path)
 }
 
-fn to_json(simulation: &Simulation, session: &Session) -> String {
+pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     let measured = &simulation.statistics.current_measurement;
     let finish_cycles: Vec<String> =
         session.finish_cycles.borrow().iter().map(|cycle| cycle.map_or("null".into(), |at| at.to_string())).collect();

@@ -25,6 +25,8 @@ pub struct Session {
     pub sent_phits: RefCell<Vec<u64>>,
     pub arrived_phits: RefCell<Vec<u64>>,
     pub job_link_packets: RefCell<JobLinkPackets>,
+    /// For each class of links, and of those to nodes, the cycles from one phit to the next.
+    pub link_periods: RefCell<Vec<Time>>,
 }
 
 thread_local! {

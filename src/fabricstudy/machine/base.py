@@ -105,10 +105,9 @@ class Topology(Kind):
     def _can_be_built(self) -> Topology:
         self._check()
         if self.nodes > LARGEST_NODES or self.cables > LARGEST_CABLES:
-            raise ValueError(
-                f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large; stay below "
-                f"{LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"
-            )
+            problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
+            remedy = f"stay below {LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"
+            raise ConfigError(problem, remedy, code="too-large")
         return self
 
 

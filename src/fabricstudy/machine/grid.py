@@ -210,4 +210,4 @@ def check_length(values: tuple[Any, ...], dimensions: int, path: tuple[str, ...]
     """Refuse values that are neither one for all dimensions nor one for each."""
     if len(values) not in (1, dimensions):
         problem = f"{len(values)} values for {dimensions} dimensions"
-        raise ConfigError(problem, "give one for all, or one a dimension", path, list(values))
+        raise ConfigError(problem, "give one for all, or one a dimension", path, list(values), "wrong-length")

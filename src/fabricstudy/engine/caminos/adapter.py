@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -12,9 +13,10 @@ from pathlib import Path
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
+from ..program_engine import ProgramEngine
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .clock import clock, phit_bytes
@@ -40,14 +42,16 @@ _CPU_S_OF_OTHER_PHITS = 1e-6
 
 
 @adapter_of(CaminosSettings)
-class Caminos:
+class Caminos(ProgramEngine):
     """The engine CAMINOS; see the module's docstring."""
 
     name = "caminos"
-    simulates = True
+    title = "CAMINOS"
     bundled = True
     reading = read_result.__module__
     caveats = CAVEATS
+    # The front end says first what is wrong.
+    signs_of_failure = (re.compile("."),)
 
     def probe(self) -> Probe:
         """Look for the front end: FABRICSTUDY_CAMINOS, the clone's build, or PATH."""
@@ -63,10 +67,6 @@ class Caminos:
         """Give the front end's version, which names the sources that it was built from."""
         program = program_path()
         return None if program is None else _version(program)
-
-    def sources(self) -> str:
-        """Nothing else."""
-        return ""
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point, to a factor of 1.3 on dragonflies and of 3 on grids and trees.
@@ -87,38 +87,27 @@ class Caminos:
     def predict_memory_bytes(self, point: Point) -> None:
         """CAMINOS needs little: some ten MB, and 0.1 kB a message."""
 
-    def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Say why CAMINOS cannot simulate this point: its routing, bandwidths without a grid, delays too long."""
+    def check(self, point: Point, machine: Machine) -> None:
+        """Refuse what CAMINOS cannot simulate: its routing, bandwidths without a grid, delays too long.
+
+        Raises
+        ------
+        Unsupported
+            With the reason.
+        """
         if point.routing.kind not in _CPU_S_OF_PHITS:
-            return f"our front end for CAMINOS has no {point.routing.kind} routing; take {', '.join(_CPU_S_OF_PHITS)}"
-        try:
-            clock(point, machine)
-        except Unsupported as error:
-            return str(error)
-        return None
+            known = ", ".join(_CPU_S_OF_PHITS)
+            raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {known}")
+        clock(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         """Write configuration, machine and messages; give the command."""
         write_files(folder, point, machine, jobs)
         return [str(program_path() or BUILT.name), CONFIGURATION, RESULT]
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived.
-
-        Raises
-        ------
-        EngineFailure
-            If the exit code is not 0, or the result is not one.
-        """
-        if exit_code != 0:
-            raise EngineFailure(_failure(folder, exit_code))
+    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived."""
         return read_result(folder, point, machine, jobs)
-
-
-def _failure(folder: Path, exit_code: int) -> str:
-    lines = (folder / "stderr").read_text(errors="replace").strip().splitlines()
-    said = lines[0] if lines else "it said nothing"
-    return f"CAMINOS ended with {exit_code}: {said}"
 
 
 def program_path() -> Path | None:

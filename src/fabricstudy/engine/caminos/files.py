@@ -90,10 +90,9 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
   }},
   server_queue_size: 1,
   maximum_packet_size: {units.packet_phits},
-  router: InputOutput {{
+  router: Switch {{
     virtual_channels: {channels(point, machine)},
     virtual_channel_policies: [{policies(point)}],
-    delay: 0,
     crossbar_frequency_divisor: {units.crossbar_divisor},
     buffer_size: {units.buffer_phits},
     output_buffer_size: {units.buffer_phits // 2},
@@ -101,7 +100,6 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     bubble: false,
     allow_request_busy_port: true,
     intransit_priority: {str(transit_first).lower()},
-    neglect_busy_output: false,
     allocator: {allocator},
   }},
   routing: {routes(point, machine)},

@@ -20,8 +20,8 @@ from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer
 from ..registry import adapter_of
+from . import cost
 from .caveats import CAVEATS
-from .cost import predict_cpu_s, predict_memory_bytes
 from .files import (
     ALLOCATION,
     CONFIGURATION,
@@ -68,6 +68,8 @@ class Codes(ProgramEngine):
     title = "CODES"
     reading = read_result.__module__
     caveats = CAVEATS
+    predict_cpu_s = staticmethod(cost.predict_cpu_s)
+    predict_memory_bytes = staticmethod(cost.predict_memory_bytes)
     # That MPI was aborted says less than why.
     signs_of_failure = (_REASON, _END)
 
@@ -85,14 +87,6 @@ class Codes(ProgramEngine):
         """Digest of the program."""
         program = shutil.which(PROGRAM)
         return None if program is None else _digest(program)
-
-    def predict_cpu_s(self, point: Point) -> float:
-        """Predict the CPU seconds of a point; see `cost`."""
-        return predict_cpu_s(point)
-
-    def predict_memory_bytes(self, point: Point) -> float:
-        """Predict the memory of a point; see `cost`."""
-        return predict_memory_bytes(point)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Refuse a point for which CODES lacks a model, or the model something.

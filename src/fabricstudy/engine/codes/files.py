@@ -59,12 +59,12 @@ def traced_jobs(machine: Machine, network: Network, jobs: list[PlacedJob]) -> li
     """Give the jobs that CODES has to simulate: those that send something between nodes."""
     places = _places(machine, network, jobs)
     smallest = _smallest_between_nodes(jobs)
-    found = []
+    traced = []
     for number, (job, place) in enumerate(zip(jobs, places, strict=True)):
         messages = _in_pieces(_traced(job, smallest), smallest, network.packet)
         if len(messages):
-            found.append(TracedJob(number, place, messages))
-    return found
+            traced.append(TracedJob(number, place, messages))
+    return traced
 
 
 def lasting_ns(jobs: list[PlacedJob]) -> float | None:

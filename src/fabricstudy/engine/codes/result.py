@@ -168,9 +168,9 @@ def _check_said(said: str, cut: bool) -> None:
 
 
 def _refuse(said: str, sign: re.Pattern[str], what: str) -> None:
-    found = sign.search(said)
-    if found:
-        line = said[said.rfind("\n", 0, found.start()) + 1 :].split("\n", 1)[0].strip()
+    match = sign.search(said)
+    if match:
+        line = said[said.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0].strip()
         raise EngineFailure(f"{what}: {line}")
 
 
@@ -233,6 +233,6 @@ def _link_bytes(
     router = traffic.router(rows.astype(np.int64))
     counted = rows[:, traffic.columns :] % 2.0**traffic.bits
     link = traffic.link_of_port[router]
-    found = np.zeros(machine.links)
-    np.add.at(found, link[link != HOST], counted[link != HOST])
-    return found
+    link_bytes = np.zeros(machine.links)
+    np.add.at(link_bytes, link[link != HOST], counted[link != HOST])
+    return link_bytes

@@ -13,8 +13,8 @@ from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer
 from ..registry import adapter_of
+from . import cost
 from .caveats import CAVEATS
-from .cost import predict_cpu_s, predict_memory_bytes
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
@@ -32,6 +32,8 @@ class Sst(ProgramEngine):
     title = "SST"
     reading = read_result.__module__
     caveats = CAVEATS
+    predict_cpu_s = staticmethod(cost.predict_cpu_s)
+    predict_memory_bytes = staticmethod(cost.predict_memory_bytes)
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
     def probe(self) -> Probe:
@@ -48,14 +50,6 @@ class Sst(ProgramEngine):
     def sources(self) -> str:
         """Digest of the model script."""
         return model_digest()
-
-    def predict_cpu_s(self, point: Point) -> float:
-        """Predict the CPU seconds of a point; see `cost`."""
-        return predict_cpu_s(point)
-
-    def predict_memory_bytes(self, point: Point) -> float:
-        """Predict the memory of a point; see `cost`."""
-        return predict_memory_bytes(point)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Refuse what SST cannot simulate: machine, routing, bandwidths, messages or motifs.

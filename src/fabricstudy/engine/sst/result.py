@@ -103,13 +103,13 @@ def check_output(stdout: str, stderr: str) -> None:
         for line in (*stdout.splitlines(), *stderr.splitlines()):
             if sign in line:
                 raise EngineFailure(f"SST did not finish: {line.strip()}")
-    found = _TIME.search(stdout)
-    if "Simulation is complete" not in stdout or found is None:
+    time = _TIME.search(stdout)
+    if "Simulation is complete" not in stdout or time is None:
         raise EngineFailure("SST ended with 0 and does not say that the simulation is complete")
-    time_s = float(found[1]) * _SECONDS.get(found[2], math.inf)
+    time_s = float(time[1]) * _SECONDS.get(time[2], math.inf)
     if not 0 < time_s < LONGEST_S:
         raise EngineFailure(
-            f"SST did not finish: a simulated time of {found[1]} {found[2]} is that of an empty event queue"
+            f"SST did not finish: a simulated time of {time[1]} {time[2]} is that of an empty event queue"
         )
 
 
