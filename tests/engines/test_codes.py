@@ -22,7 +22,7 @@ from fabricstudy.structure.bound import bound_ns
 from fabricstudy.structure.load import link_loads, link_support
 from fabricstudy.workload.messages import PlacedJob
 
-from ..machines import all_pairs, job_of, place_jobs
+from ..machines import all_pairs, job_of, place_jobs, point_on
 from .run_caminos import ends
 from .run_codes import FIXED, MACHINES, point, prepared, run, two_jobs
 
@@ -155,6 +155,25 @@ class TestPackets:
         np.testing.assert_array_equal(result.link_packets, by_hand)
 
 
+class TestInjection:
+    """Each of four nodes sends 1 MB to each other one, over a link of its own; its host link is six times as fast.
+
+    A message takes its link 1 ms. One at a time, all three take 3 ms, less what buffers hold; two at a time 2 ms, since
+    the third starts when the first has left; three at a time 1 ms.
+    """
+
+    @pytest.mark.parametrize(("injection", "ms"), [(1, 3), (2, 2), (3, 1), (16, 1)])
+    def test_so_many_messages_take_turns(self, tmp_path: Path, injection: int, ms: int) -> None:
+        machine = {"kind": "hyperx", "shape": [4], "bandwidth": {"links": "1 GB/s", "host": "6 GB/s"}}
+        this = point_on(machine, "dimension-order", engine="codes", network={"injection": injection})
+        job = job_of([0, 1, 2, 3], [(0, i, (i + shift) % 4, 1_000_000) for i in range(4) for shift in (1, 2, 3)])
+        exit_code = run(prepared(tmp_path, this, [job]), tmp_path)
+        result = Codes().read(tmp_path, exit_code, this, this.machine.build(), [job])
+        # A message has left when its end is in the buffers of its node and of the router's output.
+        held_ns = (ms - 1) * 2 * this.network.buffer_bytes
+        assert ms * 1e6 - held_ns <= result.job_runtime_ns[0] < 1.03 * ms * 1e6
+
+
 class TestStalls:
     """CODES writes for how long ports were full, but nothing that could be told as the stall of a link.
 
@@ -279,7 +298,7 @@ class TestTimes:
 
     def test_sends_leave_in_their_order(self, tmp_path: Path) -> None:
         # Rank 2 has something to do once its message is there: that is later if it was sent as the second one.
-        this, then = point("tree"), (1, 2, 3, 30_000)
+        this, then = point("tree", network={"injection": 1}), (1, 2, 3, 30_000)
         first, second = (0, 0, 1, 30_000), (0, 0, 2, 30_000)
         late = simulate(tmp_path / "late", this, [job_of([0, 1, 4, 8], [first, second, then])])
         early = simulate(tmp_path / "early", this, [job_of([0, 1, 4, 8], [second, first, then])])

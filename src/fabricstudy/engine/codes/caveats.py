@@ -26,7 +26,10 @@ def _on_slim_fly(point: Point) -> bool:
 
 
 CAVEATS: tuple[Caveat, ...] = (
-    Caveat("CODES does not get `network.injection`: its nodes have one queue, first come, first served."),
+    Caveat(
+        "Of `network.injection` each rank of a node has its share, and pieces of a message count as messages; on a "
+        "torus a node has a queue for each link."
+    ),
     Caveat("A send is complete when its last packet has left the node."),
     Caveat(
         "CODES' fixed software cost of a message is subtracted; what remains is the time to copy the bytes by which a "
