@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from fabricstudy.structure.bound import bound_ns
 from fabricstudy.structure.load import link_loads, link_support
 from fabricstudy.workload.messages import PlacedJob
 
-from ..machines import all_pairs, job_of, place_jobs, point_on
+from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on
 from .run_caminos import ends
 from .run_codes import FIXED, MACHINES, point, prepared, run, two_jobs
 
@@ -153,6 +153,30 @@ class TestPackets:
         by_hand = link_loads(machine, source, destination, -(-size // 2000), this.routing).link_bytes
         assert result.link_packets is not None
         np.testing.assert_array_equal(result.link_packets, by_hand)
+
+
+class TestUgal:
+    """Both sides of UGAL on a dragonfly (Singh 2005; Kim et al. 2008), on links that a packet takes 200 ns to cross."""
+
+    MACHINE: ClassVar[dict[str, Any]] = DRAGONFLY | {"cores_per_node": 1, "bandwidth": "10 GB/s"}
+
+    def _run(self, folder: Path, routing: Any, messages: list[tuple[int, int, int, int]]) -> EngineResult:
+        this = point_on(self.MACHINE, routing, engine="codes")
+        return simulate(folder, this, [job_of(list(range(72)), messages)])
+
+    def _both(self, folder: Path, messages: list[tuple[int, int, int, int]]) -> tuple[EngineResult, EngineResult]:
+        ugal = {"kind": "ugal", "via": "group"}
+        return self._run(folder / "minimal", "minimal", messages), self._run(folder / "ugal", ugal, messages)
+
+    def test_against_an_adversary_it_is_far_from_minimal(self, tmp_path: Path) -> None:
+        minimal, ugal = self._both(tmp_path, [(0, i, (i + 8) % 72, 400_000) for i in range(72)])
+        # Two ninths of the packets straight, the rest over two global links each, are the best there is.
+        assert 2 / 9 <= time_of(ugal) / time_of(minimal) < 0.35
+
+    def test_what_is_on_its_way_is_no_queue(self, tmp_path: Path) -> None:
+        # One node sends alone, and no link is slower than its own: packets follow one another and wait nowhere.
+        minimal, ugal = self._both(tmp_path, [(0, 0, 40, 200_000)])
+        np.testing.assert_array_equal(ugal.link_bytes, minimal.link_bytes)
 
 
 class TestInjection:

@@ -47,8 +47,8 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat("On a Slim Fly Valiant leads through a random router outside the sender's own group.", _valiant_on_slim_fly),
     Caveat(
-        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, and counts the "
-        "queue of a detour twice; on a Slim Fly it compares several detours.",
+        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, counts the queue of "
+        "a detour twice, and stays minimal with 16 kB or less at the port; on a Slim Fly it compares several detours.",
         under_ugal,
     ),
     Caveat(
