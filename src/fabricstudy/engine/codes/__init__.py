@@ -16,7 +16,8 @@ What a point becomes:
 References
 ----------
 Mubarak, Carothers, Ross, Carns: Enabling parallel simulation of large-scale HPC network systems. IEEE TPDS 28(1), 2017.
-Carothers, Bauer, Pearce: ROSS, a high-performance, low-memory, modular Time Warp system. JPDC 62(11), 2002.
+Carothers, Bauer, Pearce: ROSS, a high-performance, low-memory, modular Time Warp system. JPDC 62(11), 2002,
+doi:10.1016/S0743-7315(02)00004-7.
 """
 
 from .adapter import PROGRAM, Codes

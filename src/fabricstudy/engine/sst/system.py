@@ -66,6 +66,11 @@ def communicating(jobs: list[PlacedJob]) -> list[tuple[int, PlacedJob]]:
     return [(number, job) for number, job in enumerate(jobs) if len(job.messages)]
 
 
+def nobody_waits(jobs: list[PlacedJob]) -> bool:
+    """Whether no job sends something, or only those that would end with others."""
+    return all(job.background for _, job in communicating(jobs))
+
+
 def log_name(number: int) -> str:
     """Name of a job's log, without suffix."""
     return f"job{number}"
@@ -191,6 +196,7 @@ def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, A
     """Describe a job, and write its traces, or where its tasks stand."""
     seats = seats_of(job)
     described: dict[str, Any] = {"nodes": seats.nodes.tolist(), "cores": seats.cores, "log": log_name(number)}
+    described |= {"background": True} if job.background else {}
     if settings(point).motifs == "native":
         _check_all_seats_are_taken(job, seats)
         name = f"{log_name(number)}.map"

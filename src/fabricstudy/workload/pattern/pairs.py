@@ -28,7 +28,9 @@ class Pairs(MessagePattern):
     def check_ranks(self, ranks: int) -> None:
         """Refuse an odd number of ranks."""
         if ranks % 2:
-            raise ConfigError(f"pairs need an even number of ranks and get {ranks}", "change the job's size")
+            raise ConfigError(
+                f"pairs need an even number of ranks and get {ranks}", "change the job's size", code="ranks-do-not-fit"
+            )
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send once from each rank to its partner: rank + ranks / 2, or one drawn at random."""

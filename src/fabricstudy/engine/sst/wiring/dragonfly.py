@@ -66,9 +66,9 @@ def global_link_map(config: DragonflyConfig) -> list[int]:
     if config.arrangement == "circulant":
         leads = np.where(port % 2 == 0, port // 2, ports - 1 - port // 2)
     wired = (np.arange(config.links_per_group_pair)[:, None] * ports + leads).reshape(-1)
-    found = np.full(config.routers_per_group * config.global_ports_per_router, -1)
-    found[: len(wired)] = wired
-    return [int(place) for place in found]
+    padded = np.full(config.routers_per_group * config.global_ports_per_router, -1)
+    padded[: len(wired)] = wired
+    return [int(place) for place in padded]
 
 
 def _local_ports(config: DragonflyConfig, machine: Machine) -> Ints:
