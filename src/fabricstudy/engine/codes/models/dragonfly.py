@@ -2,7 +2,8 @@
 
 Valiant goes through a random group, not a random router; UGAL is its progressive form, which may still leave the
 minimal path at the other routers of the source group (PAR: Jiang, Kim and Dally, ISCA 2009,
-doi:10.1145/1555754.1555783), and counts what waits for a port, twice as much for a detour; up to 16 kB it stays minimal.
+doi:10.1145/1555754.1555783), and counts what waits for a port, twice as much for a detour; up to 16 kB it stays
+minimal.
 """
 
 from __future__ import annotations
