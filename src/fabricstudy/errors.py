@@ -17,13 +17,15 @@ Code = Literal[
     # one value
     "unknown-key", "missing-key", "unknown-kind", "unknown-word", "no-value", "wrong-type", "out-of-range",
     "wrong-length", "wrong-value", "bad-name", "reserved-name", "not-a-quantity", "no-unit", "mapping-file",
-    "graph-file", "extension", "repeated-entry", "given-twice-or-not",
+    "graph-file", "extension", "repeated-entry", "given-twice-or-not", "not-with-these-keys", "empty-range",
+    "too-large",
     # what varies
     "no-such-path", "bad-axis", "bad-label", "repeated-label", "no-values", "overwritten-axis", "bad-seeds",
     "no-such-axis", "no-such-label", "bad-zip", "everything-excluded", "experiments-and-sweep", "too-many-points",
     # what has to agree
-    "machine-does-not-fit", "jobs-too-large", "no-node", "too-few-ranks", "too-many-ranks", "no-such-node",
-    "node-taken", "mapping-does-not-fit",
+    "cannot-be-built", "machine-does-not-fit", "allocation-does-not-fit", "shape-does-not-fit", "jobs-too-large",
+    "no-node", "too-few-ranks", "too-many-ranks", "no-such-node", "node-taken",
+    "ranks-do-not-fit", "mapping-does-not-fit", "mixed-units", "mix-never-full", "no-foreground",
     # what is shown
     "no-such-experiment", "no-such-analysis", "no-such-column", "repeated-id", "not-run-alone", "no-labels-to-scale",
     "no-partner", "ambiguous-jobs",

@@ -31,8 +31,8 @@ LARGEST_BYTES = 1_000_000
 
 _STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-LOADED: set[str] = set()
-"""The packages that this process has imported."""
+LOADED: dict[str, dict[str, str]] = {}
+"""The packages that this process has imported: the SHA-256 of each file, by the name of its module."""
 
 
 class _File(NamedTuple):
@@ -82,13 +82,12 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
     files = _distinct([_file(place, name, folder, anywhere) for place, name in enumerate(names)])
-    digest = hashlib.sha256()
-    for file in sorted(files, key=lambda file: file.stem):
-        digest.update(f"{file.stem} {hashlib.sha256(file.content).hexdigest()};".encode())
-    package = EXTENSIONS + digest.hexdigest()[:12]
+    digests = {file.stem: hashlib.sha256(file.content).hexdigest() for file in files}
+    listed = "".join(f"{stem} {digest};" for stem, digest in sorted(digests.items()))
+    package = EXTENSIONS + hashlib.sha256(listed.encode()).hexdigest()[:12]
     if package not in LOADED:
         _import(package, files)
-        LOADED.add(package)
+        LOADED[package] = digests
     return package
 
 
@@ -185,7 +184,7 @@ def unload_extensions(package: str) -> None:
         del sys.modules[module]
     for base in families():
         base.FAMILY.forget(package)
-    LOADED.discard(package)
+    LOADED.pop(package, None)
 
 
 def _finds(finder: object, package: str) -> bool:

@@ -82,7 +82,7 @@ class Family:
                     f"{known.__module__.split('.')[-1]}.py" if extension_package(known.__module__) else "fabricstudy"
                 )
                 problem = f"two kinds of {self.noun} have this name; the other is in {where}"
-                raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind)
+                raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind, "extension")
         own[kind] = member
 
     def remove(self, kind: str) -> None:
@@ -209,9 +209,13 @@ def register(member: K) -> K:
     added: type[Kind] = member
     if not issubclass(added, Kind) or not hasattr(added, "FAMILY"):
         bases = ", ".join(family.__name__ for family in families())
-        raise ConfigError(f"the class {added.__name__} is of no family", f"derive it from the base of one: {bases}")
+        raise ConfigError(
+            f"the class {added.__name__} is of no family", f"derive it from the base of one: {bases}", code="extension"
+        )
     if not get_args(added.model_fields["kind"].annotation):
-        raise ConfigError(f"the class {added.__name__} has no kind", 'write kind: Literal["name"] = "name" in it')
+        raise ConfigError(
+            f"the class {added.__name__} has no kind", 'write kind: Literal["name"] = "name" in it', code="extension"
+        )
     added.FAMILY.add(added)
     return member
 

@@ -77,7 +77,7 @@ def _names(model: type[Model]) -> frozenset[str]:
 @cache
 def _defaults(model: type[Model]) -> dict[str, Any]:
     """Give the defaults of a model's fields as `Model.physics` writes values."""
-    found = {}
+    defaults = {}
     for name, field in model.model_fields.items():
         if not field.is_required():
             annotation: Any = field.annotation
@@ -86,8 +86,8 @@ def _defaults(model: type[Model]) -> dict[str, Any]:
             )
             default = field.get_default(call_default_factory=True)
             default = kind.validate_python(default) if field.validate_default else default
-            found[name] = _plain(default, kind.dump_python(default, mode="json"))
-    return found
+            defaults[name] = _plain(default, kind.dump_python(default, mode="json"))
+    return defaults
 
 
 NoPhysics = "a name, which changes no outcome"

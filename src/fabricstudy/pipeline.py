@@ -127,18 +127,18 @@ def pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CP
     StudyError
         If one cannot be found or is wrong, or two have the same name.
     """
-    found: dict[str, Pipeline] = {}
+    by_name: dict[str, Pipeline] = {}
     for name in (part.strip() for part in str(names).split(",")):
         file = study_file(name, configs)
         study = Pipeline(file, plan(load_study(file)), batch_cpu_s)
-        if study.name in found:
+        if study.name in by_name:
             raise StudyError(
                 "two studies have the same name",
-                f"rename one; the other is {found[study.name].file}",
+                f"rename one; the other is {by_name[study.name].file}",
                 str(file),
                 "study",
                 study.name,
                 "same-study-name",
             )
-        found[study.name] = study
-    return found
+        by_name[study.name] = study
+    return by_name

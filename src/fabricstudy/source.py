@@ -80,14 +80,14 @@ def imported(module: str) -> frozenset[str]:
     >>> sorted(imported("fabricstudy.errors"))
     ['fabricstudy.errors']
     """
-    found: set[str] = set()
+    modules: set[str] = set()
     left = [module]
     while left:
         name = left.pop()
-        if name not in found and (extension_package(name) or name.rsplit(".", 1)[-1] not in WORDS):
-            found.add(name)
+        if name not in modules and (extension_package(name) or name.rsplit(".", 1)[-1] not in WORDS):
+            modules.add(name)
             left += direct_imports(name)
-    return frozenset(found)
+    return frozenset(modules)
 
 
 @cache
@@ -205,16 +205,16 @@ def meaning(source: str) -> list[str]:
 def _tokens(source: str, lines: list[str]) -> Iterator[tuple[int, str]]:
     """Give tokens without layout; a formatted string is one token, as it was before Python 3.12."""
     depth, start = 0, (0, 0)
-    for found in tokenize.generate_tokens(io.StringIO(source).readline):
-        if _F_STRING_START is not None and found.type == _F_STRING_START:
-            start = start if depth else found.start
+    for one in tokenize.generate_tokens(io.StringIO(source).readline):
+        if _F_STRING_START is not None and one.type == _F_STRING_START:
+            start = start if depth else one.start
             depth += 1
-        elif _F_STRING_END is not None and found.type == _F_STRING_END:
+        elif _F_STRING_END is not None and one.type == _F_STRING_END:
             depth -= 1
             if not depth:
-                yield token.STRING, _between(lines, start, found.end)
-        elif not depth and found.type not in _LAYOUT:
-            yield found.type, found.string
+                yield token.STRING, _between(lines, start, one.end)
+        elif not depth and one.type not in _LAYOUT:
+            yield one.type, one.string
 
 
 def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:

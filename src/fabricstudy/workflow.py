@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,10 +78,10 @@ def settings(config: Mapping[str, Any]) -> Settings:
 
 def use_own_python() -> None:
     """Let the rules' ``python`` be the one that runs Snakemake, also where its environment is not activated."""
-    own = Path(sys.executable).parent
-    found = shutil.which("python")
-    if found is None or Path(found).parent != own:
-        os.environ["PATH"] = f"{own}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    folder = Path(sys.executable).parent
+    python = shutil.which("python")
+    if python is None or Path(python).parent != folder:
+        os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
 
 def check_date(file: Path) -> None:
@@ -108,24 +109,32 @@ def products(pipeline: Pipeline) -> list[str]:
         *(f"{made}/structure/{chunk}.{end}" for chunk in pipeline.machine_chunks for end in ("jsonl", "stored")),
         *(f"{made}/analysis/{name}.jsonl" for name in pipeline.analyses),
         *(f"{made}/simulate/{batch}.{end}" for batch in pipeline.batches for end in ("jsonl", "stored")),
-        f"{made}/tables",
-        f"reports/{pipeline.name}/index.html",
-        f"reports/{pipeline.name}/figures",
+        *(f"{made}/{name}" for name in ("tables", "tables.stored", "figures.stored")),
+        *(f"reports/{pipeline.name}/{name}" for name in ("index.html", "figures")),
     ]
 
 
 def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
-    """Remove the marks of chunks and batches of which the stores no longer hold everything; give those removed.
+    """Remove the marks of jobs of which something that they stored is gone; give those removed.
 
-    Snakemake sees files, not stores. A mark is a file that says that all things of a chunk or batch were stored;
-    without it Snakemake runs the job again, which makes what is gone. A mark holds nothing else, so that this costs
-    nothing if the store comes back.
+    Snakemake sees neither what is in stores nor what is in folders. A mark is a file that says that all things of a
+    job were stored; without it Snakemake runs the job again, which makes what is gone. A mark holds nothing else, so
+    that this costs nothing if the store comes back.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        The study.
+    results : Path
+        Folder of results; that of reports is beside it.
     """
     stores, made = Stores(results), results / pipeline.name
+    folders = {"tables": made / "tables", "figures": results.parent / "reports" / pipeline.name / "figures"}
     gone = [
         *_marks(made / "machine", ".txt", _machines(pipeline), lambda one: has_machine(results, one)),
         *_marks(made / "structure", ".stored", _machines(pipeline), lambda one: has_structure(results, one)),
         *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.points.record(one) is not None),
+        *_marks(made, ".stored", _listed(made, folders), lambda one: Path(one).is_file()),
     ]
     for mark in gone:
         mark.unlink(missing_ok=True)
@@ -141,6 +150,13 @@ def _points(pipeline: Pipeline) -> Iterator[tuple[str, list[str]]]:
         # Without its engine a point cannot be made again, and was perhaps never stored.
         if engine_named(batch.engine).probe().found:
             yield name, [point.point_id for point in batch.points]
+
+
+def _listed(marks: Path, folders: Mapping[str, Path]) -> Iterator[tuple[str, list[str]]]:
+    """Give the files that each folder had when its mark was written, which lists them."""
+    for name, folder in folders.items():
+        with suppress(FileNotFoundError):
+            yield name, [str(folder / file) for file in (marks / f"{name}.stored").read_text().splitlines()]
 
 
 def _marks(

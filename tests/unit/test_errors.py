@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabricstudy.errors import SHOWN, FabricstudyError, StudyError, exit_code_of, together
+from fabricstudy.source import PACKAGE
 
 
 def raising(error: Exception) -> Callable[[], None]:
@@ -46,6 +48,19 @@ def test_errors_of_the_system(error: OSError, code: str, words: str, capsys: pyt
     assert exit_code_of(raising(error), as_json=True) == 1
     (told,) = json.loads(capsys.readouterr().out)["errors"]
     assert told["code"] == code and told["message"].startswith(words)
+
+
+def test_our_own_errors_say_what_sort_of_mistake_they_are() -> None:
+    position = {"ConfigError": 4, "StudyError": 5}
+    without = [
+        f"{file.name}:{node.lineno}"
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in position
+        if len(node.args) <= position[node.func.id] and not any(key.arg == "code" for key in node.keywords)
+    ]
+    # What a library or an extension refuses in its own words.
+    assert {place.split(":")[0] for place in without} == {"messages.py"}, without
 
 
 def test_a_real_full_disk(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
+from fabricstudy.commands.status import show_status
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.simulate import Stores
 from fabricstudy.engine.validity import fingerprint
@@ -171,7 +172,7 @@ def test_the_lines_fit_80_columns(sample: Sample, capsys: pytest.CaptureFixture[
     for number, status in enumerate(["done", "done", "failed", "timeout", "memory", "refused"]):
         sample.end(number, status=status)
     found = Progress(sample.pipeline, sample.results).look() | {"left_cpu_s": 4e6, "left_s": 3.2e6}
-    cli.show_status(found)
+    show_status(found)
     said = capsys.readouterr().out
     assert all(len(line) <= 80 for line in said.splitlines())
     for words in (

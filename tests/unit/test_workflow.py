@@ -88,6 +88,11 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     for name in products(pipeline):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
+    for mark, file in (("tables", Path("results/small/tables/jobs.csv")), ("figures", FIGURE)):
+        file.parent.unlink()
+        file.parent.mkdir()
+        file.touch()
+        Path(f"results/small/{mark}.stored").write_text(f"{file.name}\n")
     return pipeline
 
 
@@ -98,6 +103,7 @@ def first(pattern: str) -> Path:
 MACHINE, STRUCTURES, POINTS = (
     f"results/small/{name}" for name in ("machine/all.txt", "structure/all.stored", "simulate/analysis-all.stored")
 )
+FIGURE = Path("reports/small/figures/time.svg")
 LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "nothing": (lambda: None, []),
     "a point": (lambda: first("points/*/*/record.json").unlink(), [POINTS]),
@@ -107,6 +113,8 @@ LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "a machine, cut short": (lambda: os.truncate(first("machines/*/*/machine.npz"), 100), [MACHINE]),
     "a structure": (lambda: first("structures/*/*/cut_side.npy").unlink(), [STRUCTURES]),
     "a structure, cut short": (lambda: os.truncate(first("structures/*/*/cut_side.npy"), 100), [STRUCTURES]),
+    "a table": (lambda: first("small/tables/jobs.csv").unlink(), ["results/small/tables.stored"]),
+    "a figure": (FIGURE.unlink, ["results/small/figures.stored"]),
     "the store of points": (lambda: Path("results/points").rename("elsewhere"), [POINTS]),
 }
 

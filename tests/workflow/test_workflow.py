@@ -163,6 +163,9 @@ def test_what_is_removed_or_damaged_is_made_again(workplace: Workplace) -> None:
     assert {path.name for path in results.iterdir()} == {*STORES, "tiny"}
     shutil.rmtree(results / "tiny/tables")
     runs()
+    (results / "tiny/tables/machines.csv").unlink()
+    runs()
+    assert workplace.table("machines")
     for name in ("machines", "structures"):
         shutil.rmtree(results / name)
     runs("machine", "structure", "simulate")

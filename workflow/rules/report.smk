@@ -20,6 +20,8 @@ rule report:
             category="{study}",
             labels={"figure": "{figure}"},
         ),
+        # Names of the figures; taken away where one is gone; see fabricstudy.workflow.
+        stored="results/{study}/figures.stored",
     log:
         "logs/{study}/report.log",
     benchmark:
@@ -30,4 +32,4 @@ rule report:
         code=code_digest("fabricstudy.report.__main__"),
     shell:
         "python -m fabricstudy.report --study {input.study:q} --tables {input.tables:q}"
-        " --out reports/{wildcards.study} 2> {log:q}"
+        " --out reports/{wildcards.study} 2> {log:q} && ls {output.figures:q} > {output.stored:q}"

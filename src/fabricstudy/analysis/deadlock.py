@@ -55,6 +55,7 @@ class Deadlock(Analysis):
                     f"{machine.routers:,} routers are too many to follow all channels",
                     f"take a machine of at most {LARGEST_ROUTERS} routers",
                     ("machines", label),
+                    code="too-large",
                 )
         return self
 

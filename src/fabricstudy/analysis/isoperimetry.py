@@ -118,13 +118,15 @@ class Isoperimetry(Analysis):
     @model_validator(mode="after")
     def _has_shapes(self) -> Isoperimetry:
         if bool(self.shapes) == (self.family is not None):
-            raise ConfigError("give either shapes or a family", "leave one out", ("shapes",))
+            raise ConfigError("give either shapes or a family", "leave one out", ("shapes",), code="given-twice-or-not")
         for number, shape in enumerate(self.shapes):
             if self.weights and len(shape) != len(self.weights):
                 problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
-                raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape))
+                raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape), "wrong-length")
         if self.weights and self.family is not None:
-            raise ConfigError("weights need shapes", "list the shapes", ("weights",), list(self.weights))
+            raise ConfigError(
+                "weights need shapes", "list the shapes", ("weights",), list(self.weights), "not-with-these-keys"
+            )
         self._can_be_computed()
         return self
 
@@ -132,14 +134,16 @@ class Isoperimetry(Analysis):
         most = MOST_SEARCHED if self.exact else 10_000
         what = "search" if self.exact else "list"
         if self.family is not None and self.family.most_vertices > most:
-            raise ConfigError(f"too many vertices to {what}", f"take at most {most}", ("family", "most_vertices"))
+            raise ConfigError(
+                f"too many vertices to {what}", f"take at most {most}", ("family", "most_vertices"), code="too-large"
+            )
         for number, shape in enumerate(self.shapes):
             vertices = 1
             for length in shape:
                 vertices *= length
             if vertices > most:
                 problem = f"{vertices} vertices are too many to {what}"
-                raise ConfigError(problem, f"take at most {most:,}", ("shapes", str(number)), list(shape))
+                raise ConfigError(problem, f"take at most {most:,}", ("shapes", str(number)), list(shape), "too-large")
 
     def rows(self) -> list[dict[str, Any]]:
         """Give one row for each shape and size of set up to half of the vertices."""

@@ -61,7 +61,9 @@ def _by_name(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value not in PRODUCTION:
-        raise ConfigError("no published list of this name", suggestion(value, PRODUCTION), value=value)
+        raise ConfigError(
+            "no published list of this name", suggestion(value, PRODUCTION), value=value, code="unknown-word"
+        )
     return PRODUCTION[value]
 
 
@@ -122,6 +124,7 @@ class Partitions(Analysis):
                     "take a torus, mesh, hypercube, hyperx, express-mesh, bluegene-p or bluegene-q",
                     ("machines", label),
                     machine.kind,
+                    "machine-does-not-fit",
                 )
         return self
 
@@ -137,6 +140,7 @@ class Partitions(Analysis):
                         "take sides that do",
                         ("allowed", str(number)),
                         list(geometry),
+                        "shape-does-not-fit",
                     )
         return self
 

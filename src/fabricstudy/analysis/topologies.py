@@ -19,18 +19,20 @@ from .base import Analysis
 
 
 def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
-    found = structure(machine)
-    ports, valiant = found.routers * found.radix, _valiant_hops(machine) if with_valiant else None
-    facts = {name: getattr(found, name) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")}
+    described = structure(machine)
+    ports, valiant = described.routers * described.radix, _valiant_hops(machine) if with_valiant else None
+    facts = {
+        name: getattr(described, name) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
+    }
     return facts | {
         "router_ports": ports,
-        "ports_per_node": ports / found.nodes,
-        "cables_per_node": found.cables / found.nodes,
+        "ports_per_node": ports / described.nodes,
+        "cables_per_node": described.cables / described.nodes,
         "valiant_hops": valiant,
-        "detour": None if valiant is None else valiant / found.mean_hops,
-        "bisection_lower_Bps": found.bisection.lower_Bps,
-        "bisection_upper_Bps": found.bisection.upper_Bps,
-        "bisection_per_node_Bps": found.bisection.upper_Bps / found.nodes,
+        "detour": None if valiant is None else valiant / described.mean_hops,
+        "bisection_lower_Bps": described.bisection.lower_Bps,
+        "bisection_upper_Bps": described.bisection.upper_Bps,
+        "bisection_per_node_Bps": described.bisection.upper_Bps / described.nodes,
     }
 
 
@@ -80,7 +82,12 @@ class Topologies(Analysis):
             for place, count in enumerate(nodes):
                 if count in nodes[:place]:
                     problem = f"two machines of the family have {count} nodes"
-                    raise ConfigError(problem, "put one of them into another family", ("families", label, str(place)))
+                    raise ConfigError(
+                        problem,
+                        "put one of them into another family",
+                        ("families", label, str(place)),
+                        code="repeated-entry",
+                    )
         return self
 
     def rows(self) -> list[dict[str, Any]]:

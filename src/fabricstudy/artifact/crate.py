@@ -4,8 +4,9 @@ The workflow is the Snakefile; its run (a ``CreateAction``) took the study file 
 
 References
 ----------
-Soiland-Reyes et al.: Packaging research artefacts with RO-Crate. Data Science 5(2), 2022.
-Leo et al.: Recording provenance of workflow runs with RO-Crate. PLoS ONE 19(9), 2024.
+Soiland-Reyes et al.: Packaging research artefacts with RO-Crate. Data Science 5(2), 2022, doi:10.3233/DS-210053.
+Leo et al.: Recording provenance of workflow runs with RO-Crate. PLoS ONE 19(9), 2024,
+doi:10.1371/journal.pone.0309210.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _DESCRIPTIONS = {
 _LOCK = "Packages, pinned with hashes"
 
 
-def metadata(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> bytes:
+def metadata(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> bytes:
     """Give ``ro-crate-metadata.json``.
 
     Parameters
@@ -78,10 +79,10 @@ def metadata(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> 
     from rocrate.rocrate import ROCrate
 
     crate = ROCrate()
-    study = found.plan.study
-    crate.name = f"fabricstudy artifact: {study.title or found.name}"
-    crate.description = study.description.strip() or f"The study {found.name}, its results and the code that made them."
-    crate.datePublished = found.interval[1]
+    study = run.plan.study
+    crate.name = f"fabricstudy artifact: {study.title or run.name}"
+    crate.description = study.description.strip() or f"The study {run.name}, its results and the code that made them."
+    crate.datePublished = run.interval[1]
     crate.license = _context(crate, _LICENSE, "CreativeWork", name="Apache License 2.0")
     crate.root_dataset["conformsTo"] = [
         _context(crate, profile, "CreativeWork", name=name, version=edition)
@@ -90,7 +91,7 @@ def metadata(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> 
     workflow = _workflow(crate, code)
     crate.add_dataset(dest_path="code/", properties={"name": "Code", "description": _said_of(code)})
     files = _files(crate, contents)
-    _run(crate, found, workflow, files)
+    _run(crate, run, workflow, files)
     described = crate.metadata.generate()
     described["@graph"] = [_compact(entity) for entity in described["@graph"]]
     return (json.dumps(described, indent=1) + "\n").encode()
@@ -152,24 +153,24 @@ def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
     return files
 
 
-def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any]) -> None:
-    name = found.name
+def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any]) -> None:
+    name = run.name
     inputs = [file for path, file in files.items() if path.startswith("study/")]
     tables, simulated, report = f"results/{name}/tables/", f"results/{name}/simulate/", f"reports/{name}/"
     outputs = {"tables": _collection(crate, tables, "Tables", files), "report": files[f"{report}index.html"]}
-    if found.outputs.shards:
+    if run.outputs.shards:
         outputs["records"] = _collection(crate, simulated, "Records of the simulations", files)
-    if found.outputs.analyses:
+    if run.outputs.analyses:
         outputs["analysis"] = _collection(crate, f"results/{name}/analysis/", "Rows of the analyses", files)
     if any(path.startswith(f"{report}figures/") for path in files):
         outputs["figures"] = _collection(crate, f"{report}figures/", "Figures", files)
-    workflow["input"] = [_parameter(crate, "study", "What to compare.", files[found.study_path])]
+    workflow["input"] = [_parameter(crate, "study", "What to compare.", files[run.study_path])]
     workflow["output"] = [_parameter(crate, key, _OUTPUTS[key], entity) for key, entity in outputs.items()]
     workflow["softwareRequirements"] = [
         _context(crate, f"#engine-{engine}", "SoftwareApplication", name=engine, softwareVersion=", ".join(versions))
-        for engine, versions in found.engines.items()
+        for engine, versions in run.engines.items()
     ]
-    begin, end = found.interval
+    begin, end = run.interval
     action = crate.add_action(
         workflow,
         identifier="#run",
@@ -177,7 +178,7 @@ def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any
         result=list(outputs.values()),
         properties={
             "name": f"Run of the study {name}",
-            "description": _outcome(found),
+            "description": _outcome(run),
             "startTime": begin,
             "endTime": end,
             "actionStatus": "http://schema.org/CompletedActionStatus",
@@ -186,11 +187,11 @@ def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any
     crate.root_dataset["mentions"] = [action]
 
 
-def _outcome(found: Finished) -> str:
-    if not found.plan.rows:
-        return f"{len(found.outputs.analyses)} analyses, no simulations."
-    done, hosts = int((found.points["status"] == DONE).sum()), sorted(found.points["host"].dropna().unique())
-    return f"{done} of {len(found.points)} points done, on {', '.join(hosts)}."
+def _outcome(run: Finished) -> str:
+    if not run.plan.rows:
+        return f"{len(run.outputs.analyses)} analyses, no simulations."
+    done, hosts = int((run.points["status"] == DONE).sum()), sorted(run.points["host"].dropna().unique())
+    return f"{done} of {len(run.points)} points done, on {', '.join(hosts)}."
 
 
 def _collection(crate: ROCrate, folder: str, name: str, files: Mapping[str, Any]) -> Any:

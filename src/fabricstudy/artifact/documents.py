@@ -26,7 +26,7 @@ from .effort import CORES, SETUP_MINUTES, effort
 from .finished import Finished
 
 
-def documents(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+def documents(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """Give ``README.md``, ``Makefile`` and ``APPENDIX.md``.
 
     Parameters
@@ -39,7 +39,7 @@ def documents(found: Finished, code: Checkout, contents: Mapping[str, bytes]) ->
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
     environment.filters["cell"] = cell
-    facts = _facts(found, code, contents)
+    facts = _facts(run, code, contents)
     return {
         name: environment.get_template(f"{name}.j2").render(facts).encode()
         for name in ("README.md", "Makefile", "APPENDIX.md")
@@ -57,33 +57,33 @@ def cell(text: Any) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
 
 
-def _facts(found: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    points = found.points
-    work = effort(found)
+def _facts(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, Any]:
+    points = run.points
+    work = effort(run)
     return {
-        "study": found.plan.study,
-        "name": found.name,
-        "study_file": found.study_path,
+        "study": run.plan.study,
+        "name": run.name,
+        "study_file": run.study_path,
         "points": len(points),
-        "rows": len(found.plan.rows),
+        "rows": len(run.plan.rows),
         "done": int((points["status"] == DONE).sum()),
-        "machines": len(found.plan.machines),
-        "seeds": found.tables.points["seed"].nunique(),
+        "machines": len(run.plan.machines),
+        "seeds": run.tables.points["seed"].nunique(),
         "code": code,
-        "engines": found.engines,
-        "foreign": [engine for engine in found.engines if not engine_named(engine).bundled],
+        "engines": run.engines,
+        "foreign": [engine for engine in run.engines if not engine_named(engine).bundled],
         "locks": sorted(path for path in contents if path.endswith(".lock")),
         "packages": _packages(contents),
         "python": platform.python_version(),
-        "figures": _figures(found),
-        "claims": [_part(row) for row in found.tables.claims.to_dict("records")],
+        "figures": _figures(run),
+        "claims": [_part(row) for row in run.tables.claims.to_dict("records")],
         "work": work,
         "setup_minutes": SETUP_MINUTES,
         "execution_minutes": {cores: _minutes(work.execution_minutes(cores)) for cores in CORES},
         "analysis_minutes": _minutes(work.analysis_s / 60),
         "hosts": sorted(points["host"].dropna().unique()),
         "here": _this_machine(),
-        "interval": found.interval,
+        "interval": run.interval,
         "size_mb": sum(map(len, contents.values())) / 1e6,
         "tolerance": TOLERANCE,
         "rounding": ROUNDING,
@@ -98,25 +98,25 @@ def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
     """Versions, as they are installed here, of the Python packages that a run stands on."""
     named, _, _ = contents.get("code/envs/requirements.in", b"").decode().partition("\n# ")
     names = re.findall(r"^([A-Za-z0-9_.-]+)", named, re.MULTILINE)
-    found = {}
+    versions = {}
     for name in names:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
-def _figures(found: Finished) -> list[dict[str, str]]:
-    folder = f"reports/{found.name}/figures"
+def _figures(run: Finished) -> list[dict[str, str]]:
+    folder = f"reports/{run.name}/figures"
     return [
         {
             "id": figure.id,
             "title": figure.title,
             "files": f"{folder}/{figure.id}.svg, .pdf",
-            "table": f"results/{found.name}/tables/{_table_of(figure)}.csv",
+            "table": f"results/{run.name}/tables/{_table_of(figure)}.csv",
         }
-        for figure in found.plan.study.figures
+        for figure in run.plan.study.figures
     ]
 
 

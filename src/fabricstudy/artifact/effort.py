@@ -38,20 +38,20 @@ class Effort:
         return max(self.execution_s / cores, self.longest_s) / 60
 
 
-def effort(found: Finished) -> Effort:
+def effort(run: Finished) -> Effort:
     """Add up what a study took.
 
     The times of the simulations stand in the records of the points. The benchmark of a batch is not used, since a
     batch may have found its points in the store.
     """
-    points = found.points
+    points = run.points
     used = (points["cpu_s"].fillna(0) + points["overhead_cpu_s"].fillna(0)).astype(float)
     spent_s = dict(zip(points["point_id"], used, strict=True))
     batches_s = [
         sum(spent_s.get(json.loads(line)["point_id"], 0.0) for line in path.open(encoding="utf-8"))
-        for path in found.outputs.shards
+        for path in run.outputs.shards
     ]
-    timings = {stage: _timings(paths) for stage, paths in found.outputs.benchmarks.items()}
+    timings = {stage: _timings(paths) for stage, paths in run.outputs.benchmarks.items()}
     machines_s = [seconds for stage in ("machine", "structure", "analysis") for seconds, _ in timings[stage]]
     jobs_s = [seconds + JOB_START_S for seconds in (*batches_s, *machines_s)]
     peaks = [megabytes * 1e6 for parts in timings.values() for _, megabytes in parts]
@@ -65,12 +65,12 @@ def effort(found: Finished) -> Effort:
 
 def _timings(paths: Iterable[Path]) -> list[tuple[float, float]]:
     """Elapsed seconds and largest resident memory (MB) of jobs, from Snakemake's benchmark files."""
-    found = []
+    timings = []
     for path in paths:
         for line in path.read_text().splitlines():
             row = json.loads(line)
-            found.append((float(row["s"]), _number(row["max_rss"])))
-    return found
+            timings.append((float(row["s"]), _number(row["max_rss"])))
+    return timings
 
 
 def _number(text: object) -> float:

@@ -60,7 +60,7 @@ class Outputs:
         """Benchmark files of each stage, as far as they are there."""
         folder = self.base / "benchmarks" / self.study
         chunks = [f"{path.stem}.jsonl" for path in self.structures]
-        found = {
+        files = {
             "machine": [folder / "machine" / name for name in chunks],
             "structure": [folder / "structure" / name for name in chunks],
             "analysis": [folder / "analysis" / path.name for path in self.analyses],
@@ -68,7 +68,7 @@ class Outputs:
             "table": [folder / "table.jsonl"],
             "report": [folder / "report.jsonl"],
         }
-        return {stage: [path for path in paths if path.is_file()] for stage, paths in found.items()}
+        return {stage: [path for path in paths if path.is_file()] for stage, paths in files.items()}
 
     def files(self) -> list[Path]:
         """All of them, in a stable order."""
@@ -179,38 +179,38 @@ def finished(
     again = f"run snakemake --cores all artifact --config {shlex.quote(f'study={study}')}"
     if not (outputs.tables / "points.parquet").is_file():
         raise ArtifactError(f"{outputs.tables}: the study {planned.study.study} was not run; {again}")
-    found = Finished(study, source, planned, read_tables(outputs.tables), outputs)
-    for problem in (_stale_tables(found), _stale_report(found), _lost_records(found)):
+    run = Finished(study, source, planned, read_tables(outputs.tables), outputs)
+    for problem in (_stale_tables(run), _stale_report(run), _lost_records(run)):
         if problem:
             raise ArtifactError(f"{problem}; {again}")
-    return found
+    return run
 
 
-def _stale_tables(found: Finished) -> str:
-    points = found.tables.points
+def _stale_tables(run: Finished) -> str:
+    points = run.tables.points
     alone = points["experiment"] == ALONE
     rows = points.loc[~alone, ["experiment", "point_id", "seed"]].itertuples(index=False, name=None)
-    planned = [(row.experiment, row.point_id, row.seed) for row in found.plan.rows]
-    only_alone = set(found.plan.points) - {row.point_id for row in found.plan.rows}
+    planned = [(row.experiment, row.point_id, row.seed) for row in run.plan.rows]
+    only_alone = set(run.plan.points) - {row.point_id for row in run.plan.rows}
     if list(rows) != planned or set(points.loc[alone, "point_id"]) != only_alone:
-        return f"{found.outputs.tables}: the tables are older than the study {found.file} and have other points"
-    if found.plan.rows and not (points["status"] == DONE).any():
-        return f"{found.outputs.tables}: no point of the study is done"
+        return f"{run.outputs.tables}: the tables are older than the study {run.file} and have other points"
+    if run.plan.rows and not (points["status"] == DONE).any():
+        return f"{run.outputs.tables}: no point of the study is done"
     return ""
 
 
-def _stale_report(found: Finished) -> str:
-    page = found.outputs.report / "index.html"
+def _stale_report(run: Finished) -> str:
+    page = run.outputs.report / "index.html"
     if not page.is_file():
         return f"{page}: there is no report"
     # The page states the digest of the study that it is about, so claims and figures are covered, too.
-    if hashlib.sha256(found.source.encode()).hexdigest() not in page.read_text(encoding="utf-8"):
-        return f"{page}: the report is older than the study {found.file}"
+    if hashlib.sha256(run.source.encode()).hexdigest() not in page.read_text(encoding="utf-8"):
+        return f"{page}: the report is older than the study {run.file}"
     return ""
 
 
-def _lost_records(found: Finished) -> str:
-    recorded = {json.loads(line)["point_id"] for path in found.outputs.shards for line in path.open(encoding="utf-8")}
-    lost = [name for name in found.plan.points if name not in recorded]
-    place = found.outputs.base / "results" / found.name / "simulate"
+def _lost_records(run: Finished) -> str:
+    recorded = {json.loads(line)["point_id"] for path in run.outputs.shards for line in path.open(encoding="utf-8")}
+    lost = [name for name in run.plan.points if name not in recorded]
+    place = run.outputs.base / "results" / run.name / "simulate"
     return f"{place}: no record of {len(lost)} points, such as {lost[0]}" if lost else ""

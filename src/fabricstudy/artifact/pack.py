@@ -24,7 +24,7 @@ from .finished import ArtifactError, Finished
 TIME_S = 946_684_800
 
 
-def pack(found: Finished, code: Checkout, out: Path) -> None:
+def pack(run: Finished, code: Checkout, out: Path) -> None:
     """Write the artifact of a finished study to `out`; a reader sees the whole archive or none.
 
     Raises
@@ -36,18 +36,18 @@ def pack(found: Finished, code: Checkout, out: Path) -> None:
     if "code/Snakefile" not in sources:
         raise ArtifactError(f"{code.root}: there is no Snakefile; pack from a clone (pip install --editable)")
     programs = {path for path, (_, program) in sources.items() if program}
-    contents = {path: content for path, (content, _) in sources.items()} | _results(found)
-    contents |= documents(found, code, contents)
-    contents[METADATA] = metadata(found, code, contents)
+    contents = {path: content for path, (content, _) in sources.items()} | _results(run)
+    contents |= documents(run, code, contents)
+    contents[METADATA] = metadata(run, code, contents)
     contents[CHECKSUMS] = checksums(contents)
     with atomic_path(out) as path:
-        _write(path, f"{found.name}-artifact", contents, programs)
+        _write(path, f"{run.name}-artifact", contents, programs)
 
 
-def _results(found: Finished) -> dict[str, bytes]:
-    outputs = found.outputs
+def _results(run: Finished) -> dict[str, bytes]:
+    outputs = run.outputs
     files = {path.relative_to(outputs.base).as_posix(): path for path in outputs.files()}
-    files |= found.study_files()
+    files |= run.study_files()
     return {name: path.read_bytes() for name, path in files.items()}
 
 

@@ -18,7 +18,7 @@ MOST_LINES = 20
 Found = Mapping[str, Any]
 
 
-def show(found: Found, console: Console) -> None:
+def show(comparison: Found, console: Console) -> None:
     """Print engines, one line a table, what does not agree, verdicts, and the conclusion last.
 
     Parameters
@@ -28,17 +28,17 @@ def show(found: Found, console: Console) -> None:
     console : Console
         Where to print.
     """
-    console.print(f"old: {escape(found['old'])}\nnew: {escape(found['new'])}", soft_wrap=True)
-    for engine, versions in found["engines"].items():
-        console.print(_engine(engine, versions, found["tolerance"]), soft_wrap=True)
-    console.print(_overview(found["tables"]))
-    for name, table in found["tables"].items():
+    console.print(f"old: {escape(comparison['old'])}\nnew: {escape(comparison['new'])}", soft_wrap=True)
+    for engine, versions in comparison["engines"].items():
+        console.print(_engine(engine, versions, comparison["tolerance"]), soft_wrap=True)
+    console.print(_overview(comparison["tables"]))
+    for name, table in comparison["tables"].items():
         _list(console, f"{name}: rows only in the old run", table["missing"])
         _list(console, f"{name}: rows only in the new run", table["extra"])
-    _list(console, "values that do not agree, the largest differences first", _differing(found["tables"]))
-    if found["verdicts"]:
-        console.print(_verdicts(found["verdicts"]))
-    console.print(_conclusion(found), soft_wrap=True)
+    _list(console, "values that do not agree, the largest differences first", _differing(comparison["tables"]))
+    if comparison["verdicts"]:
+        console.print(_verdicts(comparison["verdicts"]))
+    console.print(_conclusion(comparison), soft_wrap=True)
 
 
 def _engine(engine: str, versions: Mapping[str, str], tolerance: float) -> str:
@@ -109,11 +109,14 @@ def _verdicts(verdicts: Sequence[Found]) -> Table:
     return table
 
 
-def _conclusion(found: Found) -> str:
-    total = {key: sum(table[key] for table in found["tables"].values()) for key in ("rows", "values")}
-    if found["agrees"]:
+def _conclusion(comparison: Found) -> str:
+    total = {key: sum(table[key] for table in comparison["tables"].values()) for key in ("rows", "values")}
+    if comparison["agrees"]:
         return f"[bold green]They agree[/]: {total['values']} values in {total['rows']} rows."
-    odd = {key: sum(len(table[key]) for table in found["tables"].values()) for key in ("differing", "missing", "extra")}
+    odd = {
+        key: sum(len(table[key]) for table in comparison["tables"].values())
+        for key in ("differing", "missing", "extra")
+    }
     return (
         f"[bold red]They do not agree[/]: {odd['differing']} of {total['values']} values differ,"
         f" {odd['missing']} rows are missing, {odd['extra']} are extra."

@@ -1,1 +1,1 @@
-"""Commands that have a module of their own; `fabricstudy.cli` knows all commands."""
+"""One module a command; `fabricstudy.cli` knows them all."""

@@ -32,16 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def list_kinds(given: argparse.Namespace) -> list[dict[str, Any]]:
+def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List what a study can name by kind, family by family, or print the keys of one kind."""
-    with only_extensions_of(load_extensions(given.extensions, Path(), anywhere=True)):
-        found = list(_members())
-        if given.kind is None:
-            return [_facts(family, path, kind) for family, path, kind in found]
-        named = [entry for entry in found if kind_of(entry[2]) == given.kind]
+    with only_extensions_of(load_extensions(args.extensions, Path(), anywhere=True)):
+        members = list(_members())
+        if args.kind is None:
+            return [_facts(family, path, kind) for family, path, kind in members]
+        named = [entry for entry in members if kind_of(entry[2]) == args.kind]
         if not named:
-            known = {kind_of(kind) for _, _, kind in found}
-            raise FabricstudyError(f"{given.kind}: no such kind; {suggestion(given.kind, known)}")
+            known = {kind_of(kind) for _, _, kind in members}
+            raise FabricstudyError(f"{args.kind}: no such kind; {suggestion(args.kind, known)}")
         return [
             _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}
             for family, path, kind in named
@@ -65,12 +65,12 @@ def _module(kind: type[Kind]) -> str:
     return f"{name.split('.')[-1]}.py" if extension_package(name) else name
 
 
-def show_kinds(found: list[dict[str, Any]]) -> None:
+def show_kinds(members: list[dict[str, Any]]) -> None:
     """Print what `list_kinds` found."""
-    if "reference" in found[0]:
-        print("\n".join(kind["reference"] for kind in found), end="")
+    if "reference" in members[0]:
+        print("\n".join(kind["reference"] for kind in members), end="")
         return
-    for (family, path), kinds in groupby(found, lambda kind: (kind["family"], kind["path"])):
+    for (family, path), kinds in groupby(members, lambda kind: (kind["family"], kind["path"])):
         print(f"{family} ({path})")
         for kind in kinds:
             own = f"[{kind['module']}] " if kind["module"].endswith(".py") else ""

@@ -172,7 +172,7 @@ def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[In
 def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: float) -> dict[str, Any]:
     machine = slots.machine
     assert tasks.messages is not None
-    job = PlacedJob("job", slots.node_of_core[core], tasks.messages, cpu_s)
+    job = PlacedJob("job", slots.node_of_core[core], tasks.messages, mapping_cpu_s=cpu_s)
     routing: Routing = DimensionOrder() if machine.dimensions else Minimal()
     loads = loads_by_routes(job, machine, routing)
     found = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)

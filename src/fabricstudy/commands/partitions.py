@@ -49,12 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def list_partitions(given: argparse.Namespace) -> list[dict[str, Any]]:
+def list_partitions(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List for each size of partition the production, best and worst geometry and their bisections."""
-    machine = _machine(given)
+    machine = _machine(args)
     space = space_of(machine)
     in_midplanes = isinstance(machine, BlueGeneQConfig | BlueGenePConfig)
-    allowed = _allowed(given.allowed) if given.allowed else PRODUCTION.get(given.source or "")
+    allowed = _allowed(args.allowed) if args.allowed else PRODUCTION.get(args.source or "")
     rows = []
     for size in choices(space, allowed):
         geometries = {"production": size.production, "best": size.best, "worst": size.worst}
@@ -65,35 +65,35 @@ def list_partitions(given: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def _machine(given: argparse.Namespace) -> GridConfig:
-    if (given.source is None) == (given.shape is None):
+def _machine(args: argparse.Namespace) -> GridConfig:
+    if (args.source is None) == (args.shape is None):
         raise FabricstudyError("give either a machine, such as mira, or --shape, such as 12x10x10")
-    if given.shape is None and (given.kind or given.gap):
+    if args.shape is None and (args.kind or args.gap):
         raise FabricstudyError("--kind and --gap belong to --shape; leave them out")
-    if given.shape is not None:
-        machine = read_machine(_description(given))
-    elif given.source in INSTANCES:
-        machine = published(given.source)
-    elif Path(given.source).suffix in (".yaml", ".yml"):
-        machine = load_machine(given.source)
+    if args.shape is not None:
+        machine = read_machine(_description(args))
+    elif args.source in INSTANCES:
+        machine = published(args.source)
+    elif Path(args.source).suffix in (".yaml", ".yml"):
+        machine = load_machine(args.source)
     else:
         known = ", ".join(name for name in INSTANCES if isinstance(published(name), GridConfig))
-        raise FabricstudyError(f"{given.source}: neither a published machine nor a .yaml file; known: {known}")
+        raise FabricstudyError(f"{args.source}: neither a published machine nor a .yaml file; known: {known}")
     if not isinstance(machine, GridConfig):
         kinds = ", ".join((*KINDS, "hypercube"))
         raise FabricstudyError(f"a machine of kind {machine.kind} has no cuboids; take one of {kinds}")
     return machine
 
 
-def _description(given: argparse.Namespace) -> dict[str, Any]:
-    kind = given.kind or "torus"
-    if (kind == "express-mesh") != (given.gap is not None):
+def _description(args: argparse.Namespace) -> dict[str, Any]:
+    kind = args.kind or "torus"
+    if (kind == "express-mesh") != (args.gap is not None):
         raise FabricstudyError("--gap belongs to --kind express-mesh, which needs it")
-    lengths = list(_geometry(given.shape))
+    lengths = list(_geometry(args.shape))
     if kind.startswith("bluegene"):
         return {"kind": kind, "midplanes": lengths}
     # Only links are counted, so the bandwidth does not matter.
-    gap = {} if given.gap is None else {"gap": given.gap}
+    gap = {} if args.gap is None else {"gap": args.gap}
     return {"kind": kind, "shape": lengths, "bandwidth": "1 GB/s", **gap}
 
 

@@ -29,8 +29,8 @@ def loads_by_routes(job: PlacedJob, machine: Machine, routing: Routing) -> LinkL
 def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: LinkLoads, cut_side: Mask) -> Record:
     """Give the columns about the mapping of a job; those that mean nothing are left out.
 
-    A job that sends nothing has no quality, and where the traffic follows the placement there is no other mapping of
-    it to compare with.
+    A job that sends nothing has no quality. Where the traffic follows the placement there is no other mapping of it to
+    compare with, and what a job in the background sends depends on the others.
     """
     found: Record = {"hop_bytes": hop_bytes(job, machine), "mapping_cpu_s": job.mapping_cpu_s}
     if not len(job.messages):
@@ -41,7 +41,7 @@ def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: Li
         "link_max_bytes": float(loads.link_bytes.max(initial=0.0)),
         "link_rms_bytes": float(np.sqrt(np.mean(loads.link_bytes**2))) if len(loads.link_bytes) else 0.0,
     }
-    if pattern.follows_placement or len(job.messages) > MOST_MESSAGES:
+    if job.background or pattern.follows_placement or len(job.messages) > MOST_MESSAGES:
         return found
     bound = mapping_bound(TaskGraph.of_messages(job.messages, job.ranks), slots_of(job, machine), cut_side)
     return found | {

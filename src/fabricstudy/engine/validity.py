@@ -101,28 +101,24 @@ def validity(record: Record | None, point: Point) -> Validity:
     """
     if record is None or record.get("status") not in FINAL:
         return Validity.INVALID
-    made, now = _parsed(record.get("fingerprint")), fingerprint(point)
-    if made is None or now.program not in ("", made.program):
-        return Validity.INVALID
-    if made.code == now.code:
+    if is_current(record, point):
         return Validity.VALID
-    same_reading = made.reading == now.reading and record.get("input") is not None
-    return Validity.UNCHECKED if same_reading else Validity.INVALID
-
-
-def is_current(record: Record, point: Point) -> bool:
-    """Say whether a record, whatever its status, was made by this code, and by the program that is here, if one is."""
     made, now = _parsed(record.get("fingerprint")), fingerprint(point)
-    return made is not None and made.code == now.code and now.program in ("", made.program)
+    same_program = made is not None and now.program in ("", made.program)
+    same_reading = made is not None and made.reading == now.reading and record.get("input") is not None
+    return Validity.UNCHECKED if same_program and same_reading else Validity.INVALID
 
 
-def made_by_other_code(record: Record, point: Point) -> bool:
-    """Say whether our own code has changed since a record was made, so that it may be wrong.
+def is_current(record: Record, point: Point, of_any_program: bool = False) -> bool:
+    """Say whether a record, whatever its status, was made by this code, and by the program that is here, if one is.
 
-    Programs are left out: those of compute nodes may be others than that of the node where tables are made.
+    With `of_any_program` the code alone counts: programs of compute nodes may be others than that of the node where
+    tables are made.
     """
     made, now = _parsed(record.get("fingerprint")), fingerprint(point)
-    return made is None or (made.code, made.reading) != (now.code, now.reading)
+    if made is None or (made.code, made.reading) != (now.code, now.reading):
+        return False
+    return of_any_program or now.program in ("", made.program)
 
 
 def _parsed(text: object) -> Fingerprint | None:

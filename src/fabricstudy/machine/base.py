@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
@@ -92,6 +93,17 @@ class Topology(Kind):
         """Number of nodes of a group, on a machine with groups."""
         raise NotImplementedError
 
+    @property
+    def typical_hops(self) -> float:
+        """Hops between two routers drawn at random, about, for forecasts: those of a random graph of this degree.
+
+        References
+        ----------
+        Bollobás, Fernandez de la Vega: The diameter of random regular graphs. Combinatorica 2, 1982.
+        """
+        others = max(2.0, 2 * self.cables / self.routers - 1)
+        return max(1.0, log(self.routers) / log(others))
+
     def _check(self) -> None:
         """Refuse what cannot be built.
 
@@ -105,10 +117,9 @@ class Topology(Kind):
     def _can_be_built(self) -> Topology:
         self._check()
         if self.nodes > LARGEST_NODES or self.cables > LARGEST_CABLES:
-            raise ValueError(
-                f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large; stay below "
-                f"{LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"
-            )
+            problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
+            remedy = f"stay below {LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"
+            raise ConfigError(problem, remedy, code="too-large")
         return self
 
 

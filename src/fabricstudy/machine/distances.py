@@ -75,17 +75,17 @@ def longest_route(machine: Machine) -> int:
     3
     """
     ends = np.flatnonzero(machine.nodes_of_router)
-    found: npt.NDArray[np.signedinteger]
+    hops: npt.NDArray[np.signedinteger]
     if set(machine.hop_weight) != {1}:
         # Just below the true weight, so that of equally heavy paths the one with most hops wins.
         links = adjacency(machine)
         weight = 2 * machine.routers * np.array(machine.hop_weight, dtype=np.int64)[links.kind] - 1
-        found = -path_weights(links, weight) % (2 * machine.routers)
+        hops = -path_weights(links, weight) % (2 * machine.routers)
     elif machine.coordinates is not None and machine.dimensions:
         return sum(int(dimension.hops().max()) for dimension in machine.dimensions)
     else:
-        found = distances(machine)
-    return int(np.max(found[np.ix_(ends, ends)], initial=0))
+        hops = distances(machine)
+    return int(np.max(hops[np.ix_(ends, ends)], initial=0))
 
 
 def path_weights(links: Adjacency, weight: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -112,8 +112,8 @@ def path_weights(links: Adjacency, weight: npt.NDArray[np.int64]) -> npt.NDArray
 
     routers = len(links.first) - 1
     graph: Any = csr_array((weight.astype(np.float64), links.head, links.first), shape=(routers, routers))
-    found = dijkstra(graph)
-    if not np.isfinite(found).all():
+    least_weight = dijkstra(graph)
+    if not np.isfinite(least_weight).all():
         raise ValueError("the machine is not connected")
     # Sums of whole numbers below 2**53, so exact.
-    return found.astype(np.int64)
+    return least_weight.astype(np.int64)

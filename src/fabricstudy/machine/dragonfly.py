@@ -13,7 +13,8 @@ The c-th of several cables between a group pair uses port numbers c (g-1) + k at
 
 References
 ----------
-Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology. ISCA 2008.
+Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology. ISCA 2008,
+doi:10.1109/ISCA.2008.19.
 Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks and its implications
 on routing. ACM TACO 11(4), 2014.
 Hastings et al.: Comparing global link arrangements for dragonfly networks. CLUSTER 2015.
@@ -135,6 +136,7 @@ class DragonflyConfig(Topology):
                 "change groups or routers_per_group, or take 'relative'",
                 ("arrangement",),
                 self.arrangement,
+                "cannot-be-built",
             )
 
     def build(self) -> Machine:

@@ -36,5 +36,6 @@ class ExpressMeshConfig(GridConfig):
                 f"take at most {max(1, shortest - 2)}, or a longer dimension",
                 ("gap",),
                 self.gap,
+                "cannot-be-built",
             )
         super()._check()

@@ -10,8 +10,10 @@ Al-Fares et al., k^3/4 nodes on 5 k^2/4 routers.
 
 References
 ----------
-Leiserson: Fat-trees: universal networks for hardware-efficient supercomputing. IEEE Trans. Computers C-34, 1985.
-Al-Fares, Loukissas, Vahdat: A scalable, commodity data center network architecture. SIGCOMM 2008.
+Leiserson: Fat-trees: universal networks for hardware-efficient supercomputing. IEEE Trans. Computers C-34, 1985,
+doi:10.1109/TC.1985.6312192.
+Al-Fares, Loukissas, Vahdat: A scalable, commodity data center network architecture. SIGCOMM 2008,
+doi:10.1145/1402958.1402967.
 """
 
 from __future__ import annotations
@@ -123,7 +125,9 @@ class FatTreeConfig(Topology):
     def _check(self) -> None:
         if self.radix % 2:
             problem = "half the ports lead up and half down, so the radix must be even"
-            raise ConfigError(problem, f"take {self.radix - 1} or {self.radix + 1}", ("radix",), self.radix)
+            raise ConfigError(
+                problem, f"take {self.radix - 1} or {self.radix + 1}", ("radix",), self.radix, "cannot-be-built"
+            )
         if self.pod_count * self.core_cables > self.radix:
             raise ConfigError(
                 f"a core router of {self.radix} ports cannot take {self.core_cables} cables from each of "
@@ -131,6 +135,7 @@ class FatTreeConfig(Topology):
                 f"take at most {self.radix // self.core_cables} pods, or fewer core_cables",
                 ("pods",),
                 self.pod_count,
+                "cannot-be-built",
             )
         if self.half_radix % self.core_cables:
             raise ConfigError(
@@ -139,6 +144,7 @@ class FatTreeConfig(Topology):
                 f"take a divisor of {self.half_radix}",
                 ("core_cables",),
                 self.core_cables,
+                "cannot-be-built",
             )
 
     def build(self) -> Machine:

@@ -149,6 +149,11 @@ class GridConfig(Topology):
         return sum(routers // dimension.length * dimension.cables for dimension in self.grid)
 
     @property
+    def typical_hops(self) -> float:
+        """Hops between two routers drawn at random, about: the sum over the dimensions."""
+        return sum(dimension.typical_hops for dimension in self.grid)
+
+    @property
     def link_bandwidths_Bps(self) -> tuple[float, ...]:
         """Bandwidth of a cable of each dimension."""
         return spread(self.bandwidth.links_Bps, len(self.grid))
@@ -210,4 +215,4 @@ def check_length(values: tuple[Any, ...], dimensions: int, path: tuple[str, ...]
     """Refuse values that are neither one for all dimensions nor one for each."""
     if len(values) not in (1, dimensions):
         problem = f"{len(values)} values for {dimensions} dimensions"
-        raise ConfigError(problem, "give one for all, or one a dimension", path, list(values))
+        raise ConfigError(problem, "give one for all, or one a dimension", path, list(values), "wrong-length")

@@ -19,8 +19,9 @@ and the mean distance of N = 2 q^2 routers of degree d is 2 - d / (N - 1).
 References
 ----------
 McKay, Miller, Siran: A note on large graphs of diameter two and given maximum degree. J. Combin. Theory B 74, 1998.
-Hafner: Geometric realisation of the graphs of McKay-Miller-Siran. J. Combin. Theory B 90, 2004.
-Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 2014.
+Hafner: Geometric realisation of the graphs of McKay-Miller-Siran. J. Combin. Theory B 90, 2004,
+doi:10.1016/j.jctb.2003.07.002.
+Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 2014, doi:10.1109/SC.2014.34.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ class SlimFlyConfig(Topology):
     def _check(self) -> None:
         if prime_of(self.q) is None:
             near = ", ".join(map(str, sorted(_prime_powers_near(self.q))))
-            raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), self.q)
+            raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), self.q, "cannot-be-built")
 
     def build(self) -> Machine:
         """Build a Slim Fly.

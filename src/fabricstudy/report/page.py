@@ -16,6 +16,7 @@ import pandas as pd
 
 import fabricstudy
 from fabricstudy.columns import ALONE, DONE, STATUSES, VERDICTS
+from fabricstudy.extensions import LOADED
 from fabricstudy.files import atomic_text
 from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
@@ -354,6 +355,7 @@ def _provenance(study: Study, tables: Tables, source: bytes) -> list[tuple[str, 
         ("fabricstudy", fabricstudy.__version__),
         *(of_points if study.simulates else ()),
         ("SHA-256 of the study file", hashlib.sha256(source).hexdigest()),
+        *((f"SHA-256 of {name}", LOADED[study.extension_package][Path(name).stem]) for name in study.extensions),
         ("Python", platform.python_version()),
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES if _present(name))),
     ]

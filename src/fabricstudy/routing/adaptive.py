@@ -33,13 +33,13 @@ class AdaptiveGridRoutes(Memoryless):
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Steps in all dimensions; the shares mean nothing but that none is more likely."""
-        found: list[tuple[Ints, Ints]] = []
+        hops: list[tuple[Ints, Ints]] = []
         for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
             for steps in ways:
                 to = steps.to[place[at], place[goal]]
                 packet = np.flatnonzero(to >= 0)
-                found.append((packet, links[at[packet], to[packet]].astype(np.int64)))
-        packet, link = (np.concatenate(column) for column in zip(*found, strict=True))
+                hops.append((packet, links[at[packet], to[packet]].astype(np.int64)))
+        packet, link = (np.concatenate(column) for column in zip(*hops, strict=True))
         return Hops(packet, link, 1.0 / np.bincount(packet, minlength=len(at))[packet])
 
 

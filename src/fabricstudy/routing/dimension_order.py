@@ -40,7 +40,7 @@ class DimensionOrderRoutes(ObliviousMemoryless):
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Step in the first unfinished dimension."""
-        found: list[tuple[Ints, ...]] = []
+        hops: list[tuple[Ints, ...]] = []
         waiting = np.arange(len(at))
         for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
             here, there = place[at[waiting]], place[goal[waiting]]
@@ -52,8 +52,8 @@ class DimensionOrderRoutes(ObliviousMemoryless):
                 taken = to >= 0
                 pair = here[taken], there[taken]
                 link = links[at[packet[taken]], to[taken]].astype(np.int64)
-                found.append((packet[taken], link, steps.share[pair], steps.channel[pair]))
-        return Hops(*(np.concatenate(column) for column in zip(*found, strict=True)))
+                hops.append((packet[taken], link, steps.share[pair], steps.channel[pair]))
+        return Hops(*(np.concatenate(column) for column in zip(*hops, strict=True)))
 
 
 @register

@@ -35,7 +35,7 @@ def settle(
     distance[destination] = 0
     settled = np.zeros(len(distance), np.bool_)
     settled[destination] = True
-    found = 1
+    settled_count = 1
     router = destination
     while True:
         for i in range(first[router], first[router + 1]):
@@ -53,10 +53,10 @@ def settle(
                 if router < 0 or distance[candidate] < distance[router]:
                     router = candidate
         if router < 0:
-            return found
+            return settled_count
         settled[router] = True
-        order[found] = router
-        found += 1
+        order[settled_count] = router
+        settled_count += 1
 
 
 @njit(cache=True)
@@ -104,13 +104,13 @@ def minimal_loads(
     for destination in range(routers):
         if start[destination] == start[destination + 1]:
             continue
-        found = settle(destination, first, head, kind, weight, distance, order, queue)
+        reached = settle(destination, first, head, kind, weight, distance, order, queue)
         flow[:] = 0.0
         for i in range(start[destination], start[destination + 1]):
             if distance[source[i]] < 0:
                 return np.full(1, np.nan)
             flow[source[i]] += size_bytes[i]
-        for at in range(found - 1, 0, -1):
+        for at in range(reached - 1, 0, -1):
             router = order[at]
             if flow[router] == 0.0:
                 continue
@@ -143,10 +143,10 @@ def early_arrivals(
     rank = np.empty(routers, np.int64)
     sends = np.array([traffic[router].any() for router in range(routers)])
     for middle in middles:
-        found = settle(middle, first, head, kind, weight, distance, order, queue)
-        if found < routers:
+        reached = settle(middle, first, head, kind, weight, distance, order, queue)
+        if reached < routers:
             return np.full((1, 1), np.nan)
-        for at in range(found):
+        for at in range(reached):
             rank[order[at]] = at
         for source in range(routers):
             if source == middle or not sends[source]:

@@ -15,7 +15,6 @@ from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
 from .base import Bools, Floats, Flows, Hops, Ints, ObliviousMemoryless, Routes, Routing
-from .dense import LARGEST_DENSE, dense_paths
 
 
 class MinimalRoutes(ObliviousMemoryless):
@@ -23,13 +22,8 @@ class MinimalRoutes(ObliviousMemoryless):
 
     kind = "minimal"
 
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-
     def loads(self, flows: Flows) -> Floats:
         """Follow the paths backwards from each destination, all its bytes at once."""
-        if self.machine.routers <= LARGEST_DENSE:
-            return dense_paths(self.machine).loads(traffic_of(flows, self.machine.routers))
         from .kernels import group_by_destination, minimal_loads
 
         messages = group_by_destination(flows.source, flows.goal, flows.size_bytes, self.machine.routers)

@@ -4,7 +4,7 @@ Loads are the expectation over the draws. The first and last router may be drawn
 packet that meets its destination router on the way to the drawn one is delivered there. A message between nodes of
 one router takes no cable, so it draws none. So do CAMINOS' `Valiant` (caminos-lib 0.6.3, with
 `selection_exclude_indirect_routers: true`) and the routing of our front end for it (Valiant, SIAM J. Computing 11(2),
-1982).
+1982, doi:10.1137/0211027).
 
 Through a group (Kim, Dally, Scott and Abts: Technology-driven, highly-scalable dragonfly topology, ISCA 2008) a packet
 goes by paths of least weight to the nearest routers of the group, and from the router where it enters, minimally to the
@@ -24,7 +24,6 @@ from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
 from .base import Bools, Detour, Floats, Flows, Ints, Routes, added_up
-from .dense import LARGEST_DENSE, dense_paths
 from .minimal import MinimalRoutes, connected, traffic_of
 
 # Where less than this share is left of a link's bytes, rounding left it.
@@ -89,10 +88,6 @@ class ThroughRouters(DetourRoutes):
 
     def _early_arrivals(self, traffic: Floats) -> Floats:
         """Bytes [destination, middle] that meet their destination on the way to each middle."""
-        if self.machine.routers <= LARGEST_DENSE:
-            early = dense_paths(self.machine).early_arrivals(traffic)
-            early[:, self.machine.nodes_of_router == 0] = 0.0
-            return early
         from .kernels import early_arrivals
 
         weight = np.array(self.machine.hop_weight, dtype=np.int64)
@@ -141,7 +136,8 @@ class ThroughGroups(DetourRoutes):
         np.add.at(moves, (tail, links.head), onward)
         share = np.zeros(machine.links)
         share[links.link] = onward
-        # The fundamental matrix of a chain that the group absorbs; see `dense`.
+        # A packet's way is a Markov chain that the group absorbs; its fundamental matrix tells how often each router
+        # is visited (Kemeny and Snell: Finite Markov Chains, 1960, theorem 3.2.4).
         visits = np.linalg.inv(np.eye(machine.routers) - moves).astype(np.float64, copy=False)
         return share, visits
 

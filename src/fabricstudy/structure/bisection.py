@@ -59,12 +59,7 @@ class Bisection:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cut itself."""
-        return {
-            "lower_Bps": self.lower_Bps,
-            "upper_Bps": self.upper_Bps,
-            "exact": self.exact,
-            "method": self.method,
-        }
+        return {name: value for name, value in vars(self).items() if name != "cut_side"}
 
 
 def bisect(machine: Machine) -> Bisection:
@@ -95,11 +90,11 @@ def bisect(machine: Machine) -> Bisection:
     if lower_Bps < upper_Bps and machine.routers <= ROUTERS_FOR_MILP:
         from .exact_cut import better_cut
 
-        found = better_cut(machine, upper_Bps)
-        if found.cut_side is not None:
-            cut_side, upper, upper_Bps = found.cut_side, "milp", cut_capacity_Bps(machine, found.cut_side)
-        if found.lower_Bps > lower_Bps:
-            lower, lower_Bps = "milp", found.lower_Bps
+        searched = better_cut(machine, upper_Bps)
+        if searched.cut_side is not None:
+            cut_side, upper, upper_Bps = searched.cut_side, "milp", cut_capacity_Bps(machine, searched.cut_side)
+        if searched.lower_Bps > lower_Bps:
+            lower, lower_Bps = "milp", searched.lower_Bps
     exact = lower_Bps >= upper_Bps * (1 - 1e-9)
     return Bisection(
         lower_Bps=upper_Bps if exact else lower_Bps,

@@ -67,8 +67,10 @@ def best_cut(machine: Machine) -> CutSide:
 
     References
     ----------
-    Karypis, Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SISC 20(1), 1998.
-    Kernighan, Lin: An efficient heuristic procedure for partitioning graphs. Bell System Tech. J. 49(2), 1970.
+    Karypis, Kumar: A fast and high quality multilevel scheme for partitioning irregular graphs. SISC 20(1), 1998,
+    doi:10.1137/S1064827595287997.
+    Kernighan, Lin: An efficient heuristic procedure for partitioning graphs. Bell System Tech. J. 49(2), 1970,
+    doi:10.1002/j.1538-7305.1970.tb01770.x.
     """
     from .cut_kernels import refine_cut
 

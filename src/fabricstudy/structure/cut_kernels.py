@@ -1,10 +1,4 @@
-"""The hot loops, compiled by numba on first use and kept beside this file.
-
-Links are given per leaving router, as `fabricstudy.machine.distances.Adjacency`: those of router r stand at positions
-`first[r]` .. `first[r + 1] - 1` of `link` (number of the directed link), `head`, `kind` (class) and `cables`
-(parallel ones). Every link has a reverse of the same class, so walking links out of a destination walks paths into
-it.
-"""
+"""The hot loops of the search for cuts, compiled by numba; links are given as in `fabricstudy.routing.kernels`."""
 
 from __future__ import annotations
 
@@ -12,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from fabricstudy.routing.kernels import Floats, Ints
 
 
 @njit(cache=True)

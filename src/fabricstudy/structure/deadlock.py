@@ -2,9 +2,10 @@
 
 A packet that holds a virtual channel of one link and waits for one of the next makes the second a dependency of the
 first. If the graph of all such dependencies has no cycle, no deadlock is possible (Dally, Seitz: Deadlock-free
-message routing in multiprocessor interconnection networks, IEEE Trans. Computers C-36(5), 1987). Routings without
-channels of their own take channel k for hop k, with as many as the longest route has hops: a dependency then always
-leads to the next channel, and no cycle can close (Günther: IEEE Trans. Communications 29(4), 1981).
+message routing in multiprocessor interconnection networks, IEEE Trans. Computers C-36(5), 1987,
+doi:10.1109/TC.1987.1676939). Routings without channels of their own take channel k for hop k, with as many as the
+longest route has hops: a dependency then always leads to the next channel, and no cycle can close (Günther: IEEE Trans.
+Communications 29(4), 1981).
 """
 
 from __future__ import annotations
@@ -48,20 +49,20 @@ def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: boo
     goal = np.arange(goals) if way.by_destination_node else edge_router
     at, goal = np.repeat(edge_router, len(goal)), np.tile(goal, len(edge_router))
     # Packets stand for all with the same goal that hold the same channel; those of step 0 hold none.
-    held, known, found = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [np.empty((2, 0), dtype=np.int64)]
+    held, known, pairs = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [np.empty((2, 0), dtype=np.int64)]
     channels, step = machine.routers, 0  # no route has as many hops as there are routers
     while len(at):
         hops = way.next_hops(at, goal)
         channel = 0 if one_channel else step if hops.channel is None else hops.channel
         wanted = hops.link * channels + channel
         if step:
-            found.append(np.unique(np.stack([held[hops.packet], wanted]), axis=1))
+            pairs.append(np.unique(np.stack([held[hops.packet], wanted]), axis=1))
         state = np.setdiff1d(wanted * goals + goal[hops.packet], known)
         known = np.union1d(known, state)
         held, goal = state // goals, state % goals
         at = machine.link_head[held // channels].astype(np.int64)
         step += 1
-    first, second = np.unique(np.concatenate(found, axis=1), axis=1)
+    first, second = np.unique(np.concatenate(pairs, axis=1), axis=1)
     return np.stack([first // channels, first % channels, second // channels, second % channels], axis=1)
 
 
@@ -77,16 +78,16 @@ def is_deadlock_free(machine: Machine, routing: Routing, *, one_channel: bool = 
     """
     if not one_channel and not isinstance(routes(machine, routing), Memoryless):
         return True
-    found = channel_dependencies(machine, routing, one_channel=one_channel)
-    if not len(found):
+    dependencies = channel_dependencies(machine, routing, one_channel=one_channel)
+    if not len(dependencies):
         return True
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    channels = int(found[:, [1, 3]].max()) + 1
+    channels = int(dependencies[:, [1, 3]].max()) + 1
     vertices = machine.links * channels
-    pair = found[:, 0] * channels + found[:, 1], found[:, 2] * channels + found[:, 3]
-    graph = coo_array((np.ones(len(found)), pair), shape=(vertices, vertices))
+    pair = dependencies[:, 0] * channels + dependencies[:, 1], dependencies[:, 2] * channels + dependencies[:, 3]
+    graph = coo_array((np.ones(len(dependencies)), pair), shape=(vertices, vertices))
     # A dependency never leads back to its own channel, so only a component of several is a cycle.
     components: int = connected_components(graph, connection="strong")[0]
     return components == vertices

@@ -36,10 +36,10 @@ def keep_structure(results: Path, machine_id: str) -> Record:
         if kept is not None and has_structure(results, machine_id):
             return kept
         store.sweep(machine_id)
-        found = structure(load_machine(results, machine_id))
-        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | found.to_json()
+        described = structure(load_machine(results, machine_id))
+        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described.to_json()
         with store.workspace(machine_id) as folder:
-            np.save(folder / CUT_SIDE, found.bisection.cut_side)
+            np.save(folder / CUT_SIDE, described.bisection.cut_side)
             store.keep(folder, record)
     return record
 

@@ -59,13 +59,8 @@ class Structure:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the best cut itself."""
-        return {
-            **{name: getattr(self, name) for name in ("kind", "nodes", "routers", "cables", "radix")},
-            "diameter": self.diameter,
-            "mean_hops": self.mean_hops,
-            "classes": [vars(figures) for figures in self.classes],
-            "bisection": self.bisection.to_json(),
-        }
+        classes = [vars(figures) for figures in self.classes]
+        return vars(self) | {"classes": classes, "bisection": self.bisection.to_json()}
 
 
 def structure(machine: Machine) -> Structure:

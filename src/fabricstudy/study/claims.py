@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.columns import KEYS, NAMES
 from fabricstudy.errors import StudyError
-from fabricstudy.model import Model, Name, check_all
+from fabricstudy.model import ConfigError, Model, Name, check_all
 
 from .figures import Condition, Figure, Label, Selection, as_tuple
 
@@ -44,7 +44,8 @@ class Value(Measure):
 def _refuse_twice(key: str, axes: Iterable[str], others: Collection[str]) -> None:
     both = sorted(set(axes) & set(others))
     if both:
-        raise ValueError(f"axis '{both[0]}' stands in `{key}` and in another key of the measure; leave it out of one")
+        problem = f"axis '{both[0]}' stands in `{key}` and in another key of the measure"
+        raise ConfigError(problem, "leave it out of one", (key,), both[0], "repeated-entry")
 
 
 class Pairs(Measure):
@@ -58,7 +59,8 @@ class Pairs(Measure):
     @model_validator(mode="after")
     def _same_axes(self) -> Pairs:
         if set(self.of) != set(self.against):
-            raise ValueError("`of` and `against` name different axes; give both the same axes")
+            problem = "`of` and `against` name different axes"
+            raise ConfigError(problem, "give both the same axes", ("against",), code="not-with-these-keys")
         _refuse_twice("where", self.where, self.of)
         return self
 
@@ -143,10 +145,13 @@ class Rows(Selection):
     @model_validator(mode="after")
     def _fits_columns(self) -> Rows:
         if self.analysis is None:
-            raise ValueError("rows are compared with those of an analysis; give `analysis`")
+            raise ConfigError(
+                "this key is missing", "name the analysis to compare with", ("analysis",), code="missing-key"
+            )
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
-                raise ValueError(f"row {number} has {len(row)} cells for {len(self.columns)} columns; mend it")
+                problem = f"{len(row)} cells for {len(self.columns)} columns"
+                raise ConfigError(problem, "give one a column", ("rows", str(number)), code="wrong-length")
         return self
 
     def axes(self) -> set[str]:
@@ -172,9 +177,9 @@ class Part(Model):
     def _is_interval(self) -> Part:
         low, high = self.expect
         if low is None and high is None:
-            raise ValueError("expect: [null, null] holds always; give at least one bound")
+            raise ConfigError("[null, null] holds always", "give at least one bound", ("expect",), code="empty-range")
         if low is not None and high is not None and low > high:
-            raise ValueError(f"expect: {low:g} is larger than {high:g}; swap them")
+            raise ConfigError("an empty range", "swap the two", ("expect",), [low, high], "empty-range")
         return self
 
     def measures(self) -> tuple[Value | Contrast | Trend | Spread | Rows, ...]:
@@ -204,7 +209,8 @@ class Claim(Model):
     @model_validator(mode="after")
     def _says_why_not(self) -> Claim:
         if not self.parts and not self.note:
-            raise ValueError("a claim without parts is not run; say why in `note`, or give parts")
+            problem = "a claim without parts is not run"
+            raise ConfigError(problem, "say why in `note`, or give parts", ("note",), code="missing-key")
         return self
 
 
@@ -243,11 +249,11 @@ def check_names(
 
 def _selections(figures: Iterable[Figure], claims: Iterable[Claim]) -> list[tuple[str, Selection]]:
     """Give all selections of rows, each with its dotted path."""
-    found: list[tuple[str, Selection]] = [(f"figures.{index}", figure) for index, figure in enumerate(figures)]
+    selections: list[tuple[str, Selection]] = [(f"figures.{index}", figure) for index, figure in enumerate(figures)]
     for index, claim in enumerate(claims):
         for number, part in enumerate(claim.parts):
-            found += [(f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures()]
-    return found
+            selections += [(f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures()]
+    return selections
 
 
 def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Collection[str]) -> None:

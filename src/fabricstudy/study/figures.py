@@ -24,9 +24,9 @@ class Range(Model):
     @model_validator(mode="after")
     def _not_empty(self) -> Range:
         if self.min is None and self.max is None:
-            raise ValueError("an empty range; give min, max or both")
+            raise ConfigError("a range without ends", "give min, max or both", code="empty-range")
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"min {self.min:g} is larger than max {self.max:g}; swap them")
+            raise ConfigError(f"min {self.min:g} is above max {self.max:g}", "swap the two", code="empty-range")
         return self
 
 
@@ -77,7 +77,8 @@ class Selection(Model):
     def _one_source(self) -> Selection:
         both = self.model_fields_set & {"table", "experiment", "over_jobs"}
         if self.analysis is not None and both:
-            raise ValueError(f"`{sorted(both)[0]}` means nothing for an analysis; leave one of them out")
+            key = sorted(both)[0]
+            raise ConfigError("an analysis has no such key", "leave it out", (key,), code="not-with-these-keys")
         return self
 
     def axes(self) -> set[str]:
@@ -99,17 +100,15 @@ def unit_factor(column: str, unit: str) -> float:
 
     Raises
     ------
-    ValueError
-        If the column has no unit, or `unit` is none of its kind.
+    ConfigError
+        If `unit` is none of the column's, which has one.
 
     Examples
     --------
     >>> unit_factor("runtime_ns", "ms")
     1e-06
     """
-    own = column_unit(column)
-    if own is None:
-        raise ValueError(f"column {column} has no unit; leave `unit` out")
+    own = column_unit(column) or ""
     return to_unit(f"1 {own}", unit, own)
 
 
@@ -158,30 +157,33 @@ class Figure(Selection):
     @model_validator(mode="after")
     def _fits_table(self) -> Figure:
         self._check_numbers()
-        if self.show_bound and self.y != "runtime_ns":
-            raise ValueError("show_bound needs y: runtime_ns; change y or leave show_bound out")
-        if self.show_bound and self.kind != "line":
-            raise ValueError(f"show_bound cannot be drawn in kind {self.kind}; take kind: line")
-        if self.show_bound and self.normalise_to:
-            raise ValueError("show_bound and normalise_to exclude each other; leave one out")
-        if self.interval and (self.normalise_to or self.kind == "box"):
-            raise ValueError("interval cannot be drawn with normalise_to or kind box; leave one out")
-        if self.style and self.kind != "line":
-            raise ValueError(f"style cannot be drawn in kind {self.kind}; use hue: [a, b], or kind: line")
-        if self.unit is not None and self.normalise_to:
-            raise ValueError("normalised values have no unit; leave `unit` out")
+        line = self.kind == "line"
+        for key, is_wrong, problem, remedy in (
+            (
+                "show_bound",
+                self.show_bound and self.y != "runtime_ns",
+                "only runtimes have a bound",
+                "take y: runtime_ns",
+            ),
+            ("show_bound", self.show_bound and not line, f"{self.kind} figures show no bound", "take kind: line"),
+            ("show_bound", self.show_bound and self.normalise_to, "a normalised time has no bound", "leave one out"),
+            ("interval", self.interval and self.normalise_to, "a normalised value has no interval", "leave one out"),
+            ("interval", self.interval and self.kind == "box", "box figures show no interval", "leave it out"),
+            ("style", self.style and not line, f"{self.kind} figures have no style", "take hue: [a, b]"),
+            ("unit", self.unit and self.normalise_to, "normalised values have no unit", "leave it out"),
+            ("unit", self.unit and column_unit(self.y) is None, f"column {self.y} has no unit", "leave it out"),
+            ("x_log", self.x_log and not line, f"{self.kind} figures have no scale along x", "leave it out"),
+        ):
+            if is_wrong:
+                raise ConfigError(problem, remedy, (key,), code="not-with-these-keys")
         if self.unit is not None:
             self._check_unit(self.unit)
-        if self.x_log and self.kind != "line":
-            raise ConfigError(f"a figure of kind {self.kind} has no scale along x", "leave x_log out", ("x_log",))
         return self
 
     def _check_unit(self, unit: str) -> None:
-        if column_unit(self.y) is None:
-            raise ConfigError(f"column {self.y} has no unit", "leave `unit` out", ("unit",), unit)
         try:
             unit_factor(self.y, unit)
-        except ValueError:
+        except ConfigError:
             problem = f"not a unit of {self.y}, which is in {column_unit(self.y)}"
             raise ConfigError(problem, "take one like ms, MB or GB/s", ("unit",), unit, "not-a-quantity") from None
 

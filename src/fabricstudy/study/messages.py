@@ -151,7 +151,8 @@ def _chosen(members: list[type[Model]], raw: Any) -> type[Model] | None:
 
 
 def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annotation: Any) -> ConfigError:
-    detail = details[0]
+    # Of a union, the member that the value was meant to be says what is wrong with it.
+    detail = next((one for one in details if one["type"] == "value_error"), details[0])
     kind, context, value = detail["type"], detail.get("ctx", {}), _at(raw, path)
     shown = None if isinstance(value, dict | list | tuple) else value
     if kind in ("extra_forbidden", "missing"):
@@ -160,6 +161,11 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         owner = _chosen(_asked_for(holder, raw, annotation), _at(raw, holder))
         found = _about_key(kind, key, fields_of(owner) if owner else {})
         return found if len(path) > len(holder) else found.below(key)
+    if kind == "union_tag_invalid":
+        kinds = re.findall(r"'([^']*)'", str(context["expected_tags"]))
+        return ConfigError("unknown kind", suggestion(context["tag"], kinds), ("kind",), context["tag"], "unknown-kind")
+    if kind == "union_tag_not_found":
+        return ConfigError("this key is missing", "say which kind", ("kind",), code="missing-key")
     if kind == "literal_error":
         names = re.findall(r"'([^']*)'", str(context["expected"]))
         remedy = suggestion(value, names) if names else f"take {context['expected']}"
@@ -194,9 +200,8 @@ def _about_type(value: Any, wanted: list[str]) -> ConfigError:
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:
-    """Take a validator's own words: a `ConfigError`, or a text "problem; remedy"."""
+    """Take a validator's own words."""
     if isinstance(error, ConfigError):
         value = shown if error.value is None and not error.path else error.value
         return ConfigError(error.problem, error.remedy, error.path, value, error.code, error.others)
-    problem, _, remedy = str(error).partition("; ")
-    return ConfigError(problem, remedy or "see configs/README.md", value=shown)
+    return ConfigError(str(error), "see configs/README.md", value=shown)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from fabricstudy.model import ConfigError, Model, Number, Whole
+from fabricstudy.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.job import Job, JobName
 from fabricstudy.workload.mapping.base import Mapping
@@ -43,6 +43,9 @@ class Mix(Model):
     allocation: Allocation | None = Field(None, description="allocation of the jobs drawn")
     mapping: Mapping | None = Field(None, description="mapping of the jobs drawn")
     ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
+    background: Flag = Field(
+        False, description="whether the jobs drawn repeat until those at the head, which are not, have ended"
+    )
     first: tuple[Job, ...] = Field((), description="jobs that stand at the head of every workload")
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -58,18 +61,28 @@ class Mix(Model):
     @model_validator(mode="after")
     def _one_unit(self) -> Mix:
         if bool(self.shares) == bool(self.nodes):
-            raise ConfigError("sizes are given not exactly once", "give shares: [0.1, 0.2] or nodes: [100, 200]")
+            raise ConfigError(
+                "sizes are given not exactly once",
+                "give shares: [0.1, 0.2] or nodes: [100, 200]",
+                code="given-twice-or-not",
+            )
         if self.nodes and self.fill is None:
-            raise ConfigError("nobody knows how many nodes to fill", "add fill: 1000, say", ("fill",))
+            raise ConfigError(
+                "nobody knows how many nodes to fill", "add fill: 1000, say", ("fill",), code="missing-key"
+            )
         if self.shares and self._capacity > 1:
-            raise ConfigError("more than the machine", "take at most 1, or leave it out", ("fill",), self.fill)
+            raise ConfigError(
+                "more than the machine", "take at most 1, or leave it out", ("fill",), self.fill, "out-of-range"
+            )
         for number, job in enumerate(self.first):
             if self._size(job) is None:
                 unit = "share" if self.shares else "nodes"
                 problem = "its size is in another unit than those to draw from"
-                raise ConfigError(problem, f"give it as {unit}", ("first", str(number)))
+                raise ConfigError(problem, f"give it as {unit}", ("first", str(number)), code="mixed-units")
         if self._room < min(self._sizes):
-            raise ConfigError("no job to draw fits", "raise fill, or lower the least size", self._unit_path)
+            raise ConfigError(
+                "no job to draw fits", "raise fill, or lower the least size", self._unit_path, code="mix-never-full"
+            )
         return self
 
     @property
@@ -129,6 +142,7 @@ class Mix(Model):
             "raise most_of_a_pattern, add patterns, or add larger sizes",
             ("most_of_a_pattern",),
             self.most_of_a_pattern,
+            "mix-never-full",
         )
 
     def _job(self, size: int, name: str) -> dict[str, Any]:
@@ -136,7 +150,9 @@ class Mix(Model):
         job: dict[str, Any] = {"name": name, **sizes}
         job["pattern"] = self._written["patterns"][name]
         return job | {
-            key: self._written[key] for key in ("allocation", "mapping", "ranks_per_node") if key in self._written
+            key: self._written[key]
+            for key in ("allocation", "mapping", "ranks_per_node", "background")
+            if key in self._written
         }
 
 

@@ -109,16 +109,20 @@ class Study(Sweep):
         check_point(self.machine, self.routing, self.jobs)
 
     def _check_size(self) -> None:
-        points = sum(part.size for part in self.parts.values())
+        points = sum(experiment.size for experiment in self.all_experiments.values())
         if points > MOST_POINTS:
             key = "experiments" if self.experiments else "sweep"
             remedy = f"stay at or below {MOST_POINTS:,}"
             raise ConfigError(f"{points:,} points are too many", remedy, (key,), code="too-many-points")
 
     def _check_names(self) -> None:
-        axes = {name: tuple(part.sweep) for name, part in self.parts.items()}
+        axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
         check_names(self.figures, self.claims, axes, self.analyses)
-        check_slowdown(self.figures, self.claims, {name for name, part in self.parts.items() if part.slowdown})
+        check_slowdown(
+            self.figures,
+            self.claims,
+            {name for name, experiment in self.all_experiments.items() if experiment.slowdown},
+        )
 
     @property
     def simulates(self) -> bool:
@@ -129,7 +133,7 @@ class Study(Sweep):
     @property
     def axes(self) -> tuple[str, ...]:
         """Names of all axes; each is a column of the tables, empty in the rows of experiments that do not have it."""
-        return tuple(dict.fromkeys(name for part in self.parts.values() for name in part.sweep))
+        return tuple(dict.fromkeys(name for experiment in self.all_experiments.values() for name in experiment.sweep))
 
     @property
     def base(self) -> dict[str, Any]:
@@ -152,7 +156,7 @@ class Study(Sweep):
         return self._file.parent if self._file is not None else FilePath()
 
     @cached_property
-    def parts(self) -> dict[str, Experiment]:
+    def all_experiments(self) -> dict[str, Experiment]:
         """The experiments by name; a study with only a sweep has one, called "main", and one of analyses none."""
         if not self.simulates:
             return {}

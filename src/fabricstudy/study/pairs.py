@@ -63,23 +63,23 @@ def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedP
         With the path of the first figure or measure that cannot be had, and the labels of a point without partner.
     """
     first_seeds = {(row.experiment, row.seed) for row in rows}
-    first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.parts}
+    first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.all_experiments}
     _check_labels(study, rows)
     _check_job_names(study, rows, points)
     for comparison in _comparisons(study):
         name = comparison.selection.experiment
-        own = tuple(study.parts[name].sweep)
+        own = tuple(study.all_experiments[name].sweep)
         of_one_seed = [row for row in rows if row.experiment == name and row.seed == first[name]]
         _check(comparison, _observations(comparison, own, of_one_seed, points), study)
 
 
 def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
     """Give what figures and claims take from simulations, and where that stands in the file."""
-    found: list[tuple[str, Selection]] = [(f"figures.{index}", one) for index, one in enumerate(study.figures)]
+    selections: list[tuple[str, Selection]] = [(f"figures.{index}", one) for index, one in enumerate(study.figures)]
     for index, claim in enumerate(study.claims):
         for number, part in enumerate(claim.parts):
-            found += [(f"claims.{index}.parts.{number}.measure", one) for one in part.measures()]
-    return ((path, selection) for path, selection in found if selection.analysis is None)
+            selections += [(f"claims.{index}.parts.{number}.measure", one) for one in part.measures()]
+    return ((path, selection) for path, selection in selections if selection.analysis is None)
 
 
 def _check_labels(study: Study, rows: Sequence[Row]) -> None:
@@ -113,7 +113,7 @@ def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, Pla
             if row.experiment != selection.experiment:
                 continue
             jobs = points[row.point_id].point.jobs
-            busy = [job.name for job in jobs if not job.pattern.silent]
+            busy = [job.name for job in jobs if not job.pattern.silent and not job.background]
             meant = [name for name in busy if wanted is None or fulfils(name, wanted)]
             if len(set(meant)) < len(meant):
                 name = next(one for one in meant if meant.count(one) > 1)
@@ -161,17 +161,17 @@ def _observations(
     """Give the selected numbers, each with the labels that tell it apart."""
     selection, mentioned = comparison.selection, comparison.selection.axes()
     sides = ({**comparison.where, **comparison.of}, {**comparison.where, **comparison.against})
-    found: list[tuple[Observation, str]] = []
+    observed: list[tuple[Observation, str]] = []
     for row in rows:
         labels = {name: row.labels[name] for name in own}
         if "engine" in mentioned:
             labels["engine"] = points[row.point_id].point.engine.kind
         for observation in _of_point(selection, labels, row, points):
             if any(_fulfils_all(observation, side) for side in sides):
-                found.append((observation, points[row.point_id].machine_id))
+                observed.append((observation, points[row.point_id].machine_id))
     if selection.table == "machines":
-        return _of_machines(found, mentioned)
-    return [observation for observation, _ in found]
+        return _of_machines(observed, mentioned)
+    return [observation for observation, _ in observed]
 
 
 def _of_point(
@@ -181,10 +181,12 @@ def _of_point(
     if selection.table not in ("jobs", "interference"):
         return [labels]
     jobs = points[row.point_id].point.jobs
-    busy = [number for number, job in enumerate(jobs) if not job.pattern.silent]
+    sending = [number for number, job in enumerate(jobs) if not job.pattern.silent]
+    # One in the background has no number of its own.
+    busy = [number for number in sending if not jobs[number].background]
     if selection.table == "jobs" and selection.over_jobs != "each":
         return [labels] if busy else []
-    if selection.table == "interference" and len(busy) < 2:
+    if selection.table == "interference" and len(sending) < 2:
         return []
     # A job goes by its number, unless the comparison mentions its name.
     names = set(NAMES[selection.table]) & selection.axes()
@@ -194,14 +196,14 @@ def _of_point(
     return [{**labels, **dict.fromkeys(numbers, number), "job_name": row.job_names[number]} for number in busy]
 
 
-def _of_machines(found: Sequence[tuple[Observation, str]], mentioned: set[str]) -> list[Observation]:
+def _of_machines(observed: Sequence[tuple[Observation, str]], mentioned: set[str]) -> list[Observation]:
     """One number a machine, told apart by the axes mentioned and those with one label for each machine."""
     labels_of: dict[tuple[str, str], set[Any]] = {}
-    for observation, machine in found:
+    for observation, machine in observed:
         for name, label in observation.items():
             labels_of.setdefault((name, machine), set()).add(label)
     several = {name for (name, _), labels in labels_of.items() if len(labels) > 1}
-    kept = [{k: v for k, v in one.items() if k in mentioned or k not in several} for one, _ in found]
+    kept = [{k: v for k, v in one.items() if k in mentioned or k not in several} for one, _ in observed]
     return [dict(one) for one in dict.fromkeys(tuple(one.items()) for one in kept)]
 
 

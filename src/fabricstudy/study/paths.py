@@ -109,10 +109,10 @@ def find_path(text: str, root: type[Model]) -> Path:
             raise ConfigError(
                 f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text, code="no-such-path"
             )
-        found = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
-        owners = {model: members_of(info.annotation) for model, info in found.items()}
+        fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
+        owners = {model: members_of(info.annotation) for model, info in fields.items()}
         steps.append(Step(key, False, owners))
-        info = next(iter(found.values()))
+        info = next(iter(fields.values()))
         models = list(dict.fromkeys(member for below in owners.values() for member in below))
     return Path(text, tuple(steps))
 
@@ -159,22 +159,3 @@ def _put(node: Any, path: Path, depth: int, value: Any, allowed: list[type[Model
     copy = dict(node) if isinstance(node, dict) else {}
     copy[step.key] = _put(copy.get(step.key), path, depth + 1, value, step.owners[owner])
     return copy
-
-
-def get(node: Any, path: Path) -> Any:
-    """Give what stands at `path`, for ``*`` the value that all positions share, or None."""
-    return _get(node, path.steps, [])
-
-
-def _get(node: Any, steps: tuple[Step, ...], allowed: list[type[Model]]) -> Any:
-    if not steps:
-        return node
-    step, rest = steps[0], steps[1:]
-    if step.in_list:
-        items = node if isinstance(node, list) else []
-        chosen = items if step.key == "*" else items[int(step.key) : int(step.key) + 1]
-        values = [_get(item, rest, allowed) for item in chosen]
-        return values[0] if values and all(value == values[0] for value in values) else None
-    owner = step.owner(node, allowed)
-    node = owner.from_shorthand(node)
-    return _get(node.get(step.key), rest, step.owners[owner]) if isinstance(node, dict) else None

@@ -55,9 +55,9 @@ def plan(study: Study) -> Plan:
     planner = _Planner(study)
     wrong: list[StudyError] = []
     with only_extensions_of(study.extension_package):
-        for name, part in study.parts.items():
+        for name, experiment in study.all_experiments.items():
             try:
-                planner.add(name, part)
+                planner.add(name, experiment)
             except StudyError as error:
                 wrong.append(error)
     if wrong:
@@ -110,15 +110,15 @@ class _Sections:
 
     def of(self, tree: dict[str, Any]) -> dict[str, tuple[_Section, ...]]:
         """Check all parts of a point, and that they agree."""
-        parts = {root: self.part(tree, root) for root in ("machine", "routing", "jobs", "network", "engine")}
-        key = parts["machine"] + parts["routing"] + parts["jobs"]
+        sections = {root: self.sections_at(tree, root) for root in ("machine", "routing", "jobs", "network", "engine")}
+        key = sections["machine"] + sections["routing"] + sections["jobs"]
         if key not in self._fitting:
-            jobs = [job.model for job in parts["jobs"]]
-            check_point(parts["machine"][0].model, parts["routing"][0].model, jobs)
+            jobs = [job.model for job in sections["jobs"]]
+            check_point(sections["machine"][0].model, sections["routing"][0].model, jobs)
             self._fitting.add(key)
-        return parts
+        return sections
 
-    def part(self, tree: dict[str, Any], root: str) -> tuple[_Section, ...]:
+    def sections_at(self, tree: dict[str, Any], root: str) -> tuple[_Section, ...]:
         """Check one part; jobs are several."""
         raw = tree.get(root)
         if root != "jobs":
@@ -155,7 +155,7 @@ class _Sections:
         return self._silent[job]
 
 
-Parts = dict[str, tuple[_Section, ...]]
+Sections = dict[str, tuple[_Section, ...]]
 
 
 class _Planner:
@@ -167,51 +167,51 @@ class _Planner:
         self._sections = _Sections(study)
         self._machine_ids: dict[_Section, str] = {}
 
-    def add(self, name: str, part: Experiment) -> None:
+    def add(self, name: str, experiment: Experiment) -> None:
         """Plan the rows of one experiment."""
         prefix = () if name == WHOLE_SWEEP and not self.study.experiments else ("experiments", name)
-        expansion = _Expansion(self.study, part, prefix)
-        found: dict[tuple[str | None, str], StudyError] = {}
+        expansion = _Expansion(self.study, experiment, prefix)
+        errors: dict[tuple[str | None, str], StudyError] = {}
         number = 0
-        for number, indices in enumerate(part.combinations(), 1):
+        for number, indices in enumerate(experiment.combinations(), 1):
             tree = expansion.tree(indices)
             try:
-                parts = self._sections.of(tree)
+                sections = self._sections.of(tree)
             except ConfigError as error:
                 for one in (expansion.error(each, indices) for each in error.each()):
-                    found.setdefault((one.path, one.code), one)
-                if len(found) >= SHOWN or number >= FOLLOWED:
+                    errors.setdefault((one.path, one.code), one)
+                if len(errors) >= SHOWN or number >= FOLLOWED:
                     break
                 continue
-            if not found:
-                self._add_rows(name, part, self._labels(part, indices), parts)
-        if found:
-            raise together(list(found.values()))
+            if not errors:
+                self._add_rows(name, experiment, self._labels(experiment, indices), sections)
+        if errors:
+            raise together(list(errors.values()))
         if not number:
             nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
             raise expansion.error_at(nothing, ("exclude",))
 
-    def _add_rows(self, name: str, part: Experiment, labels: dict[str, Label | None], parts: Parts) -> None:
-        jobs = parts["jobs"]
-        ids = self._keep(parts, part.seeds)
+    def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
+        jobs = sections["jobs"]
+        ids = self._keep(sections, experiment.seeds)
         alone: list[list[str] | None] = [None] * len(jobs)
-        if part.slowdown:
+        if experiment.slowdown:
             for number, job in enumerate(jobs):
-                if not job.model.pattern.silent:
+                if not job.model.pattern.silent and not job.model.background:
                     before = tuple(self._sections.silent(other) for other in jobs[:number])
-                    alone[number] = self._keep({**parts, "jobs": (*before, job)}, part.seeds)
+                    alone[number] = self._keep({**sections, "jobs": (*before, job)}, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
-        for position, seed in enumerate(part.seeds):
+        for position, seed in enumerate(experiment.seeds):
             alone_ids = tuple(None if own is None else own[position] for own in alone)
             self.rows.append(Row(name, dict(labels), seed, ids[position], alone_ids, names))
 
-    def _keep(self, parts: Parts, seeds: Sequence[int]) -> list[str]:
+    def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""
         # What `Point.physics` gives as JSON, put together from texts that many points share.
-        network = "" if parts["network"][0].text == "{}" else f'"network":{parts["network"][0].text},'
+        network = "" if sections["network"][0].text == "{}" else f'"network":{sections["network"][0].text},'
         head = (
-            f'{{"engine":{parts["engine"][0].text},"jobs":[{",".join(job.text for job in parts["jobs"])}],'
-            f'"machine":{parts["machine"][0].text},{network}"routing":{parts["routing"][0].text},"seed":'
+            f'{{"engine":{sections["engine"][0].text},"jobs":[{",".join(job.text for job in sections["jobs"])}],'
+            f'"machine":{sections["machine"][0].text},{network}"routing":{sections["routing"][0].text},"seed":'
         )
         start = hashlib.sha256(head.encode())
         ids = []
@@ -221,7 +221,7 @@ class _Planner:
             point_id = "p" + state.hexdigest()[:12]
             if point_id not in self.points:
                 self.points[point_id] = PlannedPoint(
-                    point_id, self._machine_id(parts["machine"][0]), _point(parts, seed)
+                    point_id, self._machine_id(sections["machine"][0]), _point(sections, seed)
                 )
             ids.append(point_id)
         return ids
@@ -232,19 +232,19 @@ class _Planner:
             self.machines[self._machine_ids[machine]] = machine.model
         return self._machine_ids[machine]
 
-    def _labels(self, part: Experiment, indices: tuple[int, ...]) -> dict[str, Label | None]:
+    def _labels(self, experiment: Experiment, indices: tuple[int, ...]) -> dict[str, Label | None]:
         """Label the experiment's own axes; what other experiments vary says nothing of this one."""
-        own = {name: axis.labels[index] for (name, axis), index in zip(part.sweep.items(), indices, strict=True)}
+        own = {name: axis.labels[index] for (name, axis), index in zip(experiment.sweep.items(), indices, strict=True)}
         return {name: own.get(name) for name in self.study.axes}
 
 
-def _point(parts: Parts, seed: int) -> Point:
+def _point(sections: Sections, seed: int) -> Point:
     return Point.model_construct(
-        machine=parts["machine"][0].model,
-        routing=parts["routing"][0].model,
-        jobs=tuple(job.model for job in parts["jobs"]),
-        network=parts["network"][0].model,
-        engine=parts["engine"][0].model,
+        machine=sections["machine"][0].model,
+        routing=sections["routing"][0].model,
+        jobs=tuple(job.model for job in sections["jobs"]),
+        network=sections["network"][0].model,
+        engine=sections["engine"][0].model,
         seed=seed,
     )
 
@@ -258,12 +258,12 @@ def _applied(tree: dict[str, Any], change: list[tuple[Path, Any]]) -> dict[str, 
 class _Expansion:
     """Makes the raw points of one experiment; neighbours share the trees up to the first axis that differs."""
 
-    def __init__(self, study: Study, part: Experiment, prefix: tuple[str, ...]) -> None:
-        self._study, self._part, self._prefix = study, part, prefix
-        self._axes = list(part.changes.values())
+    def __init__(self, study: Study, experiment: Experiment, prefix: tuple[str, ...]) -> None:
+        self._study, self._experiment, self._prefix = study, experiment, prefix
+        self._axes = list(experiment.changes.values())
         self._indices: tuple[int, ...] = ()
         base = study.base
-        for path, value in part.fixed:
+        for path, value in experiment.fixed:
             try:
                 base = put(base, path, value)
             except ConfigError as error:
@@ -281,8 +281,8 @@ class _Expansion:
             try:
                 self._trees.append(_applied(self._trees[-1], change))
             except ConfigError as error:
-                name = list(self._part.sweep)[number]
-                place = self._part.sweep[name].path_place(indices[number], str(error.value))
+                name = list(self._experiment.sweep)[number]
+                place = self._experiment.sweep[name].path_place(indices[number], str(error.value))
                 raise self.error_at(error, ("sweep", name, *place), error.value) from None
         self._indices = indices
         return self._trees[-1]
@@ -295,8 +295,8 @@ class _Expansion:
         if not touching:
             return self._error_in_base(error)
         name, index, path, value = touching[-1]
-        place = ("sweep", name, *self._part.sweep[name].place(index, path.text))
-        told = {other: str(self._part.sweep[other].labels[number]) for other, number, _, _ in touching}
+        place = ("sweep", name, *self._experiment.sweep[name].place(index, path.text))
+        told = {other: str(self._experiment.sweep[other].labels[number]) for other, number, _, _ in touching}
         at = f" (at {', '.join(f'{k}={v}' for k, v in told.items())})" if len(told) > 1 else ""
         if own:
             place, value = (*place, *error.path[len(path.steps) :]), error.value
@@ -305,13 +305,13 @@ class _Expansion:
     def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, Path, Any]]:
         return [
             (name, index, path, value)
-            for name, axis, index in zip(self._part.sweep, self._axes, indices, strict=True)
+            for name, axis, index in zip(self._experiment.sweep, self._axes, indices, strict=True)
             for path, value in axis[index]
             if path.touches(keys)
         ]
 
     def _error_in_base(self, error: ConfigError) -> StudyError:
-        for path, _ in self._part.fixed:
+        for path, _ in self._experiment.fixed:
             if path.touches(error.path):
                 place = ("set", path.text, *error.path[len(path.steps) :])
                 return self.error_at(error, place, error.value)

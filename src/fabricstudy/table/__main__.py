@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from fabricstudy.engine.validity import made_by_other_code
+from fabricstudy.engine.validity import is_current
 from fabricstudy.errors import exit_code_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
@@ -35,7 +35,7 @@ def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
     for path in sorted(shards):
         for record in read_shards([path]):
             point = planned.points.get(record["point_id"])
-            if point is not None and made_by_other_code(record, point.point):
+            if point is not None and not is_current(record, point.point, of_any_program=True):
                 raise TableError(
                     f"{path}: {record['point_id']} was simulated by other code than that which is here; run Snakemake "
                     "again with --forcerun simulate, which simulates what has changed"

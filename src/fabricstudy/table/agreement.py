@@ -62,25 +62,25 @@ def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
             "point_id_a": "point_a_id", "point_id_b": "point_b_id",
         }
     )  # fmt: skip
-    found: pd.DataFrame = both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}")
+    pair: pd.DataFrame = both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}")
     for column, a, b in (("ratio", "runtime_a_ns", "runtime_b_ns"), ("slowdown_ratio", "slowdown_a", "slowdown_b")):
-        found[column] = found[b] / found[a].where(found[a] > 0)
-    return found
+        pair[column] = pair[b] / pair[a].where(pair[a] > 0)
+    return pair
 
 
 def engine_names(plan: Plan) -> dict[EngineSettings, str]:
     """Name each engine of a plan by its kind, and one with settings of its own by these, too."""
-    found = {}
+    names = {}
     for planned in plan.points.values():
         engine = planned.point.engine
-        if engine not in found:
+        if engine not in names:
             usual = type(engine).model_validate({"kind": engine.kind})
-            own = [name for name in type(engine).model_fields if getattr(engine, name) != getattr(usual, name)]
-            told = ", ".join(
-                f"{type(engine).model_fields[name].alias or name} {_told(getattr(engine, name))}" for name in own
+            set_ones = [name for name in type(engine).model_fields if getattr(engine, name) != getattr(usual, name)]
+            settings = ", ".join(
+                f"{type(engine).model_fields[name].alias or name} {_told(getattr(engine, name))}" for name in set_ones
             )
-            found[engine] = f"{engine.kind} ({told})" if told else engine.kind
-    return found
+            names[engine] = f"{engine.kind} ({settings})" if settings else engine.kind
+    return names
 
 
 def _told(value: Any) -> str:
@@ -91,8 +91,8 @@ def engine_axes(plan: Plan) -> set[str]:
     """Give the axes that vary the engine alone, which says nothing about what two engines have in common."""
     return {
         name
-        for part in plan.study.parts.values()
-        for name, changes in part.changes.items()
+        for experiment in plan.study.all_experiments.values()
+        for name, changes in experiment.changes.items()
         if {path.root for change in changes for path, _ in change} == {"engine"}
     }
 
@@ -111,8 +111,8 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
     """
     # What is told without a simulator, of machines and bounds, is told of every engine.
     kinds = sorted(kind for kind in set(tables.points["engine"]) if engine_named(kind).simulates)
-    found = [judge(claims, _of_engine(tables, kind, kinds)).assign(engine=kind) for kind in kinds if len(kinds) > 1]
-    return pd.concat(found, ignore_index=True) if found else judge((), tables).assign(engine=[])
+    judged = [judge(claims, _of_engine(tables, kind, kinds)).assign(engine=kind) for kind in kinds if len(kinds) > 1]
+    return pd.concat(judged, ignore_index=True) if judged else judge((), tables).assign(engine=[])
 
 
 def _of_engine(tables: Tables, kind: str, kinds: Sequence[str]) -> Tables:

@@ -93,15 +93,15 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
         "part_says": part.says, "show": part.show, "expect_low": low, "expect_high": high, "points": 0, "seeds": 0,
     }  # fmt: skip
     try:
-        found = measure(part.measure, tables)
+        measured = measure(part.measure, tables)
     except NotRun as reason:
         return {**row, "verdict": "not run", "reason": str(reason)}
-    slack = _SLACK * max(1.0, abs(found.value))
-    inside = (low is None or found.value >= low - slack) and (high is None or found.value <= high + slack)
+    slack = _SLACK * max(1.0, abs(measured.value))
+    inside = (low is None or measured.value >= low - slack) and (high is None or measured.value <= high + slack)
     facts = {
-        "measured": found.value, "low": found.low, "high": found.high, "interval": found.interval,
-        "at": found.at or None, "points": found.points, "seeds": found.seeds, "pairs": found.pairs,
-        "pairs_asked": found.pairs_asked,
+        "measured": measured.value, "low": measured.low, "high": measured.high, "interval": measured.interval,
+        "at": measured.at or None, "points": measured.points, "seeds": measured.seeds, "pairs": measured.pairs,
+        "pairs_asked": measured.pairs_asked,
     }  # fmt: skip
     return {**row, **facts, "verdict": "reproduced" if inside else "differs"}
 
@@ -134,8 +134,8 @@ def _differing_rows(asked: Rows, tables: Tables) -> Measured:
     """Count the rows that only one of printed and computed table has."""
     if asked.analysis not in tables.analyses:
         raise NotRun("the analysis has not been made")
-    found = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
-    printed, computed = (Counter(tuple(map(_cell, row)) for row in rows) for rows in (asked.rows, found))
+    rows_computed = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
+    printed, computed = (Counter(tuple(map(_cell, row)) for row in rows) for rows in (asked.rows, rows_computed))
     extra, lacking = computed - printed, printed - computed
     count = float(max(extra.total(), lacking.total()))
     sides = (("printed", lacking), ("computed", extra))
@@ -278,8 +278,8 @@ def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFram
     groups = groups[groups["(size)"] > 1]
     most, least, middle = groups["(max)"], groups["(min)"], groups["(median)"]
     forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
-    found: pd.DataFrame = groups[rest].assign(**{VALUE: forms[asked.form]})
-    return found
+    spreads: pd.DataFrame = groups[rest].assign(**{VALUE: forms[asked.form]})
+    return spreads
 
 
 _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {

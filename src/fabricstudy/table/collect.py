@@ -26,10 +26,11 @@ ALONE_ID = "(alone point)"
 
 _COMPUTED = frozenset(
     {"job_name", "alone_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "load_used_bytes"}
-    | {"hop_bytes_over_bound"}
-    | {"imbalance"}
+    | {"hop_bytes_over_bound", "imbalance", "background"}
 )
 """Columns of jobs and links that no record holds."""
+
+_OF_PLAN = ("background", "job_name", "alone_ns", ALONE_ID)
 
 
 def collect(
@@ -61,16 +62,16 @@ def collect(
     pandera.errors.SchemaErrors
         If a record holds something that is not a result.
     """
-    found = _latest(record for record in records if record["point_id"] in plan.points)
+    by_id = _latest(record for record in records if record["point_id"] in plan.points)
     axes = list(plan.axes)
     keys = _keys(plan)
     frames = {
-        "points": _points(keys, found),
-        "jobs": _jobs(plan, keys, found),
-        "links": _links(plan, keys, found),
+        "points": _points(keys, by_id),
+        "jobs": _jobs(plan, keys, by_id),
+        "links": _links(plan, keys, by_id),
         "machines": _machines(plan, keys, structures),
     }
-    frames["interference"] = _interference(frames["jobs"], found)
+    frames["interference"] = _interference(frames["jobs"], by_id)
     frames["agreement"] = agreement(plan, frames["jobs"])
     of_engine = engine_axes(plan)
     axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name not in of_engine]}
@@ -85,12 +86,12 @@ def collect(
 
 
 def _latest(records: Iterable[Record]) -> dict[str, Record]:
-    found: dict[str, Record] = {}
+    by_id: dict[str, Record] = {}
     for record in records:
-        known = found.get(record["point_id"])
+        known = by_id.get(record["point_id"])
         if known is None or record["status"] == DONE or known["status"] != DONE:
-            found[record["point_id"]] = record
-    return found
+            by_id[record["point_id"]] = record
+    return by_id
 
 
 def _keys(plan: Plan) -> pd.DataFrame:
@@ -113,9 +114,9 @@ def _keys(plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(frame)
 
 
-def _points(keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
+def _points(keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
     none: Record = {"status": "missing", "reason": "no record"}
-    records = [found.get(point_id, none) for point_id in keys["point_id"]]
+    records = [by_id.get(point_id, none) for point_id in keys["point_id"]]
     facts = {name: [record.get(name) for record in records] for name in _facts("points", keys)}
     return pd.concat([keys, pd.DataFrame(facts, dtype=object)], axis=1)
 
@@ -137,16 +138,18 @@ def _numeric(table: str, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: pd.to_numeric(frame[name]) for name in names})
 
 
-def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
+def _jobs(plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
     at: list[int] = []
     rows: list[dict[str, Any]] = []
     for index, row in enumerate(plan.rows):
-        for job in _done(found, row.point_id).get("jobs", ()):
+        for job in _done(by_id, row.point_id).get("jobs", ()):
             at.append(index)
             alone_id = row.alone_ids[job["job"]] if job["job"] < len(row.alone_ids) else None
-            alone_ns = _alone_ns(alone_id, job["job"], found)
-            rows.append({**job, "job_name": row.job_names[job["job"]], ALONE_ID: alone_id, "alone_ns": alone_ns})
-    jobs = _numeric("jobs", _expand(keys, at, rows, (*_facts("jobs", keys), "job_name", "alone_ns", ALONE_ID)))
+            alone_ns = _alone_ns(alone_id, job["job"], by_id)
+            background = plan.points[row.point_id].point.jobs[job["job"]].background
+            own = (background, row.job_names[job["job"]], alone_ns, alone_id)
+            rows.append({**job, **dict(zip(_OF_PLAN, own, strict=True))})
+    jobs = _numeric("jobs", _expand(keys, at, rows, (*_facts("jobs", keys), *_OF_PLAN)))
     return jobs.assign(
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
         over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
@@ -157,14 +160,14 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Dat
     )
 
 
-def _done(found: Mapping[str, Record], point_id: str | None) -> Record:
-    record = found.get(point_id or "", {})
+def _done(by_id: Mapping[str, Record], point_id: str | None) -> Record:
+    record = by_id.get(point_id or "", {})
     return record if record.get("status") == DONE else {}
 
 
-def _alone_ns(alone_id: str | None, job: int, found: Mapping[str, Record]) -> float | None:
+def _alone_ns(alone_id: str | None, job: int, by_id: Mapping[str, Record]) -> float | None:
     # In an alone point the jobs before this one are idle and later ones are left out, so the number stays.
-    alone = _done(found, alone_id)
+    alone = _done(by_id, alone_id)
     times = [other["runtime_ns"] for other in alone.get("jobs", ()) if other["job"] == job]
     return times[0] if times else None
 
@@ -173,11 +176,11 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
     return of.astype(float) / against.astype(float).where(against > 0, np.nan)
 
 
-def _links(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
+def _links(plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
     at: list[int] = []
     rows: list[dict[str, Any]] = []
     for index, row in enumerate(plan.rows):
-        links = _done(found, row.point_id).get("links") or ()
+        links = _done(by_id, row.point_id).get("links") or ()
         at += [index] * len(links)
         rows += links
     links = _numeric("links", _expand(keys, at, rows, _facts("links", keys)))
@@ -187,12 +190,12 @@ def _links(plan: Plan, keys: pd.DataFrame, found: Mapping[str, Record]) -> pd.Da
     )
 
 
-def _interference(jobs: pd.DataFrame, found: Mapping[str, Record]) -> pd.DataFrame:
+def _interference(jobs: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
     """Jobs that shared the machine with another one that communicated."""
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
-    rows = busy[together]
-    facts = [_sharing(found[point_id], job) for point_id, job in zip(rows["point_id"], rows["job"], strict=True)]
+    rows = busy[together & ~busy["background"].astype(bool)]
+    facts = [_sharing(by_id[point_id], job) for point_id, job in zip(rows["point_id"], rows["job"], strict=True)]
     columns = [f"{name}{how}" for how in _SHARING.values() for name in ("mls", "tls", "links_shared")]
     shares: dict[str, Any] = {name: [fact.get(name) for fact in facts] for name in columns}
     return with_noise(rows.assign(**shares, variation=_variation(rows)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -100,14 +101,15 @@ def _ranks_per_node(job: Job, machine: Machine) -> int:
 def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask) -> PlacedJob:
     """Map ranks and generate messages, that first on which the other depends."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
+    lasts_ns = inf if job.background else None
     if pattern.follows_placement:
         node_of_rank, cpu_s = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
         sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
-        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order), cpu_s)
+        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order), lasts_ns, cpu_s)
     sends, places = _numbered(pattern, slots.ranks, index, seed)
     messages = in_send_order(sends, pattern, slots.ranks, order)
     node_of_rank, cpu_s = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
-    return PlacedJob(job.name, node_of_rank, messages, cpu_s)
+    return PlacedJob(job.name, node_of_rank, messages, lasts_ns, cpu_s)
 
 
 def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Sends, Indices | None]:

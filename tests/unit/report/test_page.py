@@ -189,6 +189,18 @@ def test_the_digest_of_the_study_file_is_that_of_its_bytes(make: Make, tmp_path:
     assert hashlib.sha256(case.file.read_bytes()).hexdigest() in page.text
 
 
+def test_extensions_are_told_with_their_digests(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    own = tmp_path / "more/line.py"
+    own.write_text(
+        "from typing import Literal\nfrom fabricstudy.kinds import register\n"
+        "from fabricstudy.machine.torus import TorusConfig\n\n\n@register\nclass Line(TorusConfig):\n"
+        '    kind: Literal["line"] = "line"\n'
+    )
+    _, page = written(make(figures=[], claims=[], extensions=["more/line.py"]), tmp_path / "out")
+    assert "more/line.py" in page.text and hashlib.sha256(own.read_bytes()).hexdigest() in page.text
+
+
 def test_the_jobs_are_listed(make: Make, tmp_path: Path) -> None:
     _, page = written(make(figures=[]), tmp_path / "out")
     assert "main app ring 72 72 144 144,000 24" in page.text

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.machine.distances import distances
-from fabricstudy.routing import dense
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
@@ -124,14 +123,6 @@ ENUMERATED = [
     (Valiant(), valiant_paths),
     (Valiant(via="group"), group_paths),
 ]
-
-
-@pytest.fixture(params=["dense", "kernels"], autouse=True)
-def way(request, monkeypatch):
-    """Small machines are computed by matrices, larger ones by compiled loops; here both."""
-    largest = dense.LARGEST_DENSE if request.param == "dense" else 0
-    for module in ("minimal", "valiant"):
-        monkeypatch.setattr(f"fabricstudy.routing.{module}.LARGEST_DENSE", largest)
 
 
 @pytest.mark.parametrize(("routing", "paths"), ENUMERATED)

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.study.file import read_study
+from fabricstudy.errors import StudyError
+from fabricstudy.study.file import load_study, read_study
 from fabricstudy.study.model import Study
+from fabricstudy.study.plan import plan
 
 from ...machines import DRAGONFLY
 
@@ -28,6 +30,25 @@ VALID: dict[str, Any] = {
 }
 
 Changes = dict[str, Any]
+
+JARGON = ("pydantic", "Input should", "String should", "validation", "dragonfly.groups", "all-to-all.message")
+
+
+def the_error(path: Path) -> StudyError:
+    """Give the error that a file makes."""
+    with pytest.raises(StudyError) as caught:
+        plan(load_study(path))
+    return caught.value
+
+
+def told(error: StudyError) -> list[tuple[str, str | None]]:
+    """Code and path of each mistake; every one names the file and is one line for people, without pydantic's words."""
+    for one in error.each():
+        line = one.to_json()["message"]
+        assert line.startswith(f"{one.file}: {f'{one.path}: ' if one.path else ''}") and "\n" not in line
+        assert one.problem and one.remedy and f"; {one.remedy}" in line
+        assert not [words for words in JARGON if words in line]
+    return [(one.code, one.path) for one in error.each()]
 
 
 def changed(changes: Changes) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.errors import StudyError
 from fabricstudy.study.file import load_study, parse_yaml
 from fabricstudy.study.plan import plan
+
+from .conftest import the_error, told
 
 RING = {"kind": "ring", "message": "1 kB"}
 EVEN = {"of": "machine.groups", "values": [8]}
@@ -74,12 +75,12 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "more ranks than cores": ({"jobs/0/ranks_per_node": 3}, "jobs.0.ranks_per_node", "too-many-ranks"),
     "shape without dimensions": (
-        {"jobs/0/pattern": {"kind": "stencil", "message": "1 kB", "shape": [12, 12]}}, "jobs.0.pattern",
-        "wrong-value",
+        {"jobs/0/pattern": {"kind": "stencil", "message": "1 kB", "shape": [12, 12]}}, "jobs.0.pattern.shape",
+        "wrong-length",
     ),
     "shape of other product": (
         {"jobs/0/pattern": {"kind": "stencil", "message": "1 kB", "shape": [2, 8, 8]}}, "jobs.0.pattern.shape",
-        "wrong-value",
+        "ranks-do-not-fit",
     ),
     "mapping by traffic of traffic by placement": (
         {"jobs/0/pattern/kind": "bisection", "jobs/0/mapping": "recursive-bisection"}, "jobs.0.mapping",
@@ -87,10 +88,10 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "circulant with even groups": (
         {"machine/groups": 8, "machine/arrangement": "circulant"}, "machine.arrangement",
-        "wrong-value",
+        "cannot-be-built",
     ),
     "too large a machine": (
-        {"machine/groups": 100_000, "machine/routers_per_group": 10_000}, "machine", "wrong-value",
+        {"machine/groups": 100_000, "machine/routers_per_group": 10_000}, "machine", "too-large",
     ),
     "unknown kind": ({"machine/kind": "kautz"}, "machine.kind", "unknown-kind"),
     "unknown kind by name": ({"routing": "minmal"}, "routing", "unknown-kind"),
@@ -169,7 +170,7 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "wrong value of two axes": (
         {"sweep/arrangement/values": ["absolute", "circulant"], "sweep/groups": EVEN},
-        "sweep.arrangement.values.circulant", "wrong-value",
+        "sweep.arrangement.values.circulant", "cannot-be-built",
     ),
     "machine too small at one label": (
         {"jobs/0": {"nodes": 70, "pattern": RING}, "sweep/groups": {"of": "machine.groups", "values": [9, 3]}},
@@ -252,26 +253,6 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 
-JARGON = ("pydantic", "Input should", "String should", "validation", "dragonfly.groups", "all-to-all.message")
-
-
-def the_error(path: Path) -> StudyError:
-    """Give the error that a file makes."""
-    with pytest.raises(StudyError) as caught:
-        plan(load_study(path))
-    return caught.value
-
-
-def told(error: StudyError) -> list[tuple[str, str | None]]:
-    """Code and path of each mistake; every one names the file and is one line for people, without pydantic's words."""
-    for one in error.each():
-        line = one.to_json()["message"]
-        assert line.startswith(f"{one.file}: {f'{one.path}: ' if one.path else ''}") and "\n" not in line
-        assert one.problem and one.remedy and f"; {one.remedy}" in line
-        assert not [words for words in JARGON if words in line]
-    return [(one.code, one.path) for one in error.each()]
-
-
 @pytest.mark.parametrize("kind", MODELS)
 def test_broken_study(kind: str, write_study: Callable[[dict[str, Any]], Path]) -> None:
     changes, place, code = MODELS[kind]
@@ -288,6 +269,15 @@ def test_all_mistakes_are_told(write_study: Callable[[dict[str, Any]], Path]) ->
         ("not-a-quantity", "limits.time"),
         ("unknown-key", "seed"),
     }
+
+
+def test_some_job_that_sends_is_not_in_the_background(write_study: Callable[[dict[str, Any]], Path]) -> None:
+    ring = {"nodes": 4, "pattern": {"kind": "ring", "message": "1 kB"}}
+    for others in ([], [{"nodes": 4, "pattern": "idle"}], [ring | {"background": True}]):
+        jobs = [*others, ring | {"background": True}]
+        first = next(number for number, job in enumerate(jobs) if "background" in job)
+        assert told(the_error(write_study({"jobs": jobs}))) == [("no-foreground", f"jobs.{first}.background")]
+    plan(load_study(write_study({"jobs": [ring | {"background": True}, ring]})))
 
 
 def test_mistakes_of_all_points_and_experiments_are_told(write_study: Callable[[dict[str, Any]], Path]) -> None:

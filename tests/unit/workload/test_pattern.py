@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import groupby
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -261,6 +263,21 @@ def test_more_messages_than_memory_holds_are_refused(point, placed):
     job = {"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB", "iterations": 1_000_000}}
     with pytest.raises(WorkloadError, match=r"job 0: 2.06e\+10 messages"):
         placed(point(job))
+
+
+class _Sized(Pattern):
+    """Says no message size and no order for all, as an extension may."""
+
+    kind: Literal["sized"] = "sized"
+
+
+def test_a_pattern_without_a_message_size_sends_the_sizes_that_it_gives_in_its_order() -> None:
+    phase, source, destination = np.array([1, 0, 0]), np.array([0, 1, 1]), np.array([1, 2, 0])
+    sends = Sends(phase, source, destination, size_bytes=np.array([30, 20, 10]))
+    messages = in_send_order(sends, _Sized(), 3, np.random.default_rng(0))
+    assert messages.destination.tolist() == [2, 0, 1] and messages.size_bytes.tolist() == [20, 10, 30]
+    with pytest.raises(WorkloadError):
+        in_send_order(replace(sends, size_bytes=None), _Sized(), 3, np.random.default_rng(0))
 
 
 def test_phases_stand_in_order_however_many_there_are() -> None:

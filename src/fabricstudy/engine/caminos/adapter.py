@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from functools import cache
-from math import ceil
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, Probe, Unsupported
-from ..loads import loads_of
+from ..contract import EngineResult, Probe, Unsupported
 from ..point import Point
+from ..program_engine import ProgramEngine
 from ..registry import adapter_of
 from .caveats import CAVEATS
-from .clock import clock, phit_bytes
+from .clock import clock
+from .cost import work
 from .files import CONFIGURATION, RESULT, write_files
 from .result import read_result
 from .settings import CaminosSettings
@@ -26,28 +27,22 @@ BUILT = Path(__file__).parents[4] / "engines" / "caminos" / "target" / "release"
 """Where ``cargo build`` puts the front end in a clone of the repository."""
 
 _REMEDY = "run 'cargo build --release --locked' in engines/caminos, or set FABRICSTUDY_CAMINOS to its path"
-_START_CPU_S = 0.02
-_CPU_S_OF_PHITS = {
-    "minimal": 3.1e-7,
-    "dimension-order": 2.5e-6,
-    "d-mod-k": 8e-7,
-    "adaptive": 1.5e-6,
-    "valiant": 5.2e-7,
-    "ugal": 4.3e-7,
-}
-_CPU_S_OF_OTHER_PHITS = 1e-6
-"""Of a routing that came later, whose cost was not measured."""
+ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal")
+"""What our front end has."""
 
 
 @adapter_of(CaminosSettings)
-class Caminos:
+class Caminos(ProgramEngine):
     """The engine CAMINOS; see the module's docstring."""
 
     name = "caminos"
-    simulates = True
+    title = "CAMINOS"
     bundled = True
     reading = read_result.__module__
     caveats = CAVEATS
+    work = staticmethod(work)
+    # The front end says first what is wrong.
+    signs_of_failure = (re.compile("."),)
 
     def probe(self) -> Probe:
         """Look for the front end: FABRICSTUDY_CAMINOS, the clone's build, or PATH."""
@@ -64,61 +59,27 @@ class Caminos:
         program = program_path()
         return None if program is None else _version(program)
 
-    def sources(self) -> str:
-        """Nothing else."""
-        return ""
+    def check(self, point: Point, machine: Machine) -> None:
+        """Refuse what CAMINOS cannot simulate: its routing, bandwidths without a grid, delays too long.
 
-    def predict_cpu_s(self, point: Point) -> float:
-        """Predict the CPU seconds of a point, to a factor of 1.3 on dragonflies and of 3 on grids and trees.
-
-        Notes
-        -----
-        Fitted on an AMD EPYC. Minimal, Valiant and UGAL: to 107 runs on dragonflies of 36 and 136 routers, 0.1 to
-        10 s, all ratios, four patterns. Dimension order, d-mod-k and adaptive: to 25 runs of furthest pairing and
-        permutations on tori (64 to 2,048 routers), meshes, express meshes and fat trees, 0.1 to 15 s.
-
-        More phits cost more each, since packets that wait ask again in every cycle. The number of jobs hardly
-        matters; the law leaves out the hops and the ports of a router, which do on large tori.
+        Raises
+        ------
+        Unsupported
+            With the reason.
         """
-        phit = phit_bytes(point)
-        phits = sum(load.messages * ceil(load.message_bytes / phit) for load in loads_of(point))
-        return _START_CPU_S + _CPU_S_OF_PHITS.get(point.routing.kind, _CPU_S_OF_OTHER_PHITS) * float(phits**1.25)
-
-    def predict_memory_bytes(self, point: Point) -> None:
-        """CAMINOS needs little: some ten MB, and 0.1 kB a message."""
-
-    def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Say why CAMINOS cannot simulate this point: its routing, bandwidths without a grid, delays too long."""
-        if point.routing.kind not in _CPU_S_OF_PHITS:
-            return f"our front end for CAMINOS has no {point.routing.kind} routing; take {', '.join(_CPU_S_OF_PHITS)}"
-        try:
-            clock(point, machine)
-        except Unsupported as error:
-            return str(error)
-        return None
+        if point.routing.kind not in ROUTINGS:
+            known = ", ".join(ROUTINGS)
+            raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {known}")
+        clock(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         """Write configuration, machine and messages; give the command."""
         write_files(folder, point, machine, jobs)
         return [str(program_path() or BUILT.name), CONFIGURATION, RESULT]
 
-    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived.
-
-        Raises
-        ------
-        EngineFailure
-            If the exit code is not 0, or the result is not one.
-        """
-        if exit_code != 0:
-            raise EngineFailure(_failure(folder, exit_code))
+    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived."""
         return read_result(folder, point, machine, jobs)
-
-
-def _failure(folder: Path, exit_code: int) -> str:
-    lines = (folder / "stderr").read_text(errors="replace").strip().splitlines()
-    said = lines[0] if lines else "it said nothing"
-    return f"CAMINOS ended with {exit_code}: {said}"
 
 
 def program_path() -> Path | None:

@@ -72,11 +72,11 @@ def read_links(path: Path, point: Point, machine: Machine) -> LinkCounts:
     ports, row = wire(point, machine).cable_ports, rows_of_cables(machine)
 
     def of_links(statistic: str) -> npt.NDArray[np.int64]:
-        found = np.zeros(machine.links, dtype=np.int64)
+        counts = np.zeros(machine.links, dtype=np.int64)
         for side, routers in ((0, tail), (1, head)):
             at = zip(routers.tolist(), ports[:, side].tolist(), strict=True)
-            np.add.at(found, 2 * row + side, np.array([sums[statistic][place] for place in at], dtype=np.int64))
-        return found
+            np.add.at(counts, 2 * row + side, np.array([sums[statistic][place] for place in at], dtype=np.int64))
+        return counts
 
     try:
         bits, packets, stalls_ps = of_links(BITS), of_links(PACKETS), of_links(STALLS)
@@ -93,16 +93,16 @@ def port_sums(path: Path) -> dict[str, Ports]:
     EngineFailure
         If the file is none of SST's statistics.
     """
-    found: dict[str, Ports] = defaultdict(dict)
+    by_statistic: dict[str, Ports] = defaultdict(dict)
     try:
         with path.open(newline="") as file:
             for row in csv.DictReader(file, skipinitialspace=True):
                 router = int(row["ComponentName"].removeprefix("router"))
                 port = int(row["StatisticSubId"].removeprefix("port"))
-                found[row["StatisticName"]][router, port] = int(row["Sum.u64"])
+                by_statistic[row["StatisticName"]][router, port] = int(row["Sum.u64"])
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise EngineFailure(f"{path.name} is no file of statistics ({type(error).__name__})") from None
-    return found
+    return by_statistic
 
 
 def packets_of_jobs(
@@ -115,11 +115,11 @@ def packets_of_jobs(
     Returns
     -------
     int32 array or None
-        None where fewer than two jobs communicate, a message or the barrier has more than one route, or what follows
-        from the routes is not what SST has counted.
+        None where fewer than two jobs communicate, one is in the background, a message or the barrier has more than
+        one route, or what follows from the routes is not what SST has counted.
     """
     busy = communicating(list(jobs))
-    if len(busy) < 2:
+    if len(busy) < 2 or any(job.background for _, job in busy):
         return None
     sent = {number: _messages(job) for number, job in busy}
     barrier = {number: _barrier(job) for number, job in busy}
@@ -127,15 +127,15 @@ def packets_of_jobs(
     if not all(_have_one_route(point, machine, ends) for ends in everything):
         return None
     packet_bytes = int(point.network.packet_bytes)
-    found = np.zeros((len(jobs), machine.links), dtype=np.int32)
+    per_job = np.zeros((len(jobs), machine.links), dtype=np.int32)
     packets, size_bytes = np.zeros(machine.links), np.zeros(machine.links)
     for ends in everything:
         size_bytes += _on_links(point, machine, ends, ends[2])
         packets += _on_links(point, machine, ends, -(-ends[2] // packet_bytes))
     for number, ends in sent.items():
-        found[number] = np.rint(_on_links(point, machine, ends, -(-ends[2] // packet_bytes)))
+        per_job[number] = np.rint(_on_links(point, machine, ends, -(-ends[2] // packet_bytes)))
     agree = np.array_equal(packets, counted.packets) and np.array_equal(size_bytes, counted.link_bytes)
-    return found if agree else None
+    return per_job if agree else None
 
 
 def _messages(job: PlacedJob) -> Ends:

@@ -35,8 +35,8 @@ def program_path() -> Path | None:
     if home:
         given = Path(home) / "bin" / "sst"
         return given if os.access(given, os.X_OK) else None
-    found = shutil.which("sst")
-    return Path(found) if found else None
+    on_path = shutil.which("sst")
+    return Path(on_path) if on_path else None
 
 
 def find() -> str:
@@ -74,7 +74,7 @@ def _version(program: Path) -> str | None:
     return None if said is None else version_of(said)
 
 
-def version_of(said: str) -> str:
+def version_of(output: str) -> str:
     """Give the version in what ``sst --version`` prints; a development build says no number.
 
     Examples
@@ -82,8 +82,8 @@ def version_of(said: str) -> str:
     >>> version_of("SST-Core Version (14.1.0)"), version_of("SST-Core Version (-dev)")
     ('SST 14.1.0', 'SST -dev')
     """
-    found = re.search(r"\((.*?)\)", said)
-    return f"SST {found[1] if found else said.strip()}"
+    version = re.search(r"\((.*?)\)", output)
+    return f"SST {version[1] if version else output.strip()}"
 
 
 @cache
@@ -96,8 +96,8 @@ def _library(program: Path, name: str) -> Path | None:
     registered = _said(program.with_name("sst-config"), name, f"{name}_LIBDIR")
     if registered is not None and registered.strip():
         places.append(Path(registered.strip().splitlines()[-1]))
-    found = (place / f"lib{name}.so" for place in places)
-    return next((library for library in found if library.is_file()), None)
+    candidates = (place / f"lib{name}.so" for place in places)
+    return next((library for library in candidates if library.is_file()), None)
 
 
 def program_digest() -> str | None:

@@ -119,13 +119,13 @@ def _by_rank_and_phase(
     rank: npt.NDArray[np.int64], phase: npt.NDArray[np.int32], ranks: int
 ) -> list[dict[int, npt.NDArray[np.int64]]]:
     """Rows of each rank, by phase."""
-    found: list[dict[int, npt.NDArray[np.int64]]] = [{} for _ in range(ranks)]
+    rows_of: list[dict[int, npt.NDArray[np.int64]]] = [{} for _ in range(ranks)]
     order = np.lexsort((phase, rank)).astype(np.int64)
     if len(order):
         cuts = np.flatnonzero(np.diff(rank[order]) | np.diff(phase[order])) + 1
         for rows in np.split(order, cuts):
-            found[int(rank[rows[0]])][int(phase[rows[0]])] = rows
-    return found
+            rows_of[int(rank[rows[0]])][int(phase[rows[0]])] = rows
+    return rows_of
 
 
 def _empty_call(call: int) -> bytes:

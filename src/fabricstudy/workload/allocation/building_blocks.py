@@ -10,7 +10,6 @@ from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError
 
-from ..messages import WorkloadError
 from .boxes import convex_boxes
 from .grid import Box, Side, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
 from .request import Grant, Request
@@ -37,7 +36,9 @@ class BuildingBlocks(Box):
         lines = dimensions_of(machine)
         if any(line.length % side for side, line in zip(self.block, lines, strict=True)):
             problem = f"the block does not divide {shape_of(machine)}"
-            raise ConfigError(problem, "let each side divide its dimension", ("block",), list(self.block))
+            raise ConfigError(
+                problem, "let each side divide its dimension", ("block",), list(self.block), "shape-does-not-fit"
+            )
         boxes = convex_boxes(routers_needed(machine, nodes), lines, self.block)
         return nodes_of_box(machine, boxes[0]) if boxes else nodes
 
@@ -51,7 +52,4 @@ class BuildingBlocks(Box):
         """
         routers = routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, self.block, self.prefer)
-        grant = first_free_cuboid(request, boxes, self.block)
-        if grant is None:
-            raise WorkloadError(f"no cuboid of blocks with {routers} routers or more is free; place large jobs first")
-        return grant
+        return first_free_cuboid(request, boxes, f"cuboid of blocks with {routers} routers or more", self.block)

@@ -7,7 +7,6 @@ from typing import Literal
 from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 
-from ..messages import WorkloadError
 from .boxes import convex_boxes
 from .grid import Box, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed
 from .request import Grant, Request
@@ -39,7 +38,5 @@ class ConvexBlock(Box):
             If none is free.
         """
         routers = routers_needed(request.machine, request.wanted)
-        grant = first_free_cuboid(request, convex_boxes(routers, request.machine.dimensions, prefer=self.prefer))
-        if grant is None:
-            raise WorkloadError(f"no convex block of at least {routers} routers is free; place large jobs first")
-        return grant
+        boxes = convex_boxes(routers, request.machine.dimensions, prefer=self.prefer)
+        return first_free_cuboid(request, boxes, f"convex block of at least {routers} routers")

@@ -11,7 +11,6 @@ from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError
 
-from ..messages import WorkloadError
 from .boxes import exact_boxes
 from .grid import Box, Side, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
 from .request import Grant, Request
@@ -39,13 +38,15 @@ class Cuboid(Box):
             boxes = exact_boxes(routers, dimensions_of(machine))
             if not boxes:
                 problem = f"no cuboid of exactly {routers} routers fits in {shape_of(machine)}"
-                raise ConfigError(problem, "change the job's size, give a shape, or take convex-block")
+                raise ConfigError(
+                    problem, "change the job's size, give a shape, or take convex-block", code="allocation-does-not-fit"
+                )
             return nodes_of_box(machine, boxes[0])
         check_sides(self.shape, machine, "shape")
         cells = math.prod(self.shape)
         if cells < routers:
             problem = f"the cuboid has {cells} routers, and the job's {nodes} nodes need {routers}"
-            raise ConfigError(problem, "make it larger", ("shape",), list(self.shape))
+            raise ConfigError(problem, "make it larger", ("shape",), list(self.shape), "shape-does-not-fit")
         return nodes_of_box(machine, self.shape)
 
     def allocate(self, request: Request) -> Grant:
@@ -58,10 +59,5 @@ class Cuboid(Box):
         """
         lines, routers = request.machine.dimensions, routers_needed(request.machine, request.wanted)
         boxes = [self.shape] if self.shape else exact_boxes(routers, lines, self.prefer)
-        grant = first_free_cuboid(request, boxes)
-        if grant is None:
-            shape = " x ".join(map(str, self.shape)) if self.shape else f"exactly {routers}"
-            raise WorkloadError(
-                f"no cuboid of {shape} routers is free; place the job earlier, or change its size or shape"
-            )
-        return grant
+        shape = " x ".join(map(str, self.shape)) if self.shape else f"exactly {routers}"
+        return first_free_cuboid(request, boxes, f"cuboid of {shape} routers")

@@ -16,7 +16,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.model import ConfigError, Whole
 
-from ..messages import Indices, Mask
+from ..messages import Indices, Mask, WorkloadError
 from .base import Allocation
 from .boxes import Prefer, Sides
 from .request import Grant, Request
@@ -63,9 +63,11 @@ def check_sides(sides: Sides, machine: Topology, key: str) -> None:
     lines = dimensions_of(machine)
     if len(sides) != len(lines):
         problem = f"{len(sides)} sides, and the machine has {len(lines)} dimensions"
-        raise ConfigError(problem, "give one a dimension", (key,), list(sides))
+        raise ConfigError(problem, "give one a dimension", (key,), list(sides), "wrong-length")
     if any(side > line.length for side, line in zip(sides, lines, strict=True)):
-        raise ConfigError(f"it does not fit in {shape_of(machine)}", "shorten it", (key,), list(sides))
+        raise ConfigError(
+            f"it does not fit in {shape_of(machine)}", "shorten it", (key,), list(sides), "shape-does-not-fit"
+        )
 
 
 def shape_of(machine: Topology) -> str:
@@ -73,7 +75,7 @@ def shape_of(machine: Topology) -> str:
     return " x ".join(str(line.length) for line in dimensions_of(machine))
 
 
-def first_free_cuboid(request: Request, boxes: Iterable[Sides], step: Sides | None = None) -> Grant | None:
+def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step: Sides | None = None) -> Grant:
     """Give the job the first of the cuboids that is free somewhere, at the first such place; it reserves all of it.
 
     Parameters
@@ -82,13 +84,20 @@ def first_free_cuboid(request: Request, boxes: Iterable[Sides], step: Sides | No
         On a machine with dimensions.
     boxes : iterable of tuple of int
         Sides of the cuboids to try, in this order.
+    what : str
+        What they are, for the message.
     step : tuple of int, optional
         Corners lie at multiples of these coordinates; anywhere where left out.
 
     Returns
     -------
-    Grant or None
+    Grant
         Ranks fill the nodes in the order of the routers within the cuboid, first dimension fastest.
+
+    Raises
+    ------
+    WorkloadError
+        If none is free.
     """
     machine = request.machine
     free = free_routers(machine, request.free)
@@ -97,7 +106,7 @@ def first_free_cuboid(request: Request, boxes: Iterable[Sides], step: Sides | No
         if corner is not None:
             nodes = _nodes_of(machine, _routers_of(corner, box, machine.dimensions))
             return Grant(nodes[: request.wanted], nodes)
-    return None
+    raise WorkloadError(f"no {what} is free; place large jobs first, or change the job's size")
 
 
 def free_routers(machine: Machine, free: Mask) -> Mask:

@@ -42,7 +42,9 @@ def check_fits(nodes: int, most: int, part: str, value: str) -> None:
     """
     if nodes > most:
         problem = f"the job needs {nodes} nodes, and a {part} has {most}"
-        raise ConfigError(problem, "make the job smaller, or take another allocation", value=value)
+        raise ConfigError(
+            problem, "make the job smaller, or take another allocation", value=value, code="allocation-does-not-fit"
+        )
 
 
 def reserved_groups(request: Request, groups: Indices) -> Grant:

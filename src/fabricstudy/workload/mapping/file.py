@@ -36,7 +36,7 @@ class MappingFile(Mapping):
         if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
             return value
         if "cores" in value:
-            raise ConfigError("unknown key", "list the cores in the file", ("cores",))
+            raise ConfigError("unknown key", "list the cores in the file", ("cores",), code="unknown-key")
         return {**value, "cores": read_cores(Path(folder), value["file"])}
 
     def check_ranks(self, ranks: int) -> None:

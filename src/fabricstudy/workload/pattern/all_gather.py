@@ -40,7 +40,9 @@ class AllGather(MessagePattern):
         """Refuse recursive doubling unless there is a power of two of ranks."""
         if self.algorithm == "recursive-doubling" and ranks & (ranks - 1):
             problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
-            raise ConfigError(problem, "change the job's size, or take ring", ("algorithm",), self.algorithm)
+            raise ConfigError(
+                problem, "change the job's size, or take ring", ("algorithm",), self.algorithm, "ranks-do-not-fit"
+            )
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send by the algorithm of the study: see the model."""

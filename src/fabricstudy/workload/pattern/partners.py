@@ -27,7 +27,9 @@ class RandomPartners(MessagePattern):
     @model_validator(mode="after")
     def _degree_ascends(self) -> RandomPartners:
         if self.degree[0] > self.degree[1]:
-            raise ConfigError("the least is above the most", "write [least, most]", ("degree",), list(self.degree))
+            raise ConfigError(
+                "the least is above the most", "write [least, most]", ("degree",), list(self.degree), "empty-range"
+            )
         return self
 
     def traffic_messages(self, ranks: int) -> float:

@@ -52,7 +52,9 @@ class PencilFft(MessagePattern):
     def check_ranks(self, ranks: int) -> None:
         """Refuse rows that do not divide the ranks."""
         if self.rows is not None and ranks % self.rows:
-            raise ConfigError(f"{ranks} ranks cannot stand in such rows", "take a divisor", ("rows",), self.rows)
+            raise ConfigError(
+                f"{ranks} ranks cannot stand in such rows", "take a divisor", ("rows",), self.rows, "ranks-do-not-fit"
+            )
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send from each rank to the others of its row, then of its column; a row holds consecutive ranks."""

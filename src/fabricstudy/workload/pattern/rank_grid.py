@@ -27,7 +27,8 @@ class RankGrid(MessagePattern):
     @model_validator(mode="after")
     def _shape_has_dimensions(self) -> RankGrid:
         if self.shape is not None and len(self.shape) != self.dimensions:
-            raise ValueError(f"shape has {len(self.shape)} numbers, dimensions is {self.dimensions}; make them agree")
+            problem = f"the shape has {len(self.shape)} numbers for {self.dimensions} dimensions"
+            raise ConfigError(problem, "make them agree", ("shape",), list(self.shape), "wrong-length")
         return self
 
     def grid(self, ranks: int) -> tuple[int, ...]:
@@ -50,4 +51,5 @@ class RankGrid(MessagePattern):
                 "let its product be the ranks, or leave it out",
                 ("shape",),
                 list(self.shape or ()),
+                "ranks-do-not-fit",
             )

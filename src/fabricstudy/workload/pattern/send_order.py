@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import Indices, Messages
+from ..messages import Indices, Messages, WorkloadError
 from .base import MessagePattern, Pattern, SendOrder
 from .sends import Sends
 
 
 def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Generator) -> Messages:
-    """Sort sends by phase and source, and within those by the order that the pattern states.
+    """Sort sends by phase and source, and within those by the order that the pattern states, or as they come.
 
     ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles
     each rank's sends in each phase anew.
@@ -27,6 +27,11 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     rng : numpy.random.Generator
         Stream for the random order.
 
+    Raises
+    ------
+    WorkloadError
+        If a pattern that is no `MessagePattern`, and so has no message size, gives its sends no sizes either.
+
     Examples
     --------
     >>> from fabricstudy.workload.pattern.sends import one_phase
@@ -37,7 +42,11 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     [2, 3, 4, 0]
     """
     if not isinstance(pattern, MessagePattern):
-        return _messages(sends, np.arange(0), 0)
+        if len(sends.source) and sends.size_bytes is None:
+            raise WorkloadError(
+                f"the pattern {pattern.kind} gives its sends no sizes; give each one in Sends.size_bytes"
+            )
+        return _messages(sends, np.lexsort((sends.source, sends.phase)), 0)
     # A stable sort gives the same order on every processor even where two random numbers are equal. One key for all
     # would overflow where there are many phases.
     place = _place_in_turn(sends, pattern.order, ranks, rng)

@@ -45,7 +45,9 @@ class StrassenBfs(MessagePattern):
         """Refuse a number of ranks that is no multiple of 7 to the power of the steps."""
         if ranks % 7**self.steps:
             problem = f"{self.steps} steps need a multiple of {7**self.steps} ranks and get {ranks}"
-            raise ConfigError(problem, "change the job's size, or take fewer steps", ("steps",), self.steps)
+            raise ConfigError(
+                problem, "change the job's size, or take fewer steps", ("steps",), self.steps, "ranks-do-not-fit"
+            )
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send in each step once from each rank to its counterparts in the other 6 groups, down and then up again."""

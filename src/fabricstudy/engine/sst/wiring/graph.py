@@ -129,7 +129,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> Table:
     source, goal = source[apart], goal[apart]
     at, share = source, np.ones(len(source))
     path: list[tuple[int, ...]] = [()] * len(source)
-    found: Table = defaultdict(lambda: defaultdict(list))
+    table: Table = defaultdict(lambda: defaultdict(list))
     total = 0
     while len(at):
         hops = steps.next_hops(at, goal)
@@ -140,10 +140,10 @@ def stepwise_table(machine: Machine, routing: Routing) -> Table:
         path = [(*path[before], router) for before, router in zip(hops.packet.tolist(), at.tolist(), strict=True)]
         there = at == goal
         for place in np.flatnonzero(there).tolist():
-            found[int(source[place])][int(goal[place])].append((float(share[place]), path[place]))
+            table[int(source[place])][int(goal[place])].append((float(share[place]), path[place]))
         on = np.flatnonzero(~there)
         at, source, goal, share, path = at[on], source[on], goal[on], share[on], [path[place] for place in on.tolist()]
-    return found
+    return table
 
 
 def valiant_table(minimal: Table, machine: Machine) -> Table:
@@ -156,7 +156,7 @@ def valiant_table(minimal: Table, machine: Machine) -> Table:
     """
     middles = np.flatnonzero(machine.nodes_of_router).tolist()
     stay: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
-    found: Table = defaultdict(lambda: defaultdict(list))
+    table: Table = defaultdict(lambda: defaultdict(list))
     total = 0
     for source in range(machine.routers):
         for goal in range(machine.routers):
@@ -168,10 +168,10 @@ def valiant_table(minimal: Table, machine: Machine) -> Table:
                 for first, there in (minimal[source][middle] if middle != source else stay)
                 for second, onward in (minimal[middle][goal] if middle != goal else stay)
             ]
-            found[source][goal] = ways
+            table[source][goal] = ways
             total += sum(len(hops) for _, hops in ways)
         _check(total, machine)
-    return found
+    return table
 
 
 def _check(hops: int, machine: Machine) -> None:

@@ -1,0 +1,47 @@
+"""What several commands need: the study that they are about, the folder of the stores, a sign of life."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Declare the folder of the stores."""
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    """Declare a study and the folder of the stores."""
+    parser.add_argument("study", help="name in configs/, or path to a study file")
+    add_results(parser)
+
+
+def pipeline_of(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
+    if "," in study and not Path(study).is_file():
+        raise FabricstudyError(f"{study}: several studies; give one, and call again for each", "several-studies")
+    with sign_of_life(f"planning {study}"):
+        (pipeline,) = pipelines(study, batch_cpu_s=batch_cpu_s).values()
+        return pipeline
+
+
+@contextmanager
+def sign_of_life(words: str) -> Iterator[None]:
+    """Show in a terminal that something is going on; a study of 100,000 points takes its time."""
+    with Console(stderr=True).status(words):
+        yield
+
+
+def results_folder(args: argparse.Namespace) -> Path:
+    """Give the folder of the stores, which need not be there yet."""
+    folder: Path = args.results
+    if folder.exists() and not folder.is_dir():
+        raise FabricstudyError(f"{folder}: not a folder; give the folder `results` of a run", "not-a-folder")
+    return folder

@@ -1,0 +1,75 @@
+"""``fabricstudy machine``: the figures that describe machines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fabricstudy.engine.point import machine_id
+from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.pipeline import study_file
+from fabricstudy.structure.summary import structure
+from fabricstudy.study.file import load_machine
+
+from .common import pipeline_of, sign_of_life
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    source = "study, YAML file that holds one machine, or published machine, like mira"
+    parser.add_argument("source", metavar="FILE-or-STUDY", help=source)
+    parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
+
+
+def describe_machines(args: argparse.Namespace) -> Any:
+    """Describe a machine: nodes, routers, cables, radix, diameter, mean hops, bisection."""
+    configs = _machines(args.source, args.all)
+    with sign_of_life(f"analysing {len(configs)} machines"):
+        figures = [{"machine_id": machine_id(config)} | structure(config.build()).to_json() for config in configs]
+    return figures if args.all else figures[0]
+
+
+def _machines(source: str, every: bool) -> list[Topology]:
+    if source in INSTANCES and not every:
+        return [published(source)]
+    try:
+        file = study_file(source)
+    except StudyError:
+        known = f"published machines are {', '.join(INSTANCES)}"
+        raise FabricstudyError(
+            f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}",
+            "no-such-machine",
+        ) from None
+    return list(pipeline_of(source).plan.machines.values()) if every else [load_machine(file)]
+
+
+def show_machines(figures: Any) -> None:
+    """Print what `describe_machines` found."""
+    table = Table(box=None)
+    names = (
+        "machine_id",
+        "kind",
+        "nodes",
+        "routers",
+        "cables",
+        "radix",
+        "diameter",
+        "mean_hops",
+        "bisection (GB/s)",
+        "method",
+    )
+    for name in names:
+        table.add_column(name, justify="left" if name in ("machine_id", "kind", "method") else "right")
+    for machine in figures if isinstance(figures, list) else [figures]:
+        cut = machine["bisection"]
+        low, high = cut["lower_Bps"] / 1e9, cut["upper_Bps"] / 1e9
+        interval = f"{high:g}" if cut["exact"] else f"{low:.4g} to {high:.4g}"
+        cells = [str(machine[name]) for name in names[:7]]
+        table.add_row(*cells, f"{machine['mean_hops']:.3f}", interval, cut["method"])
+    Console(width=160 if not sys.stdout.isatty() else None).print(table)

@@ -1,0 +1,95 @@
+"""``fabricstudy plan``: check a study and say what it would cost."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from fabricstudy.engine.point import PlannedPoint
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.pipeline import BATCH_CPU_S, Seconds
+
+from .common import add_study, pipeline_of, results_folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    add_study(parser)
+    parser.add_argument("--list", action="store_true", help="also list the points: id, experiment, labels, seed")
+    parser.add_argument("--batch-cpu-s", type=_seconds, default=BATCH_CPU_S, help="predicted seconds a batch")
+
+
+def _seconds(text: str) -> float:
+    try:
+        return TypeAdapter(Seconds).validate_python(float(text))
+    except (ValueError, ValidationError):
+        raise argparse.ArgumentTypeError(f"{text}: not a number of seconds above 0") from None
+
+
+def plan_study(args: argparse.Namespace) -> dict[str, Any]:
+    """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
+    results = results_folder(args)
+    pipeline = pipeline_of(args.study, args.batch_cpu_s)
+    new = [point for point in pipeline.plan.points.values() if not _kept(point, results)]
+    limits = pipeline.plan.study.limits
+    engines = {point.point.engine.kind for point in pipeline.plan.points.values()}
+    summary = {
+        "study": pipeline.name,
+        "points": len(pipeline.plan.points),
+        "rows": len(pipeline.plan.rows),
+        "new": len(new),
+        "kept": len(pipeline.plan.points) - len(new),
+        "machines": len(pipeline.plan.machines),
+        "batches": len(pipeline.batches),
+        "analyses": len(pipeline.analyses),
+        "cpu_s": round(sum(_cost(point) for point in new), 1),
+        "over_time": sum(_cost(point) > limits.time_s for point in new),
+        "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
+        "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
+    }
+    if args.list:
+        summary["list"] = [
+            {"point_id": row.point_id, "experiment": row.experiment, **row.labels, "seed": row.seed}
+            for row in pipeline.plan.rows
+        ]
+    return summary
+
+
+def _kept(point: PlannedPoint, results: Path) -> bool:
+    return validity(Stores(results).points.record(point.point_id), point.point) is not Validity.INVALID
+
+
+def _cost(point: PlannedPoint) -> float:
+    return engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+
+
+def _memory_bytes(point: PlannedPoint) -> float | None:
+    return engine_named(point.point.engine.kind).predict_memory_bytes(point.point)
+
+
+def show_plan(summary: dict[str, Any]) -> None:
+    """Print what `plan_study` found."""
+    print(f"study     {summary['study']}")
+    for row in summary.get("list", ()):
+        print(*row.values(), sep="\t")
+    if summary["analyses"]:
+        print(f"analyses  {summary['analyses']} without simulation")
+    print(f"points    {summary['points']} on {summary['machines']} machines, for {summary['rows']} rows of the tables")
+    print(f"new       {summary['new']}")
+    print(f"kept      {summary['kept']} (simulated before)")
+    print(f"batches   {summary['batches']}")
+    hours = summary["cpu_s"] / 3600
+    print(f"predicted {hours:.2f} CPU-hours ({60 * hours:.1f} CPU-minutes) for the new points")
+    for limit, count in (("time", summary["over_time"]), ("memory", summary["over_memory"])):
+        if count:
+            print(
+                f"warning   {count} of the new points are predicted to pass limits.{limit} and would not be done; "
+                "raise it, or make them smaller"
+            )
+    for engine in summary["missing_engines"]:
+        print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")

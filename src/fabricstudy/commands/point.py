@@ -1,0 +1,71 @@
+"""``fabricstudy point``: one point, as it is stored or simulated now."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from fabricstudy.engine.foreground import foreground
+from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.errors import FabricstudyError
+
+from .common import add_results, pipeline_of, results_folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("point_id", help="id such as p0123456789ab")
+    parser.add_argument("--study", help="where to find a point that has not been simulated (name or path)")
+    add_results(parser)
+    parser.add_argument(
+        "--run", action="store_true", help="simulate it now, whatever the store has, and keep all files"
+    )
+    parser.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
+
+
+def point_details(args: argparse.Namespace) -> dict[str, Any]:
+    """Show one point with what is known of it, or simulate it in the foreground."""
+    # First the study, which may have kinds of its own.
+    limits = pipeline_of(args.study).plan.study.limits if args.study else Limits()
+    planned, record = _find_point(args.point_id, args.study, results_folder(args))
+    if not args.run:
+        folder = Stores(args.results).points.folder(planned.point_id) if record else None
+        return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
+    folder = args.folder or Path(planned.point_id)
+    if folder.exists() and any(folder.iterdir()):
+        raise FabricstudyError(
+            f"{folder}: not empty; name another folder with --folder, or remove it", "folder-not-empty"
+        )
+    return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder, limits)
+
+
+def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
+    record = Stores(results).points.record(point_id)
+    if record is not None:
+        try:
+            point = point_from_json(record.pop("point"))
+        except ValidationError:
+            problem = f"{point_id}: its record has kinds or keys that are not known here"
+            raise FabricstudyError(f"{problem}; name the study with --study, for its extensions") from None
+        return PlannedPoint(point_id, machine_id(point.machine), point), record
+    if study is None:
+        message = f"{point_id}: no such point in {results}/points; name its study with --study"
+        raise FabricstudyError(message, "no-such-point")
+    planned = pipeline_of(study).plan.points.get(point_id)
+    if planned is None:
+        message = f"{point_id}: neither in {results}/points nor in the study {study}"
+        raise FabricstudyError(message, "no-such-point")
+    return planned, None
+
+
+def show_point(details: dict[str, Any]) -> None:
+    """Print what `point_details` found."""
+    for key, value in details.items():
+        text = value if isinstance(value, str) else json.dumps(value, indent=1)
+        print(f"{key}: {text}")

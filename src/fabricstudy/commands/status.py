@@ -1,0 +1,94 @@
+"""``fabricstudy status``: how far a study is."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from fabricstudy.progress import PACE_S, Progress
+
+from .common import add_study, pipeline_of, results_folder
+
+WATCH_S = 5.0
+# A look at a large store, or at one on a slow file system, takes at most so much of the time.
+WATCH_SHARE = 0.05
+BAR_COLUMNS = 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    add_study(parser)
+    parser.add_argument("--watch", action="store_true", help=f"look again every {WATCH_S:g} s until nothing is left")
+
+
+def study_status(args: argparse.Namespace) -> dict[str, Any]:
+    """Count what is done, failed and left of a study, and estimate the time left."""
+    progress = Progress(pipeline_of(args.study), results_folder(args))
+    counts, pause_s = _look(progress)
+    if args.watch and _possible(counts):
+        # Standard output is for the result; elsewhere than in a terminal, nothing but the end is shown.
+        console = Console(stderr=args.json, highlight=False)
+        with Live(Text(_progress_text(counts)), console=console, auto_refresh=False, transient=True) as live:
+            while _possible(counts):
+                time.sleep(pause_s)
+                counts, pause_s = _look(progress)
+                live.update(Text(_progress_text(counts)), refresh=True)
+    return counts
+
+
+def _look(progress: Progress) -> tuple[dict[str, Any], float]:
+    """Give what is found, and how long to wait before the next look."""
+    start = time.monotonic()
+    counts = progress.look()
+    return counts, max(WATCH_S, (time.monotonic() - start) / WATCH_SHARE)
+
+
+def show_status(counts: dict[str, Any]) -> None:
+    """Print what `study_status` found."""
+    print(_progress_text(counts))
+
+
+def _progress_text(counts: dict[str, Any]) -> str:
+    """A bar and three short lines, which fit a terminal of 80 columns."""
+    if not counts["points"]:
+        return f"{counts['study']}: nothing to simulate, analyses alone"
+    ended = counts["points"] - counts["left"]
+    width = BAR_COLUMNS * ended // counts["points"]
+    kinds = ", ".join(f"{count} {status}" for status, count in counts["failures"].items())
+    lines = [
+        f"[{'#' * width}{'.' * (BAR_COLUMNS - width)}] {100 * ended // counts['points']} %",
+        f"{counts['study']}: {counts['done']} of {counts['points']} points done",
+        f"{counts['failed']} failed{f' ({kinds})' if kinds else ''}",
+        f"{counts['left']} left{_time_left(counts) if _possible(counts) else ''}",
+    ]
+    if counts["unavailable"]:
+        lines.append(f"{counts['unavailable']} of them need {_listed(counts['missing_engines'])}")
+    return "\n".join(lines)
+
+
+def _possible(counts: dict[str, Any]) -> int:
+    """Points that are left and whose engine is here."""
+    return int(counts["left"] - counts["unavailable"])
+
+
+def _listed(engines: list[str]) -> str:
+    return f"{' and '.join(engines)}, not found here (fabricstudy engines)"
+
+
+def _time_left(counts: dict[str, Any]) -> str:
+    work = f", about {_duration(counts['left_cpu_s'])} of processor time"
+    if counts["left_s"] is None:
+        return f"{work} (none ended in the last {_duration(PACE_S)})"
+    return f"{work}, {_duration(counts['left_s'])} at this pace"
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
+    return f"{seconds:.0f} s"
