@@ -361,8 +361,8 @@ def _class_loads(result: EngineResult, machine: Machine) -> list[Record]:
     assert result.link_bytes is not None
     rows = []
     for index, link_class in enumerate(machine.classes):
-        own = machine.link_class == index
-        loads = result.link_bytes[own]
+        of_class = machine.link_class == index
+        loads = result.link_bytes[of_class]
         if len(loads):
             row = {
                 "class": link_class.name,
@@ -370,13 +370,13 @@ def _class_loads(result: EngineResult, machine: Machine) -> list[Record]:
                 "used": int(np.count_nonzero(loads)),
                 "load_mean_bytes": float(loads.mean()),
                 "load_max_bytes": float(loads.max()),
-                "busy_max_ns": float((loads / machine.link_capacity_Bps[own]).max() * 1e9),
+                "busy_max_ns": float((loads / machine.link_capacity_Bps[of_class]).max() * 1e9),
             }
             if result.link_packets is not None:
-                row["packets"] = int(result.link_packets[own].sum())
+                row["packets"] = int(result.link_packets[of_class].sum())
             if result.link_stall_ns is not None:
-                row["stall_mean_ns"] = float(result.link_stall_ns[own].mean())
-                row["stall_max_ns"] = float(result.link_stall_ns[own].max())
+                row["stall_mean_ns"] = float(result.link_stall_ns[of_class].mean())
+                row["stall_max_ns"] = float(result.link_stall_ns[of_class].max())
             rows.append(row)
     return rows
 

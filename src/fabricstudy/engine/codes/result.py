@@ -57,9 +57,9 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if solo and network.traffic is not None and link_bytes is not None:
         alone_bytes = np.zeros((len(jobs), machine.links))
         for job, out in zip(solo, runs[1:], strict=True):
-            own = folder / alone_folder(job)
-            _checked_times(own, out, [job])
-            alone_bytes[job.number] = _link_bytes(own, network.traffic, machine, jobs)
+            run_folder = folder / alone_folder(job)
+            _checked_times(run_folder, out, [job])
+            alone_bytes[job.number] = _link_bytes(run_folder, network.traffic, machine, jobs)
         _check_sum(alone_bytes, link_bytes, "what the jobs send alone")
         packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
     elif lists_hops(point, network, jobs, traced):
@@ -146,10 +146,10 @@ def _job_times(out: str, traced: list[TracedJob]) -> list[float]:
     finished = len(_FINISHED.findall(out))
     if finished != ranks:
         raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
-    told = {int(number): float(time) for number, time in _APPLICATION.findall(out)}
-    times = [told.get(number, 0.0) for number in range(len(traced))]
-    if len(told) != len(traced) + 1 or not all(0 < time < np.inf for time in times):
-        raise EngineFailure(f"CODES told the times {told} of {len(traced)} jobs")
+    times_s = {int(number): float(time) for number, time in _APPLICATION.findall(out)}
+    times = [times_s.get(number, 0.0) for number in range(len(traced))]
+    if len(times_s) != len(traced) + 1 or not all(0 < time < np.inf for time in times):
+        raise EngineFailure(f"CODES told the times {times_s} of {len(traced)} jobs")
     return times
 
 
@@ -174,13 +174,13 @@ def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob]) -> None
     """Each rank must have sent and received what is in its messages."""
     job, rank, sent, received = rows[:, [2, 3, 6, 7]].astype(np.int64).T
     for number, one in enumerate(traced):
-        own = job == number
-        order = np.argsort(rank[own])
+        of_job = job == number
+        order = np.argsort(rank[of_job])
         ranks, messages = len(one.place_of_rank), one.messages
         for what, column, end in (("sent", sent, messages.source), ("received", received, messages.destination)):
             wanted = np.bincount(end, weights=messages.size_bytes, minlength=ranks)
-            if np.count_nonzero(own) != ranks or not np.array_equal(column[own][order], wanted):
-                total = int(column[own].sum())
+            if np.count_nonzero(of_job) != ranks or not np.array_equal(column[of_job][order], wanted):
+                total = int(column[of_job].sum())
                 raise EngineFailure(f"job {one.number} was to have {what} {int(wanted.sum())} bytes, and has {total}")
 
 
