@@ -122,7 +122,7 @@ def compare_once(routing: str, stock: str | None) -> float:
 
 
 def as_stock(configuration: str, machine: Machine, routing: str, count: int, phits: int) -> str:
-    """Put CAMINOS' own topology, traffic and routing in the place of our plugs'."""
+    """Put CAMINOS' own topology, traffic, router and routing in the place of our plugs'."""
     minimal = "WeighedShortest { class_weight: [1, 100] }"
     hops = 3
     if routing == "valiant":
@@ -133,6 +133,7 @@ def as_stock(configuration: str, machine: Machine, routing: str, count: int, phi
         "number_of_groups: 9 },",
         "traffic:": f"traffic: Burst {{ pattern: Uniform, tasks: {machine.nodes}, messages_per_task: {count}, "
         f"message_size: {phits} }},",
+        "router:": "router: InputOutput {",
         "routing:": f"routing: ChannelsPerHop {{ routing: {minimal}, channels: {channels} }},",
     }
     lines = [

@@ -4,8 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 fn main() {
-    let mut files: Vec<PathBuf> =
-        fs::read_dir("src").expect("src can be read").map(|entry| entry.expect("src can be read").path()).collect();
+    let mut files = files_below("src".into());
     files.push(PathBuf::from("Cargo.lock"));
     files.push(PathBuf::from("Cargo.toml"));
     files.sort();
@@ -19,4 +18,10 @@ fn main() {
     }
     println!("cargo:rerun-if-changed=src");
     println!("cargo:rustc-env=SOURCES={:016x}", digest);
+}
+
+fn files_below(folder: PathBuf) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).expect("sources can be read").map(|entry| entry.expect("sources can be read").path());
+    entries.flat_map(|path| if path.is_dir() { files_below(path) } else { vec![path] }).collect()
 }

@@ -98,6 +98,10 @@ def _job(described, run):
         job.mapFile = described["map"]
     for motif in ("Init", *described["motifs"], "Fini"):
         job.addMotif(motif)
+    if described.get("background"):
+        # The simulation ends when all motifs that are primary have ended.
+        count = job._motifs["motif_count"]
+        job._motifs.update({f"motif{number}.primary": "false" for number in range(count)})
     return job
 
 

@@ -153,6 +153,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "jobs": (
         *_OF_POINT,
         *_JOB,
+        Column("background", "whether it repeats until the others have ended: no time, bound or slowdown", "flag"),
         _count("ranks", "ranks"),
         _count("nodes", "nodes"),
         _count("messages", "messages of all ranks", metric=True),

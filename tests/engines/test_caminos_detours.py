@@ -115,9 +115,9 @@ class TestUgal:
         )
         print(f"adversary, via {via}: valiant / minimal {valiant / minimal:.3f}, ugal / valiant {ugal / valiant:.3f}")
         assert valiant < 0.3 * minimal
-        # Measured: 1.38 and 1.29 times Valiant, at 200 kB as at 1 MB. UGAL decides at the first router by the queues
-        # there, which fill when those behind are full, and so sends more packets straight than Valiant does.
-        assert valiant < ugal < 1.45 * valiant
+        # Measured: 1.26 and 1.02. Through routers, one draw in six is a router of the first or last group, and its
+        # detour takes the same global link as the minimal path, which no queue of the first router shows.
+        assert ugal < {"router": 1.35, "group": 1.1}[via] * valiant
 
     def test_under_uniform_traffic_it_comes_near_minimal(self, runtime_ns: Any, via: str) -> None:
         job = to_all(20_000)
@@ -128,7 +128,7 @@ class TestUgal:
         )
         print(f"uniform, via {via}: valiant / minimal {valiant / minimal:.3f}, ugal / minimal {ugal / minimal:.3f}")
         assert valiant > 1.2 * minimal
-        # Measured: 0.93 and 0.96 times minimal.
+        # Measured: 0.94 and 0.93 times minimal.
         assert ugal < 1.05 * minimal
 
     def test_on_an_idle_network_it_is_minimal(self, tmp_path: Path, via: str) -> None:
@@ -138,3 +138,25 @@ class TestUgal:
         jobs = [job_of([0, 70], [(phase, phase % 2, 1 - phase % 2, 1000) for phase in range(40)])]
         result, _ = simulate(tmp_path, this, jobs, machine)
         np.testing.assert_array_equal(result.link_bytes, link_loads(machine, *ends(jobs), Minimal()).link_bytes)
+
+
+class TestUgalOnACompleteGraph:
+    """Eight routers, all joined, and eight nodes on each, all of which send to the next router.
+
+    Minimally all go over one link: eight times a node's time. UGAL at its best sends one in four of them straight, and
+    the rest through the six others, over two links each: two times a node's time on every link. So does Valiant, which
+    draws the first or last router two in eight times.
+    """
+
+    def test_it_comes_near_valiant(self, tmp_path: Path) -> None:
+        size = 400_000
+        job = job_of(list(range(64)), [(0, i, (i + 8) % 64, size) for i in range(64)])
+        times = {}
+        for kind in ("minimal", "valiant", "ugal"):
+            this = point(kind, machine={"kind": "hyperx", "shape": [8], "nodes_per_router": 8, "bandwidth": "1 GB/s"})
+            result, _ = simulate(tmp_path / kind, this, [job])
+            times[kind] = result.job_runtime_ns[0] / size
+        print(f"complete graph, in times of a node: {times}")
+        assert 8 <= times["minimal"] < 8.1
+        # Valiant itself is a third above what its links need: packets wait behind others in the routers' buffers.
+        assert 2 <= times["ugal"] < 1.05 * times["valiant"]

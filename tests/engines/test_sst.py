@@ -131,6 +131,32 @@ def test_adaptive_routings_finish(tmp_path: Path, machine: dict[str, Any], routi
     assert result.job_runtime_ns[0] and not has_loads(built, this.routing)
 
 
+class TestUgal:
+    """On a dragonfly, where minimal routing has an adversary: every node sends to the next group (Kim et al. 2008)."""
+
+    @pytest.mark.parametrize(("flit", "least", "most"), [("100 B", 0.22, 0.35), ("250 B", 1.0, 1.0)])
+    def test_it_detours_only_where_an_output_holds_more_than_50_flits(
+        self, tmp_path: Path, flit: str, least: float, most: float
+    ) -> None:
+        job = job_of(list(range(72)), [(0, i, (i + 8) % 72, 200_000) for i in range(72)])
+        times = {}
+        for routing in ("minimal", {"kind": "ugal", "via": "group"}):
+            this = point(
+                DRAGONFLY | {"cores_per_node": 1},
+                routing,
+                {"kind": "sst", "flit": flit},
+                network={"packet": "1 kB", "buffer": "16 kB", "router_latency": "0 ns"},
+            )
+            machine, folder = this.machine.build(), tmp_path / str(len(times))
+            folder.mkdir()
+            # Past the adapter, which refuses the larger flit under UGAL.
+            argv = Sst().prepare(folder, this, machine, [job])
+            assert argv is not None
+            times[len(times)] = Sst().read(folder, run(argv, folder), this, machine, [job]).job_runtime_ns[0]
+        # Two ninths of the packets straight, the rest over two global links each, are the best there is.
+        assert least <= times[1] / times[0] <= most
+
+
 class TestTimes:
     def test_one_message_takes_its_bytes_and_a_few_flits(self, tmp_path: Path) -> None:
         this = point(SMALL)

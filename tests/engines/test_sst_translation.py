@@ -425,3 +425,24 @@ def test_buffers_of_all_jobs_are_as_long_as_the_longest_message() -> None:
 def test_unsupported_is_raised_by_the_wiring() -> None:
     with pytest.raises(Unsupported):
         wired(TREE, "valiant")
+
+
+@pytest.mark.parametrize(
+    ("buffer", "flit", "fits"),
+    [
+        ("16 kB", "250 B", False),
+        ("16 kB", "156 B", True),
+        ("16 kB", "157 B", False),
+        ("64 kB", "500 B", True),
+        ("50 kB", "500 B", False),
+    ],
+)
+def test_ugal_is_refused_where_sst_would_never_detour(buffer: str, flit: str, fits: bool) -> None:
+    this = point_on(
+        DRAGONFLY,
+        {"kind": "ugal", "via": "group"},
+        engine={"kind": "sst", "flit": flit},
+        network={"buffer": buffer, "packet": "1 kB"},
+    )
+    # Merlin adds 50 flits to the queue of a detour, and an output holds half of the buffer.
+    assert (Sst().unsupported(this, this.machine.build()) is None) == fits

@@ -1,16 +1,18 @@
-//! CAMINOS with three plugs of fabricstudy's: topology `Graph`, routing `Routes` and traffic `MessageList`.
+//! CAMINOS with four plugs of ours: topology `Graph`, router `Switch`, routing `Routes`, traffic `MessageList`.
 //!
 //! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON.
 //! Exit codes: 0 all jobs finished, and the result is written; 1 the result cannot be written; 2 a file is bad (or the
 //! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
 mod configuration;
+mod credits;
 mod fair_arbitration;
 mod graph;
 mod grid;
 mod injection;
 mod input;
 mod job_link_packets;
+mod lanes;
 mod layout;
 mod message_file;
 mod messages;
@@ -19,6 +21,7 @@ mod result;
 mod routes;
 mod session;
 mod shortest_paths;
+mod switch;
 mod tree;
 
 use std::any::Any;
@@ -39,6 +42,10 @@ const NOT_FINISHED: i32 = 3;
 
 /// If no phit reaches its node in so many cycles, none ever will: the longest delay that CAMINOS takes is 999 cycles.
 const DEADLOCK_CYCLES: Time = 50_000;
+
+/// Events and phits come and go by the million; this takes a sixth less time over all than the C library's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -64,6 +71,7 @@ fn simulate(configuration: &str, result: &Path) -> i32 {
             return BAD_FILE;
         }
     };
+    switch::find_periods(&mut simulation, &session);
     if let Err(reason) = run(&mut simulation) {
         eprintln!("{}", reason);
         return NOT_FINISHED;
@@ -78,6 +86,7 @@ fn simulate(configuration: &str, result: &Path) -> i32 {
 fn plugs() -> Plugs {
     let mut plugs = Plugs::default();
     plugs.add_topology("Graph".to_string(), graph::build);
+    plugs.add_router("Switch".to_string(), switch::build);
     plugs.add_routing("Routes".to_string(), routes::build);
     plugs.add_traffic("MessageList".to_string(), messages::build);
     plugs

@@ -2,14 +2,16 @@
 //!
 //! It has one item a line: `messages 1`, `jobs J`; for each job `ranks R`, R lines `NODE`, `messages M`, M lines
 //! `PHASE SOURCE DESTINATION PHITS`, with ranks counted within the job. The messages of a rank stand in the order in
-//! which it sends them, so their phases do not decrease.
+//! which it sends them, so their phases do not decrease. `background R` in the place of `ranks R` says that the job
+//! repeats its messages until all jobs without it have finished.
 
 use crate::input::{BadFile, Lines};
 
 /// What the file says: ranks are counted over all jobs.
 #[derive(Debug)]
 pub struct MessageFile {
-    pub jobs: usize,
+    /// Whether each job is in the background.
+    pub background: Vec<bool>,
     /// Job and node of each rank.
     pub ranks: Vec<(usize, usize)>,
     pub messages: Vec<ListedMessage>,
@@ -28,17 +30,51 @@ impl MessageFile {
     pub fn read(mut lines: Lines, nodes: usize) -> Result<MessageFile, BadFile> {
         lines.format("messages")?;
         let jobs = lines.header("jobs")?;
-        let mut file = MessageFile { jobs, ranks: Vec::new(), messages: Vec::new() };
+        let mut file = MessageFile { background: Vec::new(), ranks: Vec::new(), messages: Vec::new() };
         for job in 0..jobs {
             file.read_job(&mut lines, nodes, job)?;
         }
         lines.end()?;
+        if !file.background.is_empty() && !file.background.contains(&false) {
+            return Err(lines.bad_file("all jobs are in the background, so that none would end"));
+        }
         Ok(file)
+    }
+
+    /// Leave out messages that are always there before their destination waits for them.
+    ///
+    /// Messages within a node take no time, so a rank of a background job that waits for no message between nodes
+    /// runs through any number of rounds at once; what it sends has then arrived for all rounds.
+    pub fn without_endless_rounds(mut self) -> MessageFile {
+        if !self.background.contains(&true) {
+            return self;
+        }
+        let node = |rank: usize| self.ranks[rank].1;
+        let mut takes_time: Vec<bool> = self.ranks.iter().map(|&(job, _)| !self.background[job]).collect();
+        for message in self.messages.iter().filter(|m| node(m.source) != node(m.destination)) {
+            takes_time[message.source] = true;
+            takes_time[message.destination] = true;
+        }
+        let mut spreads = true;
+        while spreads {
+            spreads = false;
+            for message in &self.messages {
+                spreads |= takes_time[message.source] && !takes_time[message.destination];
+                takes_time[message.destination] |= takes_time[message.source];
+            }
+        }
+        self.messages.retain(|message| takes_time[message.source]);
+        self
     }
 
     fn read_job(&mut self, lines: &mut Lines, nodes: usize, job: usize) -> Result<(), BadFile> {
         let first = self.ranks.len();
-        let ranks = lines.header("ranks")?;
+        let (ranks, background) = match lines.section()? {
+            Some((word, ranks)) if word == "ranks" => (ranks, false),
+            Some((word, ranks)) if word == "background" => (ranks, true),
+            _ => return Err(lines.bad("should be 'ranks NUMBER' or 'background NUMBER'")),
+        };
+        self.background.push(background);
         for _ in 0..ranks {
             let [node] = lines.numbers("NODE")?;
             if node >= nodes {
@@ -81,6 +117,30 @@ mod tests {
         assert_eq!(file.ranks, [(0, 0), (1, 1), (1, 0)]);
         let message = &file.messages[0];
         assert_eq!((message.phase, message.source, message.destination, message.phits), (3, 2, 1, 7));
+    }
+
+    #[test]
+    fn a_job_is_in_the_background_where_the_file_says_so_and_not_all_are() {
+        let text = "messages 1\njobs 2\nbackground 1\n0\nmessages 0\nranks 1\n1\nmessages 0\n";
+        let file = MessageFile::read(Lines::of_text(text), 2).expect("a file");
+        assert_eq!(file.background, [true, false]);
+        let none = "messages 1\njobs 1\nbackground 1\n0\nmessages 0\n";
+        assert_eq!(problem(none), "text: all jobs are in the background, so that none would end");
+    }
+
+    #[test]
+    fn in_the_background_ranks_that_wait_for_nothing_that_takes_time_send_nothing() {
+        // Rank 0 gets from 1, which gets from another node; 3 and 4 are between themselves, and 5 only sends.
+        let messages = "0 2 1 1\n0 1 0 1\n0 3 4 1\n0 4 3 1\n0 5 1 1\n";
+        let kept = |word: &str| {
+            let background = format!("messages 1\njobs 2\nranks 0\nmessages 0\n{} 6\n", word);
+            let text = format!("{}0\n0\n1\n0\n0\n0\nmessages 5\n{}", background, messages);
+            let file = MessageFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), 2).expect("a file");
+            let kept = file.without_endless_rounds().messages;
+            kept.iter().map(|m| (m.source, m.destination)).collect::<Vec<_>>()
+        };
+        assert_eq!(kept("background"), [(2, 1), (1, 0)]);
+        assert_eq!(kept("ranks"), [(2, 1), (1, 0), (3, 4), (4, 3), (5, 1)]);
     }
 
     #[test]

@@ -7,8 +7,10 @@
 //!   each time; see `injection.rs`. The ranks of a node share its interface: they take turns in filling what is free.
 //! * A message between two ranks of a node arrives in the cycle in which its sender enters the phase.
 //! * A job finishes in the cycle in which the last of its ranks leaves its last phase.
+//! * A rank of a background job goes from its last phase to its first one again, without a barrier either, and the
+//!   simulation ends when all other jobs have finished.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::mem::{size_of, size_of_val};
 use std::ops::Range;
 use std::rc::Rc;
@@ -38,7 +40,7 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     match Lines::open(fields.text("filename")).and_then(|lines| MessageFile::read(lines, nodes)) {
         Ok(file) => {
             *session.job_link_packets.borrow_mut() =
-                JobLinkPackets::new(file.jobs, nodes, &file.ranks, session.layout().links());
+                JobLinkPackets::new(file.background.len(), nodes, &file.ranks, session.layout().links());
             Box::new(MessageList::new(file, nodes, sending, session))
         }
         Err(bad) => std::panic::panic_any(bad),
@@ -60,8 +62,12 @@ struct Step {
     sends: Range<usize>,
     /// Messages to ranks of the same node.
     local_sends: Range<usize>,
-    /// Messages that the rank sends or gets in this phase and that have not arrived.
+    /// Messages that the rank sends or gets in this phase.
+    messages: usize,
+    /// Those of them that have not arrived.
     outstanding: usize,
+    /// How often the rank has left it; more than once only in the background.
+    round: usize,
 }
 
 #[derive(Debug)]
@@ -71,6 +77,8 @@ struct Rank {
     /// The step it is in, and the end of its steps.
     step: usize,
     end: usize,
+    /// Where it goes from its last step: to its first one in the background, else to the end.
+    after_last: usize,
     /// The message that it gives to the interface next.
     next: usize,
 }
@@ -109,8 +117,12 @@ struct MessageList {
     posts: Vec<Post>,
     /// Messages within nodes, rank by rank.
     local_posts: Vec<Post>,
+    /// Messages that arrived for a step of a rank that is not in that round yet, by step and round.
+    early: HashMap<(usize, usize), usize>,
     nodes: Vec<Node>,
+    background: Vec<bool>,
     ranks_left: Vec<usize>,
+    /// Jobs that are not in the background and have not finished.
     jobs_left: usize,
 }
 
@@ -119,7 +131,11 @@ const ARRIVED: usize = usize::MAX;
 
 impl MessageList {
     fn new(file: MessageFile, nodes: usize, sending: Sending, session: Rc<Session>) -> MessageList {
-        *session.finish_cycles.borrow_mut() = vec![None; file.jobs];
+        let file = file.without_endless_rounds();
+        let jobs = file.background.len();
+        *session.finish_cycles.borrow_mut() = vec![None; jobs];
+        *session.sent_phits.borrow_mut() = vec![0; jobs];
+        *session.arrived_phits.borrow_mut() = vec![0; jobs];
         let node = || Node {
             ranks: Vec::new(),
             turn: 0,
@@ -134,9 +150,11 @@ impl MessageList {
             steps: Vec::new(),
             posts: Vec::new(),
             local_posts: Vec::new(),
+            early: HashMap::new(),
             nodes: (0..nodes).map(|_| node()).collect(),
-            ranks_left: vec![0; file.jobs],
-            jobs_left: file.jobs,
+            background: file.background.clone(),
+            ranks_left: vec![0; jobs],
+            jobs_left: file.background.iter().filter(|&&background| !background).count(),
         };
         let rank_phases = traffic.add_messages(&file);
         traffic.add_ranks(&file, &rank_phases);
@@ -155,7 +173,8 @@ impl MessageList {
         let mut order: Vec<usize> = (0..file.messages.len()).collect();
         order.sort_by_key(|&message| file.messages[message].source);
 
-        self.steps = vec![Step { sends: 0..0, local_sends: 0..0, outstanding: 0 }; rank_phases.len()];
+        self.steps =
+            vec![Step { sends: 0..0, local_sends: 0..0, messages: 0, outstanding: 0, round: 0 }; rank_phases.len()];
         for message in order.into_iter().map(|index| &file.messages[index]) {
             let source_step = step_of(message.source, message.phase);
             let destination_step = step_of(message.destination, message.phase);
@@ -175,8 +194,11 @@ impl MessageList {
                 phits_to_come: message.phits,
             });
             range.end = list.len();
-            self.steps[source_step].outstanding += 1;
-            self.steps[destination_step].outstanding += 1;
+            self.steps[source_step].messages += 1;
+            self.steps[destination_step].messages += 1;
+        }
+        for step in &mut self.steps {
+            step.outstanding = step.messages;
         }
         rank_phases
     }
@@ -185,7 +207,8 @@ impl MessageList {
         for (index, &(job, node)) in file.ranks.iter().enumerate() {
             let step = rank_phases.partition_point(|&(rank, _)| rank < index);
             let end = rank_phases.partition_point(|&(rank, _)| rank <= index);
-            self.ranks.push(Rank { job, node, step, end, next: 0 });
+            let after_last = if file.background[job] { step } else { end };
+            self.ranks.push(Rank { job, node, step, end, after_last, next: 0 });
             self.nodes[node].ranks.push(index);
             self.ranks_left[job] += 1;
         }
@@ -193,7 +216,7 @@ impl MessageList {
 
     fn start(&mut self) {
         for job in 0..self.ranks_left.len() {
-            if self.ranks_left[job] == 0 {
+            if self.ranks_left[job] == 0 && !self.background[job] {
                 self.finish_job(job, 0);
             }
         }
@@ -211,11 +234,11 @@ impl MessageList {
 
     /// Let a rank begin its next step, or finish if there is none; its messages within the node arrive next.
     fn enter(&mut self, rank: usize, cycle: Time, arriving: &mut Vec<Post>) {
-        let rank = &mut self.ranks[rank];
         // All that a phase waits for may have arrived before the rank does.
-        while rank.step < rank.end && self.steps[rank.step].outstanding == 0 {
-            rank.step += 1;
+        while self.ranks[rank].step < self.ranks[rank].end && self.steps[self.ranks[rank].step].outstanding == 0 {
+            self.leave_step(rank);
         }
+        let rank = &mut self.ranks[rank];
         if rank.step < rank.end {
             let step = &self.steps[rank.step];
             rank.next = step.sends.start;
@@ -225,20 +248,43 @@ impl MessageList {
         }
         let job = rank.job;
         self.ranks_left[job] -= 1;
-        if self.ranks_left[job] == 0 {
+        if !self.background[job] && self.ranks_left[job] == 0 {
             self.finish_job(job, cycle);
         }
+    }
+
+    /// Let a rank go on to its next step, and make the one that it leaves ready for another round.
+    fn leave_step(&mut self, rank: usize) {
+        let rank = &mut self.ranks[rank];
+        let (index, step) = (rank.step, &mut self.steps[rank.step]);
+        rank.step = if index + 1 == rank.end { rank.after_last } else { index + 1 };
+        if rank.after_last < rank.end {
+            step.round += 1;
+            step.outstanding = step.messages - self.early.remove(&(index, step.round)).unwrap_or(0);
+        }
+    }
+
+    /// Count a message of a round as arrived for a step; true if the step waits for no other one then.
+    fn count_arrival(&mut self, index: usize, round: usize) -> bool {
+        let step = &mut self.steps[index];
+        if step.round < round {
+            *self.early.entry((index, round)).or_insert(0) += 1;
+            return false;
+        }
+        step.outstanding -= 1;
+        step.outstanding == 0
     }
 
     /// Let messages arrive, and go on with the ranks that they set free.
     fn settle(&mut self, mut arriving: Vec<Post>, cycle: Time) {
         while let Some(post) = arriving.pop() {
             let mut free = [None; 2];
+            // The source is still in the round in which it sent.
+            let round = self.steps[post.source_step].round;
             let ends = [(post.source, post.source_step), (post.destination, post.destination_step)];
             for ((rank, step), free) in ends.into_iter().zip(&mut free) {
-                self.steps[step].outstanding -= 1;
-                if self.steps[step].outstanding == 0 && self.ranks[rank].step == step {
-                    self.ranks[rank].step += 1;
+                if self.count_arrival(step, round) && self.ranks[rank].step == step {
+                    self.leave_step(rank);
                     *free = Some(rank);
                 }
             }
@@ -261,7 +307,9 @@ impl MessageList {
         let node = &mut self.nodes[node];
         let (post, phits) = node.interface.take(self.sending.packet_phits)?;
         node.on_their_way.push_back((cycle, post));
-        Some((self.ranks[self.posts[post].destination].node, phits))
+        let destination = &self.ranks[self.posts[post].destination];
+        self.session.sent_phits.borrow_mut()[destination.job] += phits as u64;
+        Some((destination.node, phits))
     }
 
     /// Give the interface the next message of the next rank in turn that has one.
@@ -291,9 +339,13 @@ impl MessageList {
         while matches!(on_their_way.front(), Some(&(_, ARRIVED))) {
             on_their_way.pop_front();
         }
-        self.posts[index].phits_to_come -= phits;
-        if self.posts[index].phits_to_come == 0 {
-            self.settle(vec![self.posts[index].clone()], cycle);
+        let post = &mut self.posts[index];
+        self.session.arrived_phits.borrow_mut()[self.ranks[post.destination].job] += phits as u64;
+        post.phits_to_come -= phits;
+        if post.phits_to_come == 0 {
+            post.phits_to_come = post.phits;
+            let arrived = post.clone();
+            self.settle(vec![arrived], cycle);
         }
         true
     }
@@ -427,6 +479,59 @@ mod tests {
         let list = list(text, 1, 16);
         assert!(!list.can_send(0));
         assert_eq!(finish_cycles(&list), [Some(0)]);
+    }
+
+    /// One message from node 0 to 1; in the background each round two from 2 and 4 to 3, and then one from 3 to 2.
+    const DISTURBED: &str = "messages 1\njobs 2\nranks 2\n0\n1\nmessages 1\n0 0 1 2\n\
+                             background 3\n2\n3\n4\nmessages 3\n0 0 1 2\n0 2 1 2\n1 1 0 2\n";
+
+    #[test]
+    fn a_background_job_repeats_until_the_others_have_finished() {
+        let mut list = list(DISTURBED, 5, 16);
+        assert_eq!(drain(&mut list, 0, 0), [(1, 2)]);
+        for round in (0..90).step_by(30) {
+            for sender in [2, 4] {
+                assert_eq!(drain(&mut list, sender, round), [(3, 2)]);
+                assert!(list.receive(sender, round, 2, round + 5));
+            }
+            assert_eq!(drain(&mut list, 3, round + 10), [(2, 2)]);
+            assert!(list.receive(3, round + 10, 2, round + 20));
+        }
+        assert!(!list.is_finished());
+        assert!(list.receive(0, 0, 2, 95));
+        assert!(list.is_finished() && list.can_send(2));
+        assert_eq!(finish_cycles(&list), [Some(95), None]);
+        assert_eq!(*list.session.sent_phits.borrow(), [2, 18]);
+        assert_eq!(*list.session.arrived_phits.borrow(), [2, 18]);
+    }
+
+    #[test]
+    fn messages_of_later_rounds_do_not_stand_for_those_of_this_one() {
+        let mut list = list(DISTURBED, 5, 16);
+        drain(&mut list, 2, 0);
+        for round in 0..3 {
+            drain(&mut list, 4, round);
+            assert!(list.receive(4, round, 2, round));
+            assert!(!list.can_send(3));
+        }
+        assert!(list.receive(2, 0, 2, 10));
+        // Node 4 is three rounds ahead; node 3 now waits for its own message, and then for the next from node 2.
+        for round in (20..80).step_by(20) {
+            assert_eq!(drain(&mut list, 3, round), [(2, 2)]);
+            assert!(list.receive(3, round, 2, round + 5));
+            assert!(!list.can_send(3));
+            drain(&mut list, 2, round);
+            assert!(list.receive(2, round, 2, round + 10));
+        }
+        // Its fourth round wants a fourth message from node 4.
+        assert!(!list.can_send(3));
+    }
+
+    #[test]
+    fn a_background_job_within_a_node_does_not_repeat_for_ever_at_once() {
+        let text = "messages 1\njobs 2\nranks 1\n0\nmessages 0\n\
+                    background 2\n0\n0\nmessages 2\n0 0 1 9\n1 1 0 9\n";
+        assert_eq!(finish_cycles(&list(text, 1, 16)), [Some(0), None]);
     }
 
     #[test]

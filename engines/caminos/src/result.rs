@@ -1,4 +1,5 @@
-//! The result of a simulation as JSON: whole numbers, lists of them, and the version of caminos-lib.
+//! The result of a simulation as JSON: whole numbers, lists of them, and the version of caminos-lib; the finish
+//! cycle of a background job is null.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,16 +17,18 @@ pub fn write(simulation: &Simulation, session: &Session, path: &Path) -> io::Res
     fs::rename(&partial, path)
 }
 
-fn to_json(simulation: &Simulation, session: &Session) -> String {
+pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     let measured = &simulation.statistics.current_measurement;
-    let finish_cycles: Vec<u64> =
-        session.finish_cycles.borrow().iter().map(|cycle| cycle.expect("all jobs have finished")).collect();
+    let finish_cycles: Vec<String> =
+        session.finish_cycles.borrow().iter().map(|cycle| cycle.map_or("null".into(), |at| at.to_string())).collect();
     let mut text = format!("{{\"caminos_lib\": \"{}\"", get_version_number());
     add_number(&mut text, "cycles", simulation.shared.cycle);
     add_list(&mut text, "job_finish_cycles", &finish_cycles);
     add_list(&mut text, "link_phits", &link_phits(simulation, session));
     add_number(&mut text, "injected_phits", measured.created_phits as u64);
     add_number(&mut text, "ejected_phits", measured.consumed_phits as u64);
+    add_list(&mut text, "job_sent_phits", &session.sent_phits.borrow());
+    add_list(&mut text, "job_arrived_phits", &session.arrived_phits.borrow());
     let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
     add_list(&mut text, "packets_by_hops", &packets);
     if let Some(packets) = session.job_link_packets.borrow().listed() {
@@ -53,7 +56,7 @@ fn add_number(text: &mut String, name: &str, value: u64) {
     write!(text, ", \"{}\": {}", name, value).expect("text takes everything");
 }
 
-fn add_list(text: &mut String, name: &str, values: &[u64]) {
-    let values: Vec<String> = values.iter().map(u64::to_string).collect();
+fn add_list(text: &mut String, name: &str, values: &[impl ToString]) {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     write!(text, ", \"{}\": [{}]", name, values.join(", ")).expect("text takes everything");
 }

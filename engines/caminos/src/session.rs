@@ -19,9 +19,14 @@ pub struct Session {
     layout: RefCell<Rc<Layout>>,
     /// The cycle: CAMINOS tells it to the traffic, and not to the routing.
     pub now: Cell<Time>,
-    /// For each job the cycle in which it finished, if it has.
+    /// For each job the cycle in which it finished, if it has; a background job never does.
     pub finish_cycles: RefCell<Vec<Option<Time>>>,
+    /// Phits that each job has sent, and those of them that have arrived.
+    pub sent_phits: RefCell<Vec<u64>>,
+    pub arrived_phits: RefCell<Vec<u64>>,
     pub job_link_packets: RefCell<JobLinkPackets>,
+    /// For each class of links, and of those to nodes, the cycles from one phit to the next.
+    pub link_periods: RefCell<Vec<Time>>,
 }
 
 thread_local! {

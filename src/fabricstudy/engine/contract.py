@@ -34,7 +34,7 @@ class EngineResult:
     ----------
     job_runtime_ns : tuple of float or None
         One a job of the workload, in its order: start to the last completion of its last rank. 0 for idle jobs, None
-        from an engine that does not simulate.
+        for jobs in the background, and from an engine that does not simulate.
     link_bytes : float64 array [links], optional
         Bytes that crossed each directed link of the machine; left out where the engine cannot tell.
     job_link_packets : int32 array [jobs, links], optional
@@ -52,6 +52,20 @@ class EngineResult:
     job_link_packets: npt.NDArray[np.int32] | None = None
     link_packets: npt.NDArray[np.int64] | None = None
     link_stall_ns: npt.NDArray[np.float64] | None = None
+
+
+class OtherBackground(Exception):
+    """The jobs in the background have to last another time: until the others end, and where it counts, no longer.
+
+    Parameters
+    ----------
+    needed_ns : float
+        What `PlacedJob.lasts_ns` should be.
+    """
+
+    def __init__(self, needed_ns: float) -> None:
+        super().__init__(f"the background has to last {needed_ns:.4g} ns")
+        self.needed_ns = needed_ns
 
 
 class EngineFailure(Exception):
@@ -112,5 +126,7 @@ class Engine(Protocol):
         ------
         EngineFailure
             If the run crashed, did not finish its traffic, or wrote something that is not a result.
+        OtherBackground
+            If jobs in the background have to last another time; the point is prepared and run again.
         """
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fabricstudy.workload.pattern.base import MessagePattern
 
@@ -38,8 +38,8 @@ class JobTraffic:
 
 
 def traffic_by_job(point: Point) -> list[JobTraffic]:
-    """Traffic of the jobs that send something."""
-    jobs = []
+    """Traffic of the jobs that send something; one in the background sends as long as the others do, about."""
+    jobs, bytes_of_node, background = [], [], []
     for job in point.jobs:
         pattern = job.pattern
         if not isinstance(pattern, MessagePattern):
@@ -52,7 +52,24 @@ def traffic_by_job(point: Point) -> list[JobTraffic]:
             burst_bytes = in_phase * part.size_bytes * ranks_per_node
             classes.append(TrafficClass(part.size_bytes, part.messages, in_phase, burst_bytes))
         jobs.append(JobTraffic(ranks, tuple(classes)))
-    return jobs
+        bytes_of_node.append(
+            sum(part.message_bytes * part.messages for part in classes) / max(1, ranks) * ranks_per_node
+        )
+        background.append(job.background)
+    return [
+        _repeated(job, _rounds(own, bytes_of_node, background) if repeats else 1.0)
+        for job, own, repeats in zip(jobs, bytes_of_node, background, strict=True)
+    ]
+
+
+def _rounds(own: float, bytes_of_node: list[float], background: list[bool]) -> float:
+    """Rounds in which a node sends as much as the busiest one of a job that ends, at least one."""
+    most = max((sent for sent, repeats in zip(bytes_of_node, background, strict=True) if not repeats), default=0.0)
+    return max(1.0, most / own) if own else 1.0
+
+
+def _repeated(job: JobTraffic, times: float) -> JobTraffic:
+    return replace(job, classes=tuple(replace(part, messages=part.messages * times) for part in job.classes))
 
 
 def loads_of(point: Point) -> list[TrafficClass]:

@@ -71,7 +71,8 @@ def alone(point: Point, job: int) -> Point:
 
 def silent(job: Job) -> Job:
     """Give a job that holds the nodes of `job` and sends nothing."""
-    return job.model_copy(update={"name": "app", "pattern": Idle(), "mapping": LinearMapping()})
+    idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False}
+    return job.model_copy(update=idle)
 
 
 def point_from_json(data: Any) -> Point:

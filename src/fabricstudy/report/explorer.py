@@ -109,7 +109,7 @@ def _drawable(name: str, tables: Tables) -> pd.DataFrame:
         # Two experiments may use machines of different sizes, which no axis tells apart.
         used = tables.points.loc[tables.points["experiment"] != ALONE, ["experiment", "machine_id"]]
         return used.drop_duplicates().merge(frame, on="machine_id")
-    return frame[frame["messages"] > 0] if name == "jobs" else frame
+    return frame[(frame["messages"] > 0) & ~frame["background"]] if name == "jobs" else frame
 
 
 def _keys(name: str, rows: pd.DataFrame) -> list[str]:

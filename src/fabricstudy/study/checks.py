@@ -23,10 +23,19 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> Non
     _check_trait(machine, routing, "routing", ("routing", "kind"))
     for number, job in enumerate(jobs):
         _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
+    _check_foreground(jobs)
     _check_sizes(machine, jobs)
     _check_nodes(machine, jobs)
     for number, job in enumerate(jobs):
         _check_ranks(machine, job, ("jobs", str(number)))
+
+
+def _check_foreground(jobs: Sequence[Job]) -> None:
+    background = [number for number, job in enumerate(jobs) if job.background]
+    if background and all(job.background or job.pattern.silent for job in jobs):
+        problem = "no job that sends something is in the foreground, so that nothing would end the point"
+        path = ("jobs", str(background[0]), "background")
+        raise ConfigError(problem, "leave background out for one of them", path, True, code="no-foreground")
 
 
 _SAYS = {"dimensions": "the dimensions of a grid", "levels": "the levels of a tree", "groups": "groups of routers"}

@@ -113,7 +113,7 @@ def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, Pla
             if row.experiment != selection.experiment:
                 continue
             jobs = points[row.point_id].point.jobs
-            busy = [job.name for job in jobs if not job.pattern.silent]
+            busy = [job.name for job in jobs if not job.pattern.silent and not job.background]
             meant = [name for name in busy if wanted is None or fulfils(name, wanted)]
             if len(set(meant)) < len(meant):
                 name = next(one for one in meant if meant.count(one) > 1)
@@ -181,10 +181,12 @@ def _of_point(
     if selection.table not in ("jobs", "interference"):
         return [labels]
     jobs = points[row.point_id].point.jobs
-    busy = [number for number, job in enumerate(jobs) if not job.pattern.silent]
+    sending = [number for number, job in enumerate(jobs) if not job.pattern.silent]
+    # One in the background has no number of its own.
+    busy = [number for number in sending if not jobs[number].background]
     if selection.table == "jobs" and selection.over_jobs != "each":
         return [labels] if busy else []
-    if selection.table == "interference" and len(busy) < 2:
+    if selection.table == "interference" and len(sending) < 2:
         return []
     # A job goes by its number, unless the comparison mentions its name.
     names = set(NAMES[selection.table]) & selection.axes()

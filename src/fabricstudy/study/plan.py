@@ -197,7 +197,7 @@ class _Planner:
         alone: list[list[str] | None] = [None] * len(jobs)
         if experiment.slowdown:
             for number, job in enumerate(jobs):
-                if not job.model.pattern.silent:
+                if not job.model.pattern.silent and not job.model.background:
                     before = tuple(self._sections.silent(other) for other in jobs[:number])
                     alone[number] = self._keep({**sections, "jobs": (*before, job)}, experiment.seeds)
         names = tuple(job.model.name for job in jobs)

@@ -26,9 +26,11 @@ ALONE_ID = "(alone point)"
 
 _COMPUTED = frozenset(
     {"job_name", "alone_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "load_used_bytes"}
-    | {"imbalance"}
+    | {"imbalance", "background"}
 )
 """Columns of jobs and links that no record holds."""
+
+_OF_PLAN = ("background", "job_name", "alone_ns", ALONE_ID)
 
 
 def collect(
@@ -144,8 +146,10 @@ def _jobs(plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.Dat
             at.append(index)
             alone_id = row.alone_ids[job["job"]] if job["job"] < len(row.alone_ids) else None
             alone_ns = _alone_ns(alone_id, job["job"], by_id)
-            rows.append({**job, "job_name": row.job_names[job["job"]], ALONE_ID: alone_id, "alone_ns": alone_ns})
-    jobs = _numeric("jobs", _expand(keys, at, rows, (*_facts("jobs", keys), "job_name", "alone_ns", ALONE_ID)))
+            background = plan.points[row.point_id].point.jobs[job["job"]].background
+            own = (background, row.job_names[job["job"]], alone_ns, alone_id)
+            rows.append({**job, **dict(zip(_OF_PLAN, own, strict=True))})
+    jobs = _numeric("jobs", _expand(keys, at, rows, (*_facts("jobs", keys), *_OF_PLAN)))
     return jobs.assign(
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
         over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
@@ -189,7 +193,7 @@ def _interference(jobs: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFra
     """Jobs that shared the machine with another one that communicated."""
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
-    rows = busy[together]
+    rows = busy[together & ~busy["background"].astype(bool)]
     facts = [_sharing(by_id[point_id], job) for point_id, job in zip(rows["point_id"], rows["job"], strict=True)]
     columns = [f"{name}{how}" for how in _SHARING.values() for name in ("mls", "tls", "links_shared")]
     shares: dict[str, Any] = {name: [fact.get(name) for fact in facts] for name in columns}

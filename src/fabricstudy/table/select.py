@@ -152,7 +152,7 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
     if selection.table == "points":
         rows = rows[rows["status"] == DONE]
     if selection.table == "jobs":
-        rows = rows[rows["messages"] > 0]
+        rows = rows[(rows["messages"] > 0) & ~rows["background"]]
     rows = rows.assign(**{VALUE: rows[column].astype(float)})
     if selection.table != "jobs" or selection.over_jobs == "each":
         return rows

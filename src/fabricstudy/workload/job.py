@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from fabricstudy.model import ConfigError, Model, Name, NoPhysics, Number, Whole
+from fabricstudy.model import ConfigError, Flag, Model, Name, NoPhysics, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
@@ -33,6 +33,11 @@ class Job(Model):
     pattern: Pattern = Field(description="who sends what to whom")
     allocation: Allocation = Field(default_factory=Cluster, description="which nodes the job gets")
     mapping: Mapping = Field(default_factory=LinearMapping, description="which rank sits where on these nodes")
+    background: Flag = Field(
+        False,
+        description="repeat the job's messages until all other jobs have ended: it disturbs them throughout, and has "
+        "no time, bound or slowdown of its own",
+    )
 
     @model_validator(mode="after")
     def _one_size(self) -> Job:

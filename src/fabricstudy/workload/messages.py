@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +55,24 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class PlacedJob:
-    """A job with the node of each rank (int32 [ranks]) and its messages."""
+    """A job with the node of each rank (int32 [ranks]) and its messages.
+
+    Parameters
+    ----------
+    lasts_ns : float or None
+        None for a job that ends. In the background: the time that its repeated messages have to fill at least, by an
+        engine that cannot go on for ever.
+    """
 
     name: str
     node_of_rank: IntArray
     messages: Messages
+    lasts_ns: float | None = None
+
+    @property
+    def background(self) -> bool:
+        """Whether it repeats its messages until all other jobs have ended."""
+        return self.lasts_ns is not None
 
     @property
     def ranks(self) -> int:
@@ -75,6 +89,43 @@ class PlacedJob:
     def bytes_sent(self) -> int:
         """Bytes of all messages."""
         return int(self.messages.size_bytes.sum())
+
+
+MOST_REPEATED = 20_000_000
+"""Messages that a background job becomes at most where its rounds are written out: some GB of traces."""
+
+
+def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
+    """Give a background job with as many rounds of its messages as fill `PlacedJob.lasts_ns`, and any other as it is.
+
+    A rank cannot send its bytes faster than its node's link takes them. So whatever an engine calls the end of a send,
+    each rank that sends something to another node still has bytes to send after that time.
+
+    Raises
+    ------
+    WorkloadError
+        If that are too many messages.
+    """
+    sent = job.messages
+    if job.lasts_ns is None or not job.between_nodes.any():
+        return job
+    bytes_of_rank = np.bincount(sent.source, weights=sent.size_bytes * job.between_nodes)
+    least = bytes_of_rank[bytes_of_rank > 0].min()
+    rounds = 1 + ceil(job.lasts_ns * 1e-9 * machine.host.bandwidth_Bps / least)
+    if rounds * len(sent) > MOST_REPEATED:
+        raise WorkloadError(
+            f"in the background it would repeat {len(sent):,} messages {rounds:,} times, and this engine can be given "
+            f"{MOST_REPEATED:,} messages; raise its message size, or take the engine caminos"
+        )
+    phases = int(sent.phase.max()) + 1
+    first_phase = np.repeat(np.arange(rounds, dtype=np.int32) * phases, len(sent)).astype(np.int32)
+    repeated = Messages(
+        np.tile(sent.phase, rounds) + first_phase,
+        np.tile(sent.source, rounds),
+        np.tile(sent.destination, rounds),
+        np.tile(sent.size_bytes, rounds),
+    )
+    return replace(job, messages=repeated)
 
 
 def hop_bytes(job: PlacedJob, machine: Machine, distance: Indices) -> float:

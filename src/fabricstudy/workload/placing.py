@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Protocol
 
 import numpy as np
@@ -100,13 +101,14 @@ def _map_and_send(
 ) -> PlacedJob:
     """Map ranks and generate messages, that first on which the other depends."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
+    lasts_ns = inf if job.background else None
     if pattern.follows_placement:
         node_of_rank = _map_ranks(job, index, seed, slots, None)
         sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side, distances))
-        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order))
+        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order), lasts_ns)
     sends = pattern.sends(slots.ranks, stream(seed, index, Purpose.PATTERN))
     messages = in_send_order(sends, pattern, slots.ranks, order)
-    return PlacedJob(job.name, _map_ranks(job, index, seed, slots, messages), messages)
+    return PlacedJob(job.name, _map_ranks(job, index, seed, slots, messages), messages, lasts_ns)
 
 
 def _map_ranks(job: Job, index: int, seed: int, slots: Slots, messages: Messages | None) -> IntArray:

@@ -76,6 +76,8 @@ class Analysis:
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Give the bytes on the links, where they are known beforehand, and no runtimes."""
         nothing = (None,) * len(jobs)
+        # What a job in the background sends depends on how long the others take, which nobody knows here.
+        jobs = [job for job in jobs if not job.background]
         if not has_loads(machine, point.routing):
             return EngineResult(nothing)
         source = np.concatenate([job.node_of_rank[job.messages.source] for job in jobs])

@@ -8,9 +8,9 @@ What a point becomes:
 * **Delays**: a phit has arrived when its last byte has: it takes the cycles in which it crosses the link, plus the
   latency of the link and of the router it comes from, rounded to the nearest cycle. The grain is a cycle, so latencies
   far below the time of a phit vanish.
-* **Router**: CAMINOS' `InputOutput` (`Basic` ignores divisors), with a crossbar as fast as the fastest link class, a
-  buffer of `network.buffer` for each virtual channel of each input, half of that at each output, and packets
-  that move on when the next buffer has room for the whole of them.
+* **Router**: our `Switch`, equal to CAMINOS' `InputOutput` (`Basic` ignores divisors), with a crossbar as fast as the
+  fastest link class, a buffer of `network.buffer` for each virtual channel of each input, half of that at each output,
+  and packets that move on when the next buffer has room for the whole of them.
 * **Virtual channels**: hop k of a packet uses channel k alone, and there are as many as hops in the longest route.
   So no packet waits for one with fewer hops behind it: no deadlock, whatever the machine. Dimension order, d-mod-k
   and adaptive routing without rings have four that do not count hops; see `channels`.

@@ -50,7 +50,7 @@ def _write_messages(path: Path, jobs: list[PlacedJob], phit: int) -> None:
         file.write(f"messages 1\njobs {len(jobs)}\n".encode())
         for job in jobs:
             messages = job.messages
-            file.write(f"ranks {job.ranks}\n".encode())
+            file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
             _write_rows(file, job.node_of_rank)
             file.write(f"messages {len(messages)}\n".encode())
             phits = phits_of(messages.size_bytes, phit)
@@ -90,10 +90,9 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
   }},
   server_queue_size: 1,
   maximum_packet_size: {units.packet_phits},
-  router: InputOutput {{
+  router: Switch {{
     virtual_channels: {channels(point, machine)},
     virtual_channel_policies: [{policies(point)}],
-    delay: 0,
     crossbar_frequency_divisor: {units.crossbar_divisor},
     buffer_size: {units.buffer_phits},
     output_buffer_size: {units.buffer_phits // 2},
@@ -101,7 +100,6 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     bubble: false,
     allow_request_busy_port: true,
     intransit_priority: {str(transit_first).lower()},
-    neglect_busy_output: false,
     allocator: {allocator},
   }},
   routing: {routes(point, machine)},
@@ -111,10 +109,19 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
 
 
 def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
-    """Cycles that suffice even if the messages crossed the slowest links one after the other."""
+    """Cycles that suffice even if the messages crossed the slowest links one after the other.
+
+    Each of them may have to let messages of all ranks in the background go first.
+    """
+    background = sum(job.ranks for job in jobs if job.background)
+    jobs = [job for job in jobs if not job.background]
     phits = sum(int(phits_of(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
     messages = sum(len(job.messages) for job in jobs)
-    return phits * max(units.divisors) + messages * (_most_hops(machine) + 2) * max(units.delays) + 1000
+    return (1 + background) * _cycles_of(phits, messages, units, machine) + 1000
+
+
+def _cycles_of(phits: int, messages: int, units: Clock, machine: Machine) -> int:
+    return phits * max(units.divisors) + messages * (_most_hops(machine) + 2) * max(units.delays)
 
 
 def _most_hops(machine: Machine) -> int:

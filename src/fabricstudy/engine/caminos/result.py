@@ -32,39 +32,48 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         cycles = np.array(result["job_finish_cycles"], dtype=np.float64)
         link_phits = np.array(result["link_phits"], dtype=np.float64)
         injected, ejected = int(result["injected_phits"]), int(result["ejected_phits"])
+        phits = np.array([result["job_sent_phits"], result["job_arrived_phits"]], dtype=np.int64)
         counted = result.get("job_link_packets")
         packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
-    sent_bytes, sent_phits = _between_nodes(jobs, units.phit_bytes)
-    if not np.all(cycles >= 0) or np.any(np.isinf(cycles)):
-        raise EngineFailure(f"{RESULT} is not a result: it has finish cycles {cycles.tolist()}")
-    if cycles.shape != (len(jobs),) or link_phits.shape != (machine.links,):
+    if cycles.shape != (len(jobs),) or phits.shape != (2, len(jobs)) or link_phits.shape != (machine.links,):
         raise EngineFailure(f"{RESULT} is of another workload or machine")
-    if not injected == ejected == sent_phits:
-        raise EngineFailure(f"{sent_phits} phits were to be sent, {injected} were, and {ejected} arrived")
+    background = np.array([job.background for job in jobs])
+    if not np.all((cycles >= 0) ^ background) or np.any(np.isinf(cycles)):
+        raise EngineFailure(f"{RESULT} is not a result: it has finish cycles {cycles.tolist()}")
+    sent, arrived = phits
+    whole_bytes, whole = _between_nodes(jobs, units.phit_bytes)
+    complete = np.all(np.where(background, arrived <= sent, (sent == whole) & (arrived == whole)))
+    if not complete or not arrived.sum() <= ejected <= injected <= sent.sum():
+        wanted = whole[~background].sum()
+        raise EngineFailure(f"{wanted} phits were to be sent, {injected} were, and {ejected} arrived")
     # Phits hold as many bytes as the messages have: exact where all are of one size and paths are unique.
-    bytes_per_phit = sent_bytes / sent_phits if sent_phits else 0.0
+    sent_bytes = np.where(background, whole_bytes / np.maximum(whole, 1) * sent, whole_bytes).sum()
     return EngineResult(
-        job_runtime_ns=tuple(float(cycle) * units.cycle_ns for cycle in cycles),
-        link_bytes=link_phits * bytes_per_phit,
-        job_link_packets=None if packets is None else _by_job(packets, link_phits, len(jobs)),
+        job_runtime_ns=tuple(None if np.isnan(cycle) else float(cycle) * units.cycle_ns for cycle in cycles),
+        link_bytes=link_phits * (sent_bytes / max(1, sent.sum())),
+        job_link_packets=None if packets is None else _by_job(packets, link_phits, jobs),
     )
 
 
-def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[int, int]:
-    """Bytes and phits of all messages between different nodes."""
+def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Bytes and phits of all messages of each job between different nodes, once."""
     sizes = [job.messages.size_bytes[job.between_nodes] for job in jobs]
-    return sum(int(size.sum()) for size in sizes), sum(int(phits_of(size, phit).sum()) for size in sizes)
+    return np.array([size.sum() for size in sizes]), np.array([phits_of(size, phit).sum() for size in sizes])
 
 
-def _by_job(rows: npt.NDArray[np.int64], link_phits: npt.NDArray[Any], jobs: int) -> npt.NDArray[np.int32]:
+def _by_job(rows: npt.NDArray[np.int64], link_phits: npt.NDArray[Any], jobs: list[PlacedJob]) -> npt.NDArray[np.int32]:
     """Packets [jobs, links] from rows of job, link and packets."""
-    shape = (jobs, len(link_phits))
+    shape = (len(jobs), len(link_phits))
     if rows.min(initial=0) < 0 or np.any(rows[:, :2].max(axis=0, initial=0) >= shape):
         raise EngineFailure(f"{RESULT} is of another workload or machine")
     packets = np.zeros(shape, dtype=np.int32)
     packets[rows[:, 0], rows[:, 1]] = rows[:, 2]
-    if np.any((packets.sum(axis=0) > 0) != (link_phits > 0)):
+    # Where a background is cut off, a packet's first phits may be on a link before it counts.
+    whole = not any(job.background for job in jobs)
+    if np.any((packets.sum(axis=0) > 0) & (link_phits == 0)) or (
+        whole and np.any((packets.sum(axis=0) == 0) & (link_phits > 0))
+    ):
         raise EngineFailure(f"{RESULT} is not a result: links and jobs contradict each other")
     return packets

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.messages import PlacedJob, written_out
 
 from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
@@ -22,7 +22,17 @@ from ..program_engine import ProgramEngine, check_buffer
 from ..registry import adapter_of
 from . import cost
 from .caveats import CAVEATS
-from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, traced_jobs, write_files
+from .files import (
+    ALLOCATION,
+    CONFIGURATION,
+    JOBS,
+    OUTPUTS,
+    alone,
+    alone_folder,
+    lasting_ns,
+    traced_jobs,
+    write_files,
+)
 from .models import network_of
 from .result import read_result
 from .settings import CodesSettings
@@ -93,11 +103,12 @@ class Codes(ProgramEngine):
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; give the command, unless nothing is sent between nodes."""
         network = network_of(point, machine)
+        jobs = [written_out(job, machine) for job in jobs]
         traced = traced_jobs(machine, network, jobs)
-        if not traced:
+        if all(jobs[one.number].background for one in traced):
             return None
         write_files(folder, point, machine, jobs)
-        command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *_seeds(point), "--", CONFIGURATION]
+        command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *_end(jobs), *_seeds(point), "--", CONFIGURATION]
         solo = [alone_folder(job) for job in alone(point, network, jobs, traced)]
         if not solo:
             return command
@@ -106,7 +117,7 @@ class Codes(ProgramEngine):
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the test of success and read times and links."""
-        return read_result(folder, point, machine, jobs)
+        return read_result(folder, point, machine, [written_out(job, machine) for job in jobs])
 
 
 def _check_jobs(point: Point) -> None:
@@ -115,6 +126,12 @@ def _check_jobs(point: Point) -> None:
         raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
     if max((load.message_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
         raise Unsupported("CODES takes messages below 2 GB; send several, or take another engine")
+
+
+def _end(jobs: list[PlacedJob]) -> list[str]:
+    """Option that ends the run where its background has lasted long enough."""
+    lasts_ns = lasting_ns(jobs)
+    return [] if lasts_ns is None else [f"--end={lasts_ns:.0f}"]
 
 
 def _seeds(point: Point) -> list[str]:

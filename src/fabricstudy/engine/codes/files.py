@@ -67,6 +67,11 @@ def traced_jobs(machine: Machine, network: Network, jobs: list[PlacedJob]) -> li
     return traced
 
 
+def lasting_ns(jobs: list[PlacedJob]) -> float | None:
+    """How long the jobs in the background last, which is the end of the run; None if there are none."""
+    return max((job.lasts_ns for job in jobs if job.lasts_ns is not None), default=None)
+
+
 def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
     """Cut messages much larger than the smallest of the run into pieces of whole packets.
 
@@ -175,6 +180,8 @@ def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) 
     """Whether it is asked which links each job uses: several send something, and no two share a node."""
     asked = isinstance(point.engine, CodesSettings) and point.engine.job_links
     nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
+    # Where a background is cut off, what jobs do alone is not what they do together.
+    asked &= lasting_ns(jobs) is None
     return asked and len(traced) > 1 and len(np.unique(nodes)) == len(nodes)
 
 

@@ -12,21 +12,24 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult
+from ..contract import EngineFailure, EngineResult, OtherBackground
 from ..point import Point
-from .files import HOPS, OUTPUTS, TracedJob, alone, alone_folder, lists_hops, traced_jobs
+from .files import HOPS, OUTPUTS, TracedJob, alone, alone_folder, lasting_ns, lists_hops, traced_jobs
 from .models import network_of
 from .network import HOST, Network, PortCounters
 
 RANKS = "mpi-replay-stats"
 
 _APPLICATION = re.compile(r"^\tApp (\d+): ([0-9.]+|-?nan|-?inf)$", re.MULTILINE)
-_FINISHED = re.compile(r"^Network node \d+ Rank \d+ App \d+ finished at", re.MULTILINE)
+_FINISHED = re.compile(r"^Network node \d+ Rank (\d+) App (\d+) finished at ([0-9.]+)", re.MULTILINE)
 # The second word is CODES' own slip of the pen.
-_LEFT_BEHIND = re.compile(r"unmatched|leftover|lefover|no match so defaulting", re.IGNORECASE)
+_LEFT_BEHIND = re.compile(r"unmatched|leftover|lefover", re.IGNORECASE)
+_NO_MATCH = re.compile(r"no match so defaulting", re.IGNORECASE)
 # It goes on where its outputs of an earlier run stand, and leaves those as they are.
 _NOT_WRITTEN = re.compile(r"mkdir\(.*failed|MPI_File_open")
 # What it says when it takes a default in the place of a key or of a name that it does not know.
+LONGER, TOO_LONG = 4.0, 1.01
+"""How much longer the background lasts where the others did not end beside it, and how much it may outlast them."""
 _DEFAULT = re.compile(r"not specif|No .*specified", re.IGNORECASE)
 
 
@@ -40,15 +43,18 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
-    if not traced:
-        return EngineResult((0.0,) * len(jobs), np.zeros(machine.links), link_packets=np.zeros(machine.links, np.int64))
+    runtime_ns = [None if job.background else 0.0 for job in jobs]
+    if all(jobs[one.number].background for one in traced):
+        return EngineResult(tuple(runtime_ns), np.zeros(machine.links), link_packets=np.zeros(machine.links, np.int64))
     solo = alone(point, network, jobs, traced)
     runs = _runs((folder / "stdout").read_text(errors="replace"))
     if len(runs) != 1 + len(solo):
         raise EngineFailure(f"CODES was to run {1 + len(solo)} times, and told of {len(runs)}")
-    _check_said((folder / "stderr").read_text(errors="replace"))
-    runtime_ns = [0.0] * len(jobs)
-    for job, time_ns in zip(traced, _checked_times(folder, runs[0], traced), strict=True):
+    lasts_ns = lasting_ns(jobs)
+    _check_said((folder / "stderr").read_text(errors="replace"), cut=lasts_ns is not None)
+    if lasts_ns is not None:
+        _check_background(runs[0], traced, jobs, lasts_ns)
+    for job, time_ns in zip(traced, _checked_times(folder, runs[0], traced, jobs), strict=True):
         runtime_ns[job.number] = time_ns
     link_bytes = None if network.traffic is None else _link_bytes(folder, network.traffic, machine, jobs)
     packet = _even_packet_bytes(traced, network.packet)
@@ -58,7 +64,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         alone_bytes = np.zeros((len(jobs), machine.links))
         for job, out in zip(solo, runs[1:], strict=True):
             run_folder = folder / alone_folder(job)
-            _checked_times(run_folder, out, [job])
+            _checked_times(run_folder, out, [job], jobs)
             alone_bytes[job.number] = _link_bytes(run_folder, network.traffic, machine, jobs)
         _check_sum(alone_bytes, link_bytes, "what the jobs send alone")
         packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
@@ -119,18 +125,46 @@ def _runs(out: str) -> list[str]:
     return re.split(r"^ROSS Version: .*$", out, flags=re.MULTILINE)[1:]
 
 
-def _checked_times(folder: Path, out: str, traced: list[TracedJob]) -> list[float]:
-    """Time of each job of a run that was a success."""
-    _check_said(out)
-    times = _job_times(out, traced)
-    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced)
+def _checked_times(folder: Path, out: str, traced: list[TracedJob], jobs: list[PlacedJob]) -> list[float | None]:
+    """Time of each job of a run that was a success; none in the background, which is cut off somewhere."""
+    background = [jobs[job.number].background for job in traced]
+    _check_said(out, cut=any(background))
+    times = _job_times(out, traced, background)
+    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced, background)
     return times
 
 
-def _check_said(said: str) -> None:
+def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], lasts_ns: float) -> None:
+    """See to it that the run ended with the last job that is not in the background, and no sender behind it sooner.
+
+    Raises
+    ------
+    OtherBackground
+        If it ended sooner, or so much later that the links tell of another time.
+    EngineFailure
+        If a background ended that had been given enough to send.
+    """
+    ends = [(int(job), int(rank), float(time_ns)) for rank, job, time_ns in _FINISHED.findall(out)]
+    waited = sum(len(job.place_of_rank) for job in traced if not jobs[job.number].background)
+    times_ns = [time_ns for job, _, time_ns in ends if not jobs[traced[job].number].background]
+    if len(times_ns) < waited:
+        raise OtherBackground(LONGER * lasts_ns)
+    end_ns = max(times_ns)
+    for number, one in enumerate(traced):
+        job = jobs[one.number]
+        sending = set(job.messages.source[job.between_nodes].tolist()) if job.background else set()
+        if any(other == number and rank in sending and time_ns < end_ns for other, rank, time_ns in ends):
+            raise EngineFailure(f"job {one.number} is in the background, and ended before the others")
+    if lasts_ns > TOO_LONG * end_ns + 10:
+        raise OtherBackground(np.ceil(end_ns) + 1)
+
+
+def _check_said(said: str, cut: bool) -> None:
     _refuse(said, _DEFAULT, "CODES did not take a setting")
     _refuse(said, _NOT_WRITTEN, "CODES did not write its outputs")
-    _refuse(said, _LEFT_BEHIND, "CODES left something behind")
+    _refuse(said, _NO_MATCH, "CODES left something behind")
+    if not cut:
+        _refuse(said, _LEFT_BEHIND, "CODES left something behind")
 
 
 def _refuse(said: str, sign: re.Pattern[str], what: str) -> None:
@@ -140,17 +174,17 @@ def _refuse(said: str, sign: re.Pattern[str], what: str) -> None:
         raise EngineFailure(f"{what}: {line}")
 
 
-def _job_times(out: str, traced: list[TracedJob]) -> list[float]:
-    """Time of each traced job; all of its ranks must have finished."""
-    ranks = sum(len(job.place_of_rank) for job in traced)
-    finished = len(_FINISHED.findall(out))
+def _job_times(out: str, traced: list[TracedJob], background: list[bool]) -> list[float | None]:
+    """Time of each traced job; all ranks must have finished of those that are not in the background."""
+    ranks = sum(len(job.place_of_rank) for job, cut in zip(traced, background, strict=True) if not cut)
+    waited = {number for number, cut in enumerate(background) if not cut}
+    finished = sum(int(job) in waited for _, job, _ in _FINISHED.findall(out))
     if finished != ranks:
         raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
     times_s = {int(number): float(time) for number, time in _APPLICATION.findall(out)}
-    times = [times_s.get(number, 0.0) for number in range(len(traced))]
-    if len(times_s) != len(traced) + 1 or not all(0 < time < np.inf for time in times):
+    if len(times_s) != len(traced) + 1 or not all(0 < times_s.get(number, 0.0) < np.inf for number in waited):
         raise EngineFailure(f"CODES told the times {times_s} of {len(traced)} jobs")
-    return times
+    return [None if cut else times_s[number] for number, cut in enumerate(background)]
 
 
 def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
@@ -170,10 +204,12 @@ def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
     return numbers
 
 
-def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob]) -> None:
-    """Each rank must have sent and received what is in its messages."""
+def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], background: list[bool]) -> None:
+    """Each rank that is not in the background must have sent and received what is in its messages."""
     job, rank, sent, received = rows[:, [2, 3, 6, 7]].astype(np.int64).T
     for number, one in enumerate(traced):
+        if background[number]:
+            continue
         of_job = job == number
         order = np.argsort(rank[of_job])
         ranks, messages = len(one.place_of_rank), one.messages

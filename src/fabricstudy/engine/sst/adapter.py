@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.messages import PlacedJob, written_out
 
 from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
@@ -19,9 +19,9 @@ from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import RUN, communicating, packet_in_flits_bytes, settings, write_run
+from .system import RUN, check_that_ugal_can_choose, nobody_waits, packet_in_flits_bytes, settings, write_run
 from .traces import LARGEST_MESSAGE
-from .wiring import wire
+from .wiring import dragonfly, wire
 
 
 @adapter_of(SstSettings)
@@ -62,7 +62,10 @@ class Sst(ProgramEngine):
         wiring = wire(point, machine)
         if settings(point).motifs == "native":
             check_native(point)
+            _check_no_background(point)
         check_buffer(point, packet_in_flits_bytes(point))
+        if point.routing.kind == "ugal" and wiring.component == dragonfly.COMPONENT:
+            check_that_ugal_can_choose(point)
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
             raise Unsupported(
@@ -74,13 +77,18 @@ class Sst(ProgramEngine):
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; give the command, if any job sends something."""
-        if not communicating(jobs):
+        if nobody_waits(jobs):
             return None
-        write_run(folder, point, machine, jobs)
+        write_run(folder, point, machine, [written_out(job, machine) for job in jobs])
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply SST's test of success, and read job times and link statistics."""
-        if not communicating(jobs):
-            return EngineResult((0.0,) * len(jobs))
+        if nobody_waits(jobs):
+            return EngineResult(tuple(None if job.background else 0.0 for job in jobs))
         return read_result(folder, point, machine, jobs)
+
+
+def _check_no_background(point: Point) -> None:
+    if any(job.background for job in point.jobs):
+        raise Unsupported("Ember's own motifs cannot be repeated in the background; leave engine.motifs out")

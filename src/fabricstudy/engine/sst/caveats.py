@@ -66,7 +66,8 @@ CAVEATS: tuple[Caveat, ...] = (
         _detours_through_groups,
     ),
     Caveat(
-        "UGAL compares the queues of two ports, that of the detour counted twice, and not queues times hops.",
+        "UGAL compares the queues of two ports, that of the detour counted twice and 50 flits more, and not queues "
+        "times hops; it sees the queues for one virtual channel only.",
         _ugal_through_groups,
     ),
     Caveat(

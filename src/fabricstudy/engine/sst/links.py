@@ -115,11 +115,11 @@ def packets_of_jobs(
     Returns
     -------
     int32 array or None
-        None where fewer than two jobs communicate, a message or the barrier has more than one route, or what follows
-        from the routes is not what SST has counted.
+        None where fewer than two jobs communicate, one is in the background, a message or the barrier has more than
+        one route, or what follows from the routes is not what SST has counted.
     """
     busy = communicating(list(jobs))
-    if len(busy) < 2:
+    if len(busy) < 2 or any(job.background for _, job in busy):
         return None
     sent = {number: _messages(job) for number, job in busy}
     barrier = {number: _barrier(job) for number, job in busy}

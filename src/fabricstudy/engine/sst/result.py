@@ -15,7 +15,7 @@ from pathlib import Path
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult
+from ..contract import EngineFailure, EngineResult, OtherBackground
 from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name
@@ -28,6 +28,9 @@ SIGNS_OF_FAILURE = ("Event queue empty", "FATAL", "DEADLOCK", "exit-after", "sto
 
 _TIME = re.compile(r"simulated time: *([0-9.eE+-]+) *(\w+)")
 _SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
+
+AMPLE = 2.0
+"""How long a background lasts that is run again, over the time that the others took."""
 
 INIT, FINI = "Init", "Fini"
 
@@ -53,9 +56,14 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         If it did not finish, or what it wrote is not of these jobs and this machine.
     """
     check_output((folder / "stdout").read_text(errors="replace"), (folder / "stderr").read_text(errors="replace"))
-    runtime_ns: list[float | None] = [0.0] * len(jobs)
+    runtime_ns: list[float | None] = [None if job.background else 0.0 for job in jobs]
+    end_ns = 0.0
     for number, job in communicating(jobs):
-        runtime_ns[number] = runtime_of(motif_log(folder / f"{log_name(number)}.log"), number, seats_of(job).seats)
+        if not job.background:
+            log = motif_log(folder / f"{log_name(number)}.log")
+            runtime_ns[number] = runtime_of(log, number, seats_of(job).seats)
+            end_ns = max(end_ns, *(line.end_ns for line in log))
+    _check_background(folder, jobs, end_ns)
     counted = read_links(folder / STATISTICS, point, machine)
     return EngineResult(
         job_runtime_ns=tuple(runtime_ns),
@@ -64,6 +72,23 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         link_packets=counted.packets,
         link_stall_ns=counted.stall_ns,
     )
+
+
+def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> None:
+    """See to it that no rank in the background that sends something had nothing more to send before the end.
+
+    Raises
+    ------
+    OtherBackground
+        If one may have.
+    """
+    for number, job in communicating(jobs):
+        if job.lasts_ns is None or job.lasts_ns >= end_ns:
+            continue
+        sending = set(seats_of(job).seat_of_rank[job.messages.source[job.between_nodes]].tolist())
+        log = motif_log(folder / f"{log_name(number)}.log")
+        if any(line.rank in sending and line.motif not in (INIT, FINI) for line in log):
+            raise OtherBackground(AMPLE * end_ns)
 
 
 def check_output(stdout: str, stderr: str) -> None:

@@ -13,11 +13,15 @@ from fabricstudy.engine.sst.settings import SstSettings
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
+from ..contract import Unsupported
 from ..point import Point
 from .motifs import map_file, native_motif
 from .traces import Seats, seats_of, write_traces
 from .wiring import wire
 from .wiring.base import Wiring, cable_ends, rows_of_cables
+
+UGAL_BIAS_FLITS = 50
+"""What Merlin's dragonfly adds to twice the queue of a detour; fixed (`bias` in its topology/dragonfly.cc)."""
 
 RUN, STATISTICS = "run.json", "links.csv"
 
@@ -60,6 +64,11 @@ def write_run(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob
 def communicating(jobs: list[PlacedJob]) -> list[tuple[int, PlacedJob]]:
     """Jobs that send something, with their numbers; SST gets no others."""
     return [(number, job) for number, job in enumerate(jobs) if len(job.messages)]
+
+
+def nobody_waits(jobs: list[PlacedJob]) -> bool:
+    """Whether no job sends something, or only those that would end with others."""
+    return all(job.background for _, job in communicating(jobs))
 
 
 def log_name(number: int) -> str:
@@ -147,6 +156,23 @@ def _buffers(point: Point) -> dict[str, str]:
     return {"input_buf_size": f"{size}B", "output_buf_size": f"{size // 2}B"}
 
 
+def check_that_ugal_can_choose(point: Point) -> None:
+    """Refuse UGAL on a dragonfly where outputs hold so few flits that it would always be minimal.
+
+    Raises
+    ------
+    Unsupported
+        With what to choose.
+    """
+    held = int(point.network.buffer_bytes) // 2 // flit_bytes(point)
+    if held <= UGAL_BIAS_FLITS:
+        largest = int(point.network.buffer_bytes) // 2 // (UGAL_BIAS_FLITS + 1)
+        raise Unsupported(
+            f"SST's UGAL detours only if {UGAL_BIAS_FLITS} flits more wait for the minimal path, and an output holds "
+            f"{held}: it would be minimal; choose an engine.flit of {largest} B at most, or a larger network.buffer"
+        )
+
+
 def packet_in_flits_bytes(point: Point) -> int:
     """Bytes of a packet as SST stores it, in whole flits."""
     flit = flit_bytes(point)
@@ -170,6 +196,7 @@ def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, A
     """Describe a job, and write its traces, or where its tasks stand."""
     seats = seats_of(job)
     described: dict[str, Any] = {"nodes": seats.nodes.tolist(), "cores": seats.cores, "log": log_name(number)}
+    described |= {"background": True} if job.background else {}
     if settings(point).motifs == "native":
         _check_all_seats_are_taken(job, seats)
         name = f"{log_name(number)}.map"

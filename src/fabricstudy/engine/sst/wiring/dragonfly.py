@@ -17,6 +17,8 @@ from fabricstudy.routing.base import Routing
 from ...contract import Unsupported
 from .base import Ints, Wiring, cable_ends
 
+COMPONENT = "merlin.dragonfly"
+
 ALGORITHMS = {"minimal": "minimal", "valiant": "valiant", "ugal": "ugal", "adaptive": "min-a"}
 """Merlin's names of our routings."""
 
@@ -30,7 +32,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
         raise Unsupported(f"SST's dragonfly has no {routing.kind} routing; take {', '.join(ALGORITHMS)}")
     nodes, others, globals_ = config.nodes_per_router, config.routers_per_group - 1, config.global_ports_per_router
     return Wiring(
-        component="merlin.dragonfly",
+        component=COMPONENT,
         parameters={
             "hosts_per_router": nodes,
             "routers_per_group": config.routers_per_group,
