@@ -52,20 +52,11 @@ class Design(Analysis):
 
     def rows(self) -> list[dict[str, Any]]:
         """Give one row for each family and number of ports with which there is a machine."""
-        found = []
+        rows = []
         for label, family in self.families.items():
             for ports in range(self.ports[0], self.ports[1] + 1):
                 system = largest_system(family, ports, self.concentration == "balanced")
                 if system is not None:
-                    names = (
-                        "shape",
-                        "nodes",
-                        "routers",
-                        "nodes_per_router",
-                        "radix",
-                        "node_share",
-                        "mean_hops",
-                        "balance",
-                    )
-                    found.append({"family": label, "ports": ports, **{name: getattr(system, name) for name in names}})
-        return found
+                    names = (*self.labels, *self.numbers[1:])
+                    rows.append({"family": label, "ports": ports, **{name: getattr(system, name) for name in names}})
+        return rows

@@ -52,7 +52,7 @@ PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
         (4, 4, 3, 1),
         (4, 4, 2, 2),
         (4, 4, 3, 2),
-    ),
+    )
 }
 """Published lists of the partitions that a machine's scheduler gives out, in midplanes."""
 

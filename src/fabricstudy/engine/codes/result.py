@@ -87,11 +87,7 @@ def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] 
 
 
 def _listed_hops(
-    folder: Path,
-    network: Network,
-    machine: Machine,
-    jobs: list[PlacedJob],
-    link_bytes: npt.NDArray[np.float64] | None,
+    folder: Path, network: Network, machine: Machine, jobs: list[PlacedJob], link_bytes: npt.NDArray[np.float64] | None
 ) -> npt.NDArray[np.int32]:
     """Packets of each job on each link, from the list of all hops."""
     from pyarrow import csv
