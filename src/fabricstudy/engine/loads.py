@@ -33,6 +33,7 @@ class TrafficClass:
 class JobTraffic:
     """What a job that sends something sends, by size, and its ranks."""
 
+    pattern: str
     ranks: int
     classes: tuple[TrafficClass, ...]
 
@@ -51,7 +52,7 @@ def traffic_by_job(point: Point) -> list[JobTraffic]:
             in_phase = part.messages / pattern.iterations / part.phases / max(1, ranks)
             burst_bytes = in_phase * part.size_bytes * ranks_per_node
             classes.append(TrafficClass(part.size_bytes, part.messages, in_phase, burst_bytes))
-        jobs.append(JobTraffic(ranks, tuple(classes)))
+        jobs.append(JobTraffic(pattern.kind, ranks, tuple(classes)))
         bytes_of_node.append(
             sum(part.message_bytes * part.messages for part in classes) / max(1, ranks) * ranks_per_node
         )

@@ -11,6 +11,7 @@ from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
 from .contract import EngineFailure, EngineResult, Unsupported
+from .forecast import Law, Work, cpu_s, law_of, memory_bytes
 from .point import Point
 
 PACKETS_OF_A_BUFFER = 4
@@ -55,6 +56,23 @@ class ProgramEngine(ABC):
     def sources(self) -> str:
         """Nothing else."""
         return ""
+
+    @staticmethod
+    @abstractmethod
+    def work(point: Point) -> Work:
+        """Say what the engine does for a point."""
+
+    @property
+    def _law(self) -> Law:
+        return law_of(type(self).__module__.rpartition(".")[0])
+
+    def predict_cpu_s(self, point: Point) -> float:
+        """Predict the processor time of a point; see `forecast`."""
+        return cpu_s(point, self.work(point), self._law)
+
+    def predict_memory_bytes(self, point: Point) -> float:
+        """Predict the memory of a point; see `forecast`."""
+        return memory_bytes(self.work(point), self._law)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say why the engine cannot simulate this point, or None if it can."""

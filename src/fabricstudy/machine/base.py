@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
@@ -91,6 +92,17 @@ class Topology(Kind):
     def group_nodes(self) -> int:
         """Number of nodes of a group, on a machine with groups."""
         raise NotImplementedError
+
+    @property
+    def typical_hops(self) -> float:
+        """Hops between two routers drawn at random, about, for forecasts: those of a random graph of this degree.
+
+        References
+        ----------
+        Bollobás, Fernandez de la Vega: The diameter of random regular graphs. Combinatorica 2, 1982.
+        """
+        others = max(2.0, 2 * self.cables / self.routers - 1)
+        return max(1.0, log(self.routers) / log(others))
 
     def _check(self) -> None:
         """Refuse what cannot be built.

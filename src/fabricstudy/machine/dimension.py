@@ -71,6 +71,15 @@ class Dimension:
         """Most cables of a router."""
         return int(np.bincount(np.concatenate(self.pairs())).max(initial=0)) * self.parallel
 
+    @property
+    def typical_hops(self) -> float:
+        """Mean distance of two coordinates, equal ones counted; with express links, about."""
+        length = self.length
+        line = (length**2 - 1) / (3 * length)
+        if self.gap is not None:
+            return min((1 - 1 / length) * (1 + self.gap) / 2, line)
+        return (length**2 - length % 2) / (4 * length) if self.wrap else line
+
     def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Give the lower and the higher coordinate of each two that are joined, shortest cables first.
 

@@ -149,6 +149,11 @@ class GridConfig(Topology):
         return sum(routers // dimension.length * dimension.cables for dimension in self.grid)
 
     @property
+    def typical_hops(self) -> float:
+        """Hops between two routers drawn at random, about: the sum over the dimensions."""
+        return sum(dimension.typical_hops for dimension in self.grid)
+
+    @property
     def link_bandwidths_Bps(self) -> tuple[float, ...]:
         """Bandwidth of a cable of each dimension."""
         return spread(self.bandwidth.links_Bps, len(self.grid))

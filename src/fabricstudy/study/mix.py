@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from fabricstudy.model import ConfigError, Model, Number, Whole
+from fabricstudy.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.job import Job, JobName
 from fabricstudy.workload.mapping.base import Mapping
@@ -43,6 +43,9 @@ class Mix(Model):
     allocation: Allocation | None = Field(None, description="allocation of the jobs drawn")
     mapping: Mapping | None = Field(None, description="mapping of the jobs drawn")
     ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
+    background: Flag = Field(
+        False, description="whether the jobs drawn repeat until those at the head, which are not, have ended"
+    )
     first: tuple[Job, ...] = Field((), description="jobs that stand at the head of every workload")
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -147,7 +150,9 @@ class Mix(Model):
         job: dict[str, Any] = {"name": name, **sizes}
         job["pattern"] = self._written["patterns"][name]
         return job | {
-            key: self._written[key] for key in ("allocation", "mapping", "ranks_per_node") if key in self._written
+            key: self._written[key]
+            for key in ("allocation", "mapping", "ranks_per_node", "background")
+            if key in self._written
         }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.analysis import Analysis
-from fabricstudy.engine.contract import EngineResult
+from fabricstudy.engine.contract import EngineResult, OtherBackground
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import AnalysedMachine, attempt
@@ -41,6 +41,41 @@ def record_of(folder: Path, engine: Analysis, limits: Limits) -> Record:
     machine = point.machine.build()
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3, distances(machine))
     return attempt(point, engine, analysed, limits, folder)
+
+
+class Asking(Telling):
+    """An engine that has no use for a background that lasts less than it asks for."""
+
+    def __init__(self, *asks_ns: float) -> None:
+        super().__init__()
+        self.asks_ns, self.given_ns = list(asks_ns), []  # type: ignore[var-annotated]
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+        assert not any(folder.iterdir())
+        (folder / "input").write_text("of one run")
+        self.given_ns.append([job.lasts_ns for job in jobs])
+
+    def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        if self.asks_ns:
+            raise OtherBackground(self.asks_ns.pop(0))
+        return EngineResult((7.0, None))
+
+
+def test_a_point_is_run_again_with_the_background_that_its_engine_asks_for(tmp_path: Path) -> None:
+    ring = {"nodes": 2, "pattern": {"kind": "ring", "message": "3 kB"}}
+    point = point_on(RING, jobs=[ring, ring | {"background": True}])
+    machine = point.machine.build()
+    analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3, distances(machine))
+    engine = Asking(5e6, 6e6)
+    record = attempt(point, engine, analysed, Limits(), tmp_path)
+    assert record["status"] == "done" and record["background_ns"] == 6e6
+    first, *others = engine.given_ns
+    assert first[0] is None and first[1] >= record["jobs"][0]["bound_ns"] and others == [[None, 5e6], [None, 6e6]]
+    assert [job["runtime_ns"] for job in record["jobs"]] == [7.0, None]
+    assert [job["bound_ns"] is None for job in record["jobs"]] == [False, True]
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert attempt(point, Asking(*[1e6] * 99), analysed, Limits(), tmp_path)["status"] == "failed"
 
 
 def test_packets_and_stalls_are_told_by_class_and_kept_by_link(tmp_path: Path) -> None:

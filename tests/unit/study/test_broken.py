@@ -271,6 +271,15 @@ def test_all_mistakes_are_told(write_study: Callable[[dict[str, Any]], Path]) ->
     }
 
 
+def test_some_job_that_sends_is_not_in_the_background(write_study: Callable[[dict[str, Any]], Path]) -> None:
+    ring = {"nodes": 4, "pattern": {"kind": "ring", "message": "1 kB"}}
+    for others in ([], [{"nodes": 4, "pattern": "idle"}], [ring | {"background": True}]):
+        jobs = [*others, ring | {"background": True}]
+        first = next(number for number, job in enumerate(jobs) if "background" in job)
+        assert told(the_error(write_study({"jobs": jobs}))) == [("no-foreground", f"jobs.{first}.background")]
+    plan(load_study(write_study({"jobs": [ring | {"background": True}, ring]})))
+
+
 def test_mistakes_of_all_points_and_experiments_are_told(write_study: Callable[[dict[str, Any]], Path]) -> None:
     groups = {"sweep": {"x": {"of": "machine.groups", "values": [1, 9, "a"]}}}
     routing = {"set": {"routing": "minmal"}}

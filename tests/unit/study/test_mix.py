@@ -77,6 +77,12 @@ def test_what_all_jobs_share_and_the_fixed_first_job() -> None:
         assert sum(Fraction(str(job["share"])) for job in jobs) == 1
 
 
+def test_the_jobs_drawn_may_be_in_the_background_of_the_first() -> None:
+    fixed = {"name": "probe", "share": 0.3, "pattern": PATTERNS["sub"]}
+    for jobs in mixed(first=[fixed], background=True).workloads.values():
+        assert ["background" in job for job in jobs] == [False] + [True] * (len(jobs) - 1)
+
+
 def test_a_study_plans_them_and_may_change_all_jobs(write_study: Writer) -> None:
     sweep = {
         "workload": {"of": "jobs", "mix": SOURCE | {"count": 4}},

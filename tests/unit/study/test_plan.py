@@ -87,6 +87,19 @@ def test_alone_point_is_shared_by_points_that_differ_in_other_jobs_only(study_of
     assert len({row.alone_ids[1] for row in rows}) == 3
 
 
+def test_a_job_in_the_background_is_not_asked_for_its_time_alone(study_of: Callable[..., Study]) -> None:
+    jobs = [TWO_JOBS[0] | {"background": True}, *TWO_JOBS[1:]]
+    usual, result = (plan(study_of(jobs=one, slowdown=True)) for one in (TWO_JOBS, jobs))
+    # The other job alone is the same point, whatever it was disturbed by.
+    assert [row.alone_ids for row in result.rows] == [(None, row.alone_ids[1], None) for row in usual.rows]
+    assert all(row.point_id != before.point_id for row, before in zip(result.rows, usual.rows, strict=True))
+
+
+def test_saying_that_a_job_is_not_in_the_background_changes_no_id(study_of: Callable[..., Study]) -> None:
+    jobs = [job | {"background": False} for job in TWO_JOBS]
+    assert list(plan(study_of(jobs=jobs)).points) == list(plan(study_of(jobs=TWO_JOBS)).points)
+
+
 def test_alone_is_asked_for(study_of: Callable[..., Study]) -> None:
     result = plan(study_of(jobs=TWO_JOBS))
     assert all(row.alone_ids == (None, None, None) for row in result.rows)

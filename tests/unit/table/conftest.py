@@ -23,7 +23,8 @@ def make_tables(rows: Sequence[Row], machines: Sequence[Row] = (), links: Sequen
     fixed = {*names_of("points"), *names_of("jobs"), "row"}
     axes = list(dict.fromkeys(name for row in rows for name in row if name not in fixed))
     defaults = {"experiment": "main", "seed": 1, "machine_id": "m0", "engine": "caminos", "status": "done",
-                "job": 0, "job_name": "app", "ranks": 2, "nodes": 1, "messages": 2, "bytes": 100}  # fmt: skip
+                "job": 0, "job_name": "app", "ranks": 2, "nodes": 1, "messages": 2, "bytes": 100,
+                "background": False}  # fmt: skip
     full = [{**defaults, "point_id": f"p{number}", **row} for number, row in enumerate(rows)]
     frame = pd.DataFrame(full).reindex(columns=[*dict.fromkeys([*axes, *names_of("points"), *names_of("jobs")])])
     for axis in axes:

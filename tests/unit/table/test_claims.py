@@ -199,6 +199,13 @@ def test_idle_jobs_do_not_count() -> None:
     assert measured(make_tables(rows), kind="value", over_jobs="mean").value == 10.0
 
 
+def test_jobs_in_the_background_do_not_count() -> None:
+    disturbing = {"background": True, "runtime_ns": float("nan"), "alone_ns": 1.0}
+    rows = [{"a": 1, "point_id": "p", "job": 0, "runtime_ns": 10.0}, {"a": 1, "point_id": "p", "job": 1} | disturbing]
+    assert measured(make_tables(rows), kind="value", over_jobs="mean").value == 10.0
+    assert measured(make_tables(rows), kind="value", over_jobs="each").points == 1
+
+
 def test_link_classes_are_compared_within_a_point() -> None:
     tables = make_tables(
         [{"routing": "valiant", "runtime_ns": 5.0}],

@@ -121,6 +121,21 @@ def test_numbers_of_a_link_class(tmp_path: Path) -> None:
     assert links["imbalance"] == 2.0
 
 
+def test_a_job_in_the_background_has_no_time_and_no_row_of_interference(tmp_path: Path) -> None:
+    first, second = STUDY["jobs"]
+    of = planned(tmp_path, jobs=[first, second | {"background": True}])
+    found = records(of)
+    for row in of.rows:
+        job = found[row.point_id]["jobs"][1]
+        job |= {"runtime_ns": None, "bound_ns": None, "bound_method": None}
+    tables = collect(of, found.values(), structures(of))
+    assert list(tables.jobs["background"]) == [False, True] * len(of.rows)
+    own = tables.jobs[tables.jobs["background"]]
+    assert own[["runtime_ns", "bound_ns", "over_bound", "alone_ns", "slowdown", "rate_Bps"]].isna().all(axis=None)
+    assert tables.interference["job_name"].unique().tolist() == ["a"]
+    assert len(tables.interference) == len(of.rows) and tables.interference["slowdown"].notna().all()
+
+
 def test_slowdown_needs_the_time_alone(tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.point import alone
 from fabricstudy.workload import messages as placed_module
-from fabricstudy.workload.messages import Messages, PlacedJob, hop_bytes, write_parquet
+from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, hop_bytes, write_parquet, written_out
+
+from ...machines import line
 
 JOBS = st.lists(
     st.fixed_dictionaries(
@@ -41,6 +44,22 @@ def assert_same(first: PlacedJob, second: PlacedJob) -> None:
     assert np.array_equal(first.node_of_rank, second.node_of_rank)
     for name in ("phase", "source", "destination", "size_bytes"):
         assert np.array_equal(getattr(first.messages, name), getattr(second.messages, name))
+
+
+def test_a_background_is_written_out_until_its_slowest_sender_has_enough():
+    # Of 100 + 50 and 300 bytes a round at 1 byte a ns, and 70 that stay within a node.
+    columns = np.array([[0, 0, 1, 100], [0, 1, 2, 300], [2, 0, 1, 50], [2, 2, 3, 70]]).T
+    sent = Messages(*columns[:3].astype(np.int32), columns[3].astype(np.int64))
+    job = PlacedJob("app", np.array([0, 1, 2, 2], dtype=np.int32), sent, lasts_ns=1000.0)
+    found = written_out(job, line([1e9, 1e9])).messages
+    # ceil(1000 / 150), and one more.
+    assert len(found) == 8 * len(sent)
+    assert found.phase.tolist() == [phase + 3 * number for number in range(8) for phase in (0, 0, 2, 2)]
+    assert found.source.tolist() == [0, 1, 0, 2] * 8 and found.destination.tolist() == [1, 2, 1, 3] * 8
+    assert np.array_equal(found.size_bytes, np.tile(sent.size_bytes, 8))
+    assert written_out(replace(job, lasts_ns=None), line([1e9, 1e9])).messages is sent
+    with pytest.raises(WorkloadError):
+        written_out(replace(job, lasts_ns=1e12), line([1e9, 1e9]))
 
 
 @given(jobs=JOBS, seed=st.integers(0, 2**31 - 1), which=st.integers(0, 4))

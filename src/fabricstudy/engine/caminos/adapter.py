@@ -7,19 +7,18 @@ import re
 import shutil
 import subprocess
 from functools import cache
-from math import ceil
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import EngineResult, Probe, Unsupported
-from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine
 from ..registry import adapter_of
 from .caveats import CAVEATS
-from .clock import clock, phit_bytes
+from .clock import clock
+from .cost import work
 from .files import CONFIGURATION, RESULT, write_files
 from .result import read_result
 from .settings import CaminosSettings
@@ -28,17 +27,8 @@ BUILT = Path(__file__).parents[4] / "engines" / "caminos" / "target" / "release"
 """Where ``cargo build`` puts the front end in a clone of the repository."""
 
 _REMEDY = "run 'cargo build --release --locked' in engines/caminos, or set FABRICSTUDY_CAMINOS to its path"
-_START_CPU_S = 0.02
-_CPU_S_OF_PHITS = {
-    "minimal": 3.1e-7,
-    "dimension-order": 2.5e-6,
-    "d-mod-k": 8e-7,
-    "adaptive": 1.5e-6,
-    "valiant": 5.2e-7,
-    "ugal": 4.3e-7,
-}
-_CPU_S_OF_OTHER_PHITS = 1e-6
-"""Of a routing that came later, whose cost was not measured."""
+ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal")
+"""What our front end has."""
 
 
 @adapter_of(CaminosSettings)
@@ -50,6 +40,7 @@ class Caminos(ProgramEngine):
     bundled = True
     reading = read_result.__module__
     caveats = CAVEATS
+    work = staticmethod(work)
     # The front end says first what is wrong.
     signs_of_failure = (re.compile("."),)
 
@@ -68,25 +59,6 @@ class Caminos(ProgramEngine):
         program = program_path()
         return None if program is None else _version(program)
 
-    def predict_cpu_s(self, point: Point) -> float:
-        """Predict the CPU seconds of a point, to a factor of 1.3 on dragonflies and of 3 on grids and trees.
-
-        Notes
-        -----
-        Fitted on an AMD EPYC. Minimal, Valiant and UGAL: to 107 runs on dragonflies of 36 and 136 routers, 0.1 to
-        10 s, all ratios, four patterns. Dimension order, d-mod-k and adaptive: to 25 runs of furthest pairing and
-        permutations on tori (64 to 2,048 routers), meshes, express meshes and fat trees, 0.1 to 15 s.
-
-        More phits cost more each, since packets that wait ask again in every cycle. The number of jobs hardly
-        matters; the law leaves out the hops and the ports of a router, which do on large tori.
-        """
-        phit = phit_bytes(point)
-        phits = sum(load.messages * ceil(load.message_bytes / phit) for load in loads_of(point))
-        return _START_CPU_S + _CPU_S_OF_PHITS.get(point.routing.kind, _CPU_S_OF_OTHER_PHITS) * float(phits**1.25)
-
-    def predict_memory_bytes(self, point: Point) -> None:
-        """CAMINOS needs little: some ten MB, and 0.1 kB a message."""
-
     def check(self, point: Point, machine: Machine) -> None:
         """Refuse what CAMINOS cannot simulate: its routing, bandwidths without a grid, delays too long.
 
@@ -95,8 +67,8 @@ class Caminos(ProgramEngine):
         Unsupported
             With the reason.
         """
-        if point.routing.kind not in _CPU_S_OF_PHITS:
-            known = ", ".join(_CPU_S_OF_PHITS)
+        if point.routing.kind not in ROUTINGS:
+            known = ", ".join(ROUTINGS)
             raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {known}")
         clock(point, machine)
 

@@ -20,8 +20,8 @@ from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer
 from ..registry import adapter_of
-from . import cost
 from .caveats import CAVEATS
+from .cost import work
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, lasting_ns, traced_jobs, write_files
 from .models import network_of
 from .result import read_result
@@ -58,8 +58,7 @@ class Codes(ProgramEngine):
     title = "CODES"
     reading = read_result.__module__
     caveats = CAVEATS
-    predict_cpu_s = staticmethod(cost.predict_cpu_s)
-    predict_memory_bytes = staticmethod(cost.predict_memory_bytes)
+    work = staticmethod(work)
     # That MPI was aborted says less than why.
     signs_of_failure = (_REASON, _END)
 

@@ -13,8 +13,8 @@ from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer
 from ..registry import adapter_of
-from . import cost
 from .caveats import CAVEATS
+from .cost import work
 from .motifs import check_native
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
@@ -32,8 +32,7 @@ class Sst(ProgramEngine):
     title = "SST"
     reading = read_result.__module__
     caveats = CAVEATS
-    predict_cpu_s = staticmethod(cost.predict_cpu_s)
-    predict_memory_bytes = staticmethod(cost.predict_memory_bytes)
+    work = staticmethod(work)
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
     def probe(self) -> Probe:

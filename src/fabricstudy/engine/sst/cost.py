@@ -1,33 +1,16 @@
-"""What a point takes on SST, from closed forms fitted to runs: processor time, and memory before it starts.
-
-Fitted to 20 runs on dragonflies, tori, fat trees and Slim Flies of 72 to 4,096 nodes, 1.6 to 50 s and 0.1 to 1.6 GB;
-the processor was not noted. The 14 of them that ``tests/engines/test_sst_translation.py`` holds are met within a factor
-of 1.5 in time and 25 % in memory.
-"""
+"""What SST does for a point."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..forecast import Work
 from ..loads import traffic_by_job
 from ..point import Point
 from .system import SPARE_BUFFERS, flit_bytes, settings
 
-START_CPU_S, START_BYTES = 0.3, 100e6
-CPU_S_OF_A_RANK = 0.0015
-"""Of a node, too."""
-CPU_S_OF_A_FLIT = 1.9e-6
 FLITS_OF_A_PACKET = 4
 """What a packet costs beside its flits."""
-CPU_S_OF_A_MATCH = 0.23e-6
-"""A message that has come is looked for among the posted receives."""
-DETOURS = {"valiant": 1.4, "ugal": 1.2}
-"""Hops over those of shortest paths; of any other routing 1."""
-
-BYTES_OF_A_PART = 58e3
-"""Of a router, a node, or a rank."""
-BYTES_OF_A_MESSAGE = 1600
-"""Of each message of a phase, beside its bytes."""
 LEAST_BUFFERS = 5
 """Buffers that Firefly posts before any receive."""
 LONGEST_BUFFER_BYTES = 12_000
@@ -37,6 +20,7 @@ LONGEST_BUFFER_BYTES = 12_000
 class JobLoad(NamedTuple):
     """What a job that communicates does: ranks, messages, packets, longest message, and receives posted at a time."""
 
+    pattern: str
     ranks: int
     messages: float
     packets: float
@@ -44,35 +28,35 @@ class JobLoad(NamedTuple):
     posted: float
 
 
-def predict_cpu_s(point: Point) -> float:
-    """Predict the processor time of a point."""
-    loads = _loads(point)
-    flits = int(point.network.packet_bytes) / flit_bytes(point)
-    moved = sum(load.packets for load in loads) * (FLITS_OF_A_PACKET + flits) * DETOURS.get(point.routing.kind, 1.0)
-    return (
-        START_CPU_S
-        + CPU_S_OF_A_RANK * (point.machine.nodes + sum(load.ranks for load in loads))
-        + CPU_S_OF_A_FLIT * moved
-        + CPU_S_OF_A_MATCH * sum(load.messages * load.posted for load in loads)
-    )
+def work(point: Point) -> Work:
+    """Count flits, parts of the machine, matches and buffers.
 
-
-def predict_memory_bytes(point: Point) -> float:
-    """Predict the memory of a point.
-
-    Each rank has a buffer, as long as the longest message of all jobs, for every receive that it has posted. Routes
-    that are handed to anytopo come on top where they are many; they are not known before the machine is built.
+    A message that has come is looked for among the posted receives. Each rank has a buffer, as long as the longest
+    message of all jobs, for every receive that it has posted. Routes that are handed to anytopo take memory, too, where
+    they are many; they are not known before the machine is built.
     """
     loads = _loads(point)
-    parts = point.machine.nodes + point.machine.routers + sum(load.ranks for load in loads)
+    flits = FLITS_OF_A_PACKET + int(point.network.packet_bytes) / flit_bytes(point)
+    carried: dict[str, float] = {}
+    for load in loads:
+        carried[load.pattern] = carried.get(load.pattern, 0.0) + load.packets * flits
+    ranks = sum(load.ranks for load in loads)
     longest = max((load.longest_bytes for load in loads), default=0)
     if settings(point).mpi == "default":
         longest = min(longest, LONGEST_BUFFER_BYTES)
-    return (
-        START_BYTES
-        + BYTES_OF_A_PART * parts
-        + BYTES_OF_A_MESSAGE * sum(load.ranks * load.posted for load in loads)
-        + longest * sum(load.ranks * (LEAST_BUFFERS + load.posted) for load in loads)
+    return Work(
+        carried,
+        once={
+            "run": 1.0,
+            "node or rank": float(point.machine.nodes + ranks),
+            "match": sum(load.messages * load.posted for load in loads),
+        },
+        memory={
+            "run": 1.0,
+            "router, node or rank": float(point.machine.nodes + point.machine.routers + ranks),
+            "message of a phase": sum(load.ranks * load.posted for load in loads),
+            "byte of a buffer": longest * sum(load.ranks * (LEAST_BUFFERS + load.posted) for load in loads),
+        },
     )
 
 
@@ -88,6 +72,7 @@ def _loads(point: Point) -> list[JobLoad]:
             posted = min(posted, SPARE_BUFFERS)
         loads.append(
             JobLoad(
+                job.pattern,
                 job.ranks,
                 sum(part.messages for part in job.classes),
                 sum(part.messages * (1 + part.message_bytes / packet) for part in job.classes),
