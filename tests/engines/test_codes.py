@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from fabricstudy.structure.bound import bound_ns
 from fabricstudy.structure.load import link_loads, link_support
 from fabricstudy.workload.messages import PlacedJob
 
-from ..machines import all_pairs, job_of, place_jobs
+from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on
 from .run_caminos import ends
 from .run_codes import FIXED, MACHINES, point, prepared, run, two_jobs
 
@@ -155,6 +155,49 @@ class TestPackets:
         np.testing.assert_array_equal(result.link_packets, by_hand)
 
 
+class TestUgal:
+    """Both sides of UGAL on a dragonfly (Singh 2005; Kim et al. 2008), on links that a packet takes 200 ns to cross."""
+
+    MACHINE: ClassVar[dict[str, Any]] = DRAGONFLY | {"cores_per_node": 1, "bandwidth": "10 GB/s"}
+
+    def _run(self, folder: Path, routing: Any, messages: list[tuple[int, int, int, int]]) -> EngineResult:
+        this = point_on(self.MACHINE, routing, engine="codes")
+        return simulate(folder, this, [job_of(list(range(72)), messages)])
+
+    def _both(self, folder: Path, messages: list[tuple[int, int, int, int]]) -> tuple[EngineResult, EngineResult]:
+        ugal = {"kind": "ugal", "via": "group"}
+        return self._run(folder / "minimal", "minimal", messages), self._run(folder / "ugal", ugal, messages)
+
+    def test_against_an_adversary_it_is_far_from_minimal(self, tmp_path: Path) -> None:
+        minimal, ugal = self._both(tmp_path, [(0, i, (i + 8) % 72, 400_000) for i in range(72)])
+        # Two ninths of the packets straight, the rest over two global links each, are the best there is.
+        assert 2 / 9 <= time_of(ugal) / time_of(minimal) < 0.35
+
+    def test_what_is_on_its_way_is_no_queue(self, tmp_path: Path) -> None:
+        # One node sends alone, and no link is slower than its own: packets follow one another and wait nowhere.
+        minimal, ugal = self._both(tmp_path, [(0, 0, 40, 200_000)])
+        np.testing.assert_array_equal(ugal.link_bytes, minimal.link_bytes)
+
+
+class TestInjection:
+    """Each of four nodes sends 1 MB to each other one, over a link of its own; its host link is six times as fast.
+
+    A message takes its link 1 ms. One at a time, all three take 3 ms, less what buffers hold; two at a time 2 ms, since
+    the third starts when the first has left; three at a time 1 ms.
+    """
+
+    @pytest.mark.parametrize(("injection", "ms"), [(1, 3), (2, 2), (3, 1), (16, 1)])
+    def test_so_many_messages_take_turns(self, tmp_path: Path, injection: int, ms: int) -> None:
+        machine = {"kind": "hyperx", "shape": [4], "bandwidth": {"links": "1 GB/s", "host": "6 GB/s"}}
+        this = point_on(machine, "dimension-order", engine="codes", network={"injection": injection})
+        job = job_of([0, 1, 2, 3], [(0, i, (i + shift) % 4, 1_000_000) for i in range(4) for shift in (1, 2, 3)])
+        exit_code = run(prepared(tmp_path, this, [job]), tmp_path)
+        result = Codes().read(tmp_path, exit_code, this, this.machine.build(), [job])
+        # A message has left when its end is in the buffers of its node and of the router's output.
+        held_ns = (ms - 1) * 2 * this.network.buffer_bytes
+        assert ms * 1e6 - held_ns <= result.job_runtime_ns[0] < 1.03 * ms * 1e6
+
+
 class TestStalls:
     """CODES writes for how long ports were full, but nothing that could be told as the stall of a link.
 
@@ -279,7 +322,7 @@ class TestTimes:
 
     def test_sends_leave_in_their_order(self, tmp_path: Path) -> None:
         # Rank 2 has something to do once its message is there: that is later if it was sent as the second one.
-        this, then = point("tree"), (1, 2, 3, 30_000)
+        this, then = point("tree", network={"injection": 1}), (1, 2, 3, 30_000)
         first, second = (0, 0, 1, 30_000), (0, 0, 2, 30_000)
         late = simulate(tmp_path / "late", this, [job_of([0, 1, 4, 8], [first, second, then])])
         early = simulate(tmp_path / "early", this, [job_of([0, 1, 4, 8], [second, first, then])])

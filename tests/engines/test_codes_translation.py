@@ -64,6 +64,20 @@ class TestTraces:
         (sender, _) = traces(2, job_of([0], [(0, 0, 1, 8)] * 2345).messages)
         assert [len(call.requests) for call in read_trace(sender) if call.label == WAITALL] == [1000, 1000, 345]
 
+    def test_a_send_waits_for_the_one_that_is_so_many_before_it(self) -> None:
+        rows = [(0, 1, 0, 9), *[(0, 0, 1, size) for size in (1, 2, 3, 4)], (1, 0, 1, 5)]
+        calls = read_trace(next(traces(2, job_of([0], rows).messages, under_way=2)))[1:-1]
+        # Request 0 is the receive, 1 to 4 are the sends of the first phase.
+        assert [(c.label, c.requests) for c in calls] == [
+            (IRECV, (0,)), (ISEND, (1,)), (ISEND, (2,)),
+            (WAITALL, (1,)), (ISEND, (3,)), (WAITALL, (2,)), (ISEND, (4,)), (WAITALL, (0, 3, 4)),
+            (ISEND, (0,)), (WAITALL, (0,)),
+        ]  # fmt: skip
+
+    def test_sends_that_all_fit_need_no_wait_between_them(self) -> None:
+        messages = job_of([0], [(0, 0, 1, size) for size in (1, 2, 3)]).messages
+        assert next(traces(2, messages, under_way=3)) == next(traces(2, messages))
+
     @pytest.mark.parametrize("data", [bytes(100), b"x" * 200])
     def test_something_else_is_no_trace(self, data: bytes) -> None:
         with pytest.raises(ValueError, match="not a DUMPI trace"):

@@ -5,7 +5,7 @@ What a point becomes:
 * **Network**: `models` translates the topology and the routing; a key or name is ours to check, since CODES takes a
   misspelt one for its default. What a model lacks is refused, and the row says so.
 * **Packets**: `network.packet` bytes, stored whole at each router (a chunk of CODES is a packet here); buffers of
-  `network.buffer` for each virtual channel, credits, and a first-come scheduler at the node.
+  `network.buffer` for each virtual channel, credits, and `network.injection` messages of a node that take turns.
 * **Jobs**: each rank's messages as a DUMPI trace (`trace`), since collectives move no data in CODES' replay. Messages
   are sent at once, without asking (the eager protocol); what CODES adds to each in software is taken away.
 * **Success** is more than an exit code of 0: `result` wants all ranks finished, nothing left behind, no default in

@@ -26,7 +26,10 @@ def _on_slim_fly(point: Point) -> bool:
 
 
 CAVEATS: tuple[Caveat, ...] = (
-    Caveat("CODES does not get `network.injection`: its nodes have one queue, first come, first served."),
+    Caveat(
+        "Of `network.injection` each rank of a node has its share, and pieces of a message count as messages; on a "
+        "torus a node has a queue for each link."
+    ),
     Caveat("A send is complete when its last packet has left the node."),
     Caveat(
         "CODES' fixed software cost of a message is subtracted; what remains is the time to copy the bytes by which a "
@@ -44,8 +47,8 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat("On a Slim Fly Valiant leads through a random router outside the sender's own group.", _valiant_on_slim_fly),
     Caveat(
-        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, and counts the "
-        "queue of a detour twice; on a Slim Fly it compares several detours.",
+        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, counts the queue of "
+        "a detour twice, and stays minimal with 16 kB or less at the port; on a Slim Fly it compares several detours.",
         under_ugal,
     ),
     Caveat(

@@ -135,13 +135,16 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     traced = traced_jobs(machine, network, jobs)
     hops = network.hops if lists_hops(point, network, jobs, traced) else None
     events = events_each(point, network.packet)
-    (folder / CONFIGURATION).write_text(configuration(network, ranks_per_node(machine, jobs), traced, events, hops))
+    ranks, injected = ranks_per_node(machine, jobs), point.network.injected_messages
+    (folder / CONFIGURATION).write_text(configuration(network, ranks, traced, events, hops, injected))
     for name, content in network.files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / TRACES).mkdir()
     for job in traced:
-        for rank, data in enumerate(traces(len(job.place_of_rank), job.messages)):
+        # Ranks of a node share its interface. One after the other needs no waiting: the scheduler sees to it.
+        under_way = None if injected == 1 else max(1, injected // ranks)
+        for rank, data in enumerate(traces(len(job.place_of_rank), job.messages, under_way)):
             (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
     shared = sorted(path.name for path in folder.iterdir())
     _write_jobs(folder, traced)
@@ -190,7 +193,9 @@ def alone_folder(job: TracedJob) -> str:
     return f"alone-{job.number}"
 
 
-def configuration(network: Network, ranks: int, traced: list[TracedJob], events: int, hops: Hops | None = None) -> str:
+def configuration(
+    network: Network, ranks: int, traced: list[TracedJob], events: int, hops: Hops | None = None, injected: int = 16
+) -> str:
     """Give CODES' configuration, as text."""
     smallest = min(int(job.messages.size_bytes.min()) for job in traced)
     parameters = {
@@ -199,7 +204,8 @@ def configuration(network: Network, ranks: int, traced: list[TracedJob], events:
         "chunk_size": network.packet,
         "message_size": EVENT_BYTES,
         "pe_mem_factor": events,
-        "modelnet_scheduler": "fcfs",
+        # Of the messages that a node has been given: one after the other, or packet by packet in turn.
+        "modelnet_scheduler": "fcfs" if injected == 1 else "round-robin",
         # Messages within a node are copied at once, whatever their number.
         "node_eager_limit": 2**31 - 1,
         "node_copy_queues": 1,

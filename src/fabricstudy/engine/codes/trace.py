@@ -41,12 +41,13 @@ TRANSFER_DTYPE = np.dtype(
 )
 
 
-def traces(ranks: int, messages: Messages) -> Iterator[bytes]:
+def traces(ranks: int, messages: Messages, under_way: int | None = None) -> Iterator[bytes]:
     """Give the trace of each rank of a job, in order.
 
-    In each phase a rank posts its receives, then its sends in their order, and waits for all of them. The sends of a
-    phase are 101 ns apart: CODES adds up to 1 ns at random to each, so that messages posted at the same time would
-    leave in another order than the one they were posted in.
+    In each phase a rank posts its receives, then its sends in their order, and waits for all of them. With `under_way`
+    a send is posted when the one that stands so many before it has left: where messages take turns, they leave in the
+    order in which they were posted. The sends of a phase are 101 ns apart: CODES adds up to 1 ns at random to each, so
+    that messages posted at the same time would leave in another order than the one they were posted in.
 
     Parameters
     ----------
@@ -54,6 +55,8 @@ def traces(ranks: int, messages: Messages) -> Iterator[bytes]:
         Ranks of the job.
     messages : Messages
         What they send; bytes fit in 31 bits.
+    under_way : int, optional
+        Sends of a rank that are under way at once; left out: all of a phase.
     """
     calls, rank, phase = _transfers(messages)
     starts = np.flatnonzero(np.diff(rank, prepend=-1) | np.diff(phase, prepend=-1))
@@ -68,7 +71,16 @@ def traces(ranks: int, messages: Messages) -> Iterator[bytes]:
         now_ns = 0
         for start, end in zip(starts[first:last].tolist(), ends[first:last].tolist(), strict=True):
             now_ns = int(times[end - 1])
-            stream += [data[start * size : end * size], *_waits(now_ns, end - start)]
+            requests, receives = np.arange(end - start), int(np.count_nonzero(calls["label"][start:end] == IRECV))
+            at_once = min(receives + (under_way or end), end - start)
+            stream.append(data[start * size : (start + at_once) * size])
+            for number in range(at_once, end - start):
+                send = start + number
+                stream += [
+                    *_waits(int(times[send - 1]), requests[number - at_once + receives :][:1]),
+                    data[send * size : (send + 1) * size],
+                ]
+            stream += _waits(now_ns, np.delete(requests, slice(receives, receives + end - start - at_once)))
         yield _file(b"".join([*stream, _call(FINALIZE, now_ns)]))
 
 
@@ -102,10 +114,10 @@ def _call(label: int, now_ns: int) -> bytes:
     return struct.pack(">HBHIHI", label, _WALL_TIME, *divmod(now_ns, 10**9), *divmod(now_ns, 10**9))
 
 
-def _waits(now_ns: int, requests: int) -> Iterator[bytes]:
-    for first in range(0, requests, REQUESTS_OF_A_WAIT):
-        count = min(REQUESTS_OF_A_WAIT, requests - first)
-        numbers = np.arange(first, first + count, dtype=">u4")
+def _waits(now_ns: int, requests: IntArray) -> Iterator[bytes]:
+    for first in range(0, len(requests), REQUESTS_OF_A_WAIT):
+        numbers = requests[first : first + REQUESTS_OF_A_WAIT].astype(">u4")
+        count = len(numbers)
         yield _call(WAITALL, now_ns) + struct.pack(">II", count, count) + numbers.tobytes()
 
 
