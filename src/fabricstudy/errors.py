@@ -173,13 +173,13 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     try:
         return work() or 0
     except FabricstudyError as error:
-        told = error
+        mistake = error
     except OSError as error:
-        told = _of_the_system(error)
+        mistake = _of_the_system(error)
     if as_json:
-        print(json.dumps({"errors": [error.to_json() for error in told.each()]}, indent=1))
+        print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
     else:
-        sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in _lines(told))
+        sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in _lines(mistake))
     return 1
 
 

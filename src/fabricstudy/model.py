@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import (
-    AllowInfNan,
-    BaseModel,
-    ConfigDict,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    Strict,
-    TypeAdapter,
-)
+from pydantic import AllowInfNan, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict, TypeAdapter
 from pydantic_core import CoreSchema, core_schema
 
 from fabricstudy.errors import Code, StudyError, together

@@ -87,8 +87,8 @@ class Progress:
     def _read_new(self) -> None:
         inodes = self._store.inodes()
         for key, planned in self._pipeline.plan.points.items():
-            inode, known = inodes.get(key), self._ended.get(key)
-            if known is not None and known.inode == inode:
+            inode, seen = inodes.get(key), self._ended.get(key)
+            if seen is not None and seen.inode == inode:
                 continue
             self._ended.pop(key, None)
             record = self._store.record(key) if inode is not None else None

@@ -25,47 +25,47 @@ from fabricstudy.study.plan import plan
 AGAIN_S = 0.1
 
 
-def build_machines(given: argparse.Namespace) -> None:
+def build_machines(args: argparse.Namespace) -> None:
     """Build the machines of one chunk and write their ids, one a line."""
-    pipeline = _pipeline(given)
-    _check(given, pipeline.machine_digest(given.name))
-    ids = [f"m{key}" for key in pipeline.machine_chunks[given.name].keys]
+    pipeline = _pipeline(args)
+    _check(args, pipeline.machine_digest(args.name))
+    ids = [f"m{key}" for key in pipeline.machine_chunks[args.name].keys]
     for machine_id in ids:
-        keep_machine(given.results, machine_id, pipeline.plan.machines[machine_id])
-    with atomic_text(given.out) as out:
+        keep_machine(args.results, machine_id, pipeline.plan.machines[machine_id])
+    with atomic_text(args.out) as out:
         out.writelines(f"{machine_id}\n" for machine_id in ids)
 
 
-def analyse_machines(given: argparse.Namespace) -> None:
+def analyse_machines(args: argparse.Namespace) -> None:
     """Find structure and bisection of the machines listed in a file, and write one JSON object a line."""
-    with atomic_text(given.out) as out:
-        for machine_id in given.machines.read_text().split():
-            out.write(json.dumps(keep_structure(given.results, machine_id)) + "\n")
+    with atomic_text(args.out) as out:
+        for machine_id in args.machines.read_text().split():
+            out.write(json.dumps(keep_structure(args.results, machine_id)) + "\n")
 
 
-def make_analysis(given: argparse.Namespace) -> None:
+def make_analysis(args: argparse.Namespace) -> None:
     """Compute the rows of one named analysis and write one JSON object a line."""
-    pipeline = _pipeline(given)
-    _check(given, pipeline.analysis_digest(given.name))
-    with atomic_text(given.out) as out:
-        out.writelines(json.dumps(row) + "\n" for row in pipeline.plan.study.analyses[given.name].rows())
+    pipeline = _pipeline(args)
+    _check(args, pipeline.analysis_digest(args.name))
+    with atomic_text(args.out) as out:
+        out.writelines(json.dumps(row) + "\n" for row in pipeline.plan.study.analyses[args.name].rows())
 
 
-def simulate_batch(given: argparse.Namespace) -> None:
+def simulate_batch(args: argparse.Namespace) -> None:
     """Simulate the points of one batch that the store does not have, and write the records of all."""
-    batch = _pipeline(given, given.batch_cpu_s).batches[given.name]
-    _check(given, batch.digest)
-    run_batch(batch, Stores(given.results), given.out)
+    batch = _pipeline(args, args.batch_cpu_s).batches[args.name]
+    _check(args, batch.digest)
+    run_batch(batch, Stores(args.results), args.out)
 
 
-def _pipeline(given: argparse.Namespace, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
-    return Pipeline(given.study, plan(load_study(given.study)), batch_cpu_s)
+def _pipeline(args: argparse.Namespace, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
+    return Pipeline(args.study, plan(load_study(args.study)), batch_cpu_s)
 
 
-def _check(given: argparse.Namespace, digest: str) -> None:
-    if digest != given.digest:
+def _check(args: argparse.Namespace, digest: str) -> None:
+    if digest != args.digest:
         raise FabricstudyError(
-            f"{given.study}: the study was changed while it ran; start Snakemake again", "study-changed"
+            f"{args.study}: the study was changed while it ran; start Snakemake again", "study-changed"
         )
 
 
@@ -107,9 +107,9 @@ def main(arguments: list[str] | None = None) -> None:
             stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
         stage.add_argument("--name", required=True, help="chunk, batch or analysis of the plan")
         stage.add_argument("--digest", required=True, help="what Snakemake saw of it")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     _end_when_asked()
-    given.work(given)
+    args.work(args)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.engine.codes.adapter import PROGRAM, Codes
-from fabricstudy.engine.codes.cost import predict_memory_bytes
 from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced_jobs
 from fabricstudy.engine.codes.models import network_of
 from fabricstudy.engine.codes.network import Network
@@ -371,7 +370,7 @@ class TestPrediction:
     )
     def test_memory_as_measured(self, name: str, machine: dict[str, Any], measured_bytes: float) -> None:
         this = point(name, machine=machine, pattern={"kind": "ring"}, message="2 kB")
-        assert predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=0.15)
+        assert Codes().predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=0.15)
 
     @pytest.mark.parametrize(
         ("name", "machine", "network", "measured_bytes"),
@@ -384,4 +383,4 @@ class TestPrediction:
         self, name: str, machine: dict[str, Any], network: dict[str, Any], measured_bytes: float
     ) -> None:
         this = point(name, machine=machine, network=network, message="64 kB")
-        assert predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=0.15)
+        assert Codes().predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=0.15)

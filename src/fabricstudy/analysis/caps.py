@@ -51,9 +51,13 @@ class CapsRun(Model):
 class Caps(Analysis):
     """Whether runs of CAPS keep its rules: f 7^k ranks, 1 <= f <= 6, and a dimension divisible by f 7^ceil(k / 2).
 
-    (Ballard et al., SPAA 2012; the dimension is also divisible by 2 for each recursive step.) The columns: `run`
-    tells rows apart; `factor` (f) and `power` (k, as large as can be); `ranks_fit` and `dimension_fits` (1 or 0);
-    `ranks_per_node`; `memory_bytes` (three matrices of 8-byte numbers, 7/4 as large after each breadth-first step).
+    (Ballard et al., SPAA 2012; the dimension is also divisible by 2 for each recursive step.) The columns:
+
+    * `run`: label of the row
+    * `factor`, `power`: f, and k, as large as can be
+    * `ranks_fit`, `dimension_fits`: 1 or 0
+    * `ranks_per_node`
+    * `memory_bytes`: three matrices of 8-byte numbers, 7/4 as large after each breadth-first step
     """
 
     keys: ClassVar[tuple[str, ...]] = ("run",)

@@ -34,10 +34,13 @@ LARGEST_ROUTERS = 600
 class Deadlock(Analysis):
     """Whether packets can wait for each other in a circle (Dally and Seitz 1987), for each machine and routing.
 
-    The columns: `machine` and `routing` tell rows apart; `dependencies` between channels; `free` (1 if they have no
-    cycle, else 0); `free_with_one_channel` (the same if each link had one virtual channel instead of those that the
-    routing uses). Valiant and UGAL take channel k for hop k, so that no cycle can close; of them only `free` is
-    known. A routing that a machine cannot have gives no row.
+    Valiant and UGAL take channel k for hop k, so that no cycle can close; of them only `free` is known. A routing that
+    a machine cannot have gives no row. The columns:
+
+    * `machine`, `routing`: labels of the row
+    * `dependencies`: number of dependencies between channels
+    * `free`: 1 if they have no cycle, else 0
+    * `free_with_one_channel`: the same if each link had one virtual channel instead of those that the routing uses
     """
 
     keys: ClassVar[tuple[str, ...]] = ("machine", "routing")

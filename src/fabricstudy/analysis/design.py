@@ -21,10 +21,14 @@ class Design(Analysis):
 
     Balanced machines have at most as many nodes a router as its links can serve when all nodes send to all others:
     p <= (links of a router) / (mean hops) (Jain et al., Equation 3, rounded as `concentration` says; the balanced
-    dragonfly and fat tree follow their own rules). The columns: `family` and `ports` (radix that may be used) tell
-    rows apart; `shape`; `nodes`; `routers`; `nodes_per_router`; `radix` (ports in use); `node_share`
-    (part of them that leads to nodes); `mean_hops` between routers
-    where it is computed; `balance` (nodes a router that the links can serve).
+    dragonfly and fat tree follow their own rules). The columns:
+
+    * `family`, `ports`: label of the row, and the ports that a router may use
+    * `shape`: parameters of the machine
+    * `nodes`, `routers`, `nodes_per_router`
+    * `radix`: ports in use; `node_share`: the share of them that leads to nodes
+    * `mean_hops`: between distinct routers, where it is computed
+    * `balance`: nodes a router that its links can serve
     """
 
     keys: ClassVar[tuple[str, ...]] = ("family", "ports")
@@ -48,20 +52,11 @@ class Design(Analysis):
 
     def rows(self) -> list[dict[str, Any]]:
         """Give one row for each family and number of ports with which there is a machine."""
-        found = []
+        rows = []
         for label, family in self.families.items():
             for ports in range(self.ports[0], self.ports[1] + 1):
                 system = largest_system(family, ports, self.concentration == "balanced")
                 if system is not None:
-                    names = (
-                        "shape",
-                        "nodes",
-                        "routers",
-                        "nodes_per_router",
-                        "radix",
-                        "node_share",
-                        "mean_hops",
-                        "balance",
-                    )
-                    found.append({"family": label, "ports": ports, **{name: getattr(system, name) for name in names}})
-        return found
+                    names = (*self.labels, *self.numbers[1:])
+                    rows.append({"family": label, "ports": ports, **{name: getattr(system, name) for name in names}})
+        return rows

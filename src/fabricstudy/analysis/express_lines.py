@@ -36,10 +36,12 @@ Gap = Annotated[Whole, Field(ge=1, le=100)]
 class ExpressLines(Analysis):
     """Hops and links along one dimension of express meshes; hops add up over the dimensions (Jain et al., 2017).
 
-    The columns: `length` and `gap` (g) tell rows apart; `diameter`; `over_gap` (`diameter` less the g hops that the
-    source says suffice); `mean_hops` between distinct routers; `links` (most links of a router) and `over_rule`
-    (`links` less 2 + (length - 3) / g, rounded down). Gaps that add no link to a line are left
-    out.
+    Gaps that add no link to a line are left out. The columns:
+
+    * `length`, `gap`: routers along the dimension, and g
+    * `diameter`; `over_gap`: `diameter` less the g hops that the source says suffice
+    * `mean_hops`: between distinct routers
+    * `links`: most links of a router; `over_rule`: `links` less 2 + (length - 3) / g, rounded down
     """
 
     keys: ClassVar[tuple[str, ...]] = ("length", "gap")

@@ -91,12 +91,16 @@ class Family(Model):
 class Isoperimetry(Analysis):
     """Fewest links that leave a set of each size: bounds, cuboids, optimal orders and, on request, the exact answer.
 
-    One row for each shape and size of set up to half of the vertices. The columns: `graph`, `shape` and `size` tell
-    rows apart; `vertices`; `share` (size over vertices); `bound` (of Theorem 3.1 of Oltchik and Schwartz, on a torus
-    without weights); `cuboid_cut` (best cuboid of this size); `built_cut` (the set that the theory builds: S_r on a
-    torus, the beginning of Lindsey's order on a hyperx without weights); `exact_cut` and `expansion` (small-set
-    expansion) from looking at every set; `cuboid_over_bound`, `built_over_bound`, `exact_over_bound`,
-    `built_over_exact` and `cuboid_over_exact`, their ratios. What is not known is missing.
+    One row for each shape and size of set up to half of the vertices; what is not known is missing. The columns:
+
+    * `graph`, `shape`, `size`: of the graph, and of the set
+    * `vertices`; `share`: `size` over `vertices`
+    * `bound`: of Theorem 3.1 of Oltchik and Schwartz, on a torus without weights
+    * `cuboid_cut`: links that leave the best cuboid of this size
+    * `built_cut`: links that leave the set that the theory builds (S_r on a torus, the beginning of Lindsey's order on
+      a hyperx without weights)
+    * `exact_cut`, `expansion`: fewest links, and small-set expansion, from looking at every set
+    * `cuboid_over_bound`, `built_over_bound`, `exact_over_bound`, `built_over_exact`, `cuboid_over_exact`: ratios
     """
 
     keys: ClassVar[tuple[str, ...]] = ("graph", "shape", "size")

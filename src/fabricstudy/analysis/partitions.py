@@ -52,7 +52,7 @@ PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
         (4, 4, 3, 1),
         (4, 4, 2, 2),
         (4, 4, 3, 2),
-    ),
+    )
 }
 """Published lists of the partitions that a machine's scheduler gives out, in midplanes."""
 
@@ -91,12 +91,17 @@ class Partitions(Analysis):
 
     A partition is a cuboid of building blocks: midplanes of a Blue Gene, where every partition has the rings of the
     whole machine, else routers, where a ring stays one only in a dimension that the partition spans. The columns:
-    `machine`, `blocks` and `choice` (best, worst, production) tell rows apart; `geometry`; `nodes`; `longest`
-    (routers along the longest dimension); `bisection_links` (cables across the best flat cut into halves: 2 N / L on
-    a Blue Gene/Q) and `bisection_Bps`; `links_per_node`; `crossing_per_link` (messages that each link of the
-    bisection carries one way if each node sends one across); `exchange_ns` (the time that this takes at least);
-    `gain` (largest bisection of the size over that of the row); `geometries` of the size; `misordered` (pairs of
-    them of which the one with the shorter longest dimension has no larger bisection).
+
+    * `machine`, `blocks`, `choice`: label of the machine, building blocks, and best, worst or production
+    * `geometry`, `nodes`; `longest`: routers along the longest dimension
+    * `bisection_links`, `bisection_Bps`: cables across the best flat cut into halves (2 N / L on a Blue Gene/Q), and
+      what they carry
+    * `links_per_node`: `bisection_links` over `nodes`
+    * `crossing_per_link`: messages that each link of the bisection carries one way if each node sends one across
+    * `exchange_ns`: the least time that this takes
+    * `gain`: largest bisection of this size over that of the row
+    * `geometries`: how many there are of this size
+    * `misordered`: pairs of them of which the one with the shorter longest dimension has no larger bisection
     """
 
     keys: ClassVar[tuple[str, ...]] = ("machine", "blocks", "choice")

@@ -53,12 +53,18 @@ Sizes = Annotated[tuple[Topology, ...], Field(min_length=1, max_length=100)]
 class Topologies(Analysis):
     """Routers, cables, ports, hops and bisection of machines, such as those of several families in several sizes.
 
-    The columns: `family` and `nodes` tell rows apart; `routers`; `cables` between them; `radix` (ports in use of the
-    largest router); `router_ports` (ports of all routers if each had so many), `ports_per_node` and
-    `cables_per_node`; `diameter` and `mean_hops` between distinct routers with nodes; on request `valiant_hops`
-    (mean hops of packets between such routers that go by one drawn at random) and `detour` (that over `mean_hops`);
-    `bisection_lower_Bps` and `bisection_upper_Bps`, equal where the bisection is exact, and
-    `bisection_per_node_Bps` (upper end over nodes).
+    The columns:
+
+    * `family`, `nodes`: label of the row, and nodes of the machine
+    * `routers`, `cables`: all routers, and the cables between them
+    * `radix`: ports in use of the largest router
+    * `router_ports`: ports of all routers if each had so many
+    * `ports_per_node`, `cables_per_node`
+    * `diameter`, `mean_hops`: between distinct routers with nodes
+    * `valiant_hops`, `detour`: on request, mean hops of packets between such routers that go by one drawn at random,
+      and these over `mean_hops`
+    * `bisection_lower_Bps`, `bisection_upper_Bps`: equal where the bisection is exact
+    * `bisection_per_node_Bps`: the upper one over `nodes`
     """
 
     keys: ClassVar[tuple[str, ...]] = ("family", "nodes")

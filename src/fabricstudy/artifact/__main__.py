@@ -14,14 +14,14 @@ from .finished import finished
 from .pack import pack
 
 
-def pack_study(given: argparse.Namespace) -> None:
+def pack_study(args: argparse.Namespace) -> None:
     """Pack a study that ran in this folder, with the code that ran it."""
-    pack(finished(given.study, Path(), given.shards, given.structures, given.analyses), checkout(), given.out)
+    pack(finished(args.study, Path(), args.shards, args.structures, args.analyses), checkout(), args.out)
 
 
-def check_folder(given: argparse.Namespace) -> None:
+def check_folder(args: argparse.Namespace) -> None:
     """Check that the files of an unpacked artifact are as they were packed."""
-    print(f"{given.folder}: {check(given.folder)} files are as they were packed")
+    print(f"{args.folder}: {check(args.folder)} files are as they were packed")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -38,8 +38,8 @@ def main(arguments: list[str] | None = None) -> None:
     checking = commands.add_parser("check", help=check_folder.__doc__, description=check_folder.__doc__)
     checking.set_defaults(work=check_folder)
     checking.add_argument("folder", type=Path, help="the unpacked artifact")
-    given = parser.parse_args(arguments)
-    given.work(given)
+    args = parser.parse_args(arguments)
+    args.work(args)
 
 
 if __name__ == "__main__":

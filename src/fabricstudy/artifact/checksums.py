@@ -35,12 +35,12 @@ def check(folder: Path, below: str = "") -> int:
     if not listing.is_file():
         raise ArtifactError(f"{listing}: there is no such file; name the folder of an unpacked artifact")
     lines = [line.partition("  ") for line in listing.read_text(encoding="utf-8").splitlines()]
-    known = {path: digest for digest, _, path in lines if path.startswith(below)}
-    wrong = [path for path, digest in known.items() if _digest(folder / path) != digest]
+    expected = {path: digest for digest, _, path in lines if path.startswith(below)}
+    wrong = [path for path, digest in expected.items() if _digest(folder / path) != digest]
     if wrong:
         others = f" and {len(wrong) - 1} other files" if len(wrong) > 1 else ""
         raise ArtifactError(f"{folder / wrong[0]}{others}: not as packed (SHA-256 differs); unpack the archive again")
-    return len(known)
+    return len(expected)
 
 
 def _digest(path: Path) -> str | None:

@@ -181,8 +181,8 @@ def _has_tables(folder: Path) -> bool:
 
 def _versions(points: pd.DataFrame) -> dict[str, str]:
     """Version of the engine by point, for the points that were simulated."""
-    known = points.dropna(subset="version")
-    return dict(zip(known["point_id"], known["version"], strict=True))
+    simulated = points.dropna(subset="version")
+    return dict(zip(simulated["point_id"], simulated["version"], strict=True))
 
 
 def _said(points: pd.DataFrame, engine: str) -> str:

@@ -141,10 +141,7 @@ def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
         said = _LOCK if path.endswith(".lock") else _DESCRIPTIONS.get(path)
         if path.startswith("code/") and said is None:
             continue
-        properties = {
-            "name": said or name,
-            "encodingFormat": _KINDS.get(PurePosixPath(name).suffix, "text/plain"),
-        }
+        properties = {"name": said or name, "encodingFormat": _KINDS.get(PurePosixPath(name).suffix, "text/plain")}
         if path != "APPENDIX.md":  # a draft, which its authors are to change
             properties |= {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
         files[path] = crate.add_file(dest_path=path, properties=properties)

@@ -109,18 +109,18 @@ class Finished:
     @property
     def engines(self) -> dict[str, list[str]]:
         """Versions of each engine that simulated something."""
-        known = self.points.dropna(subset="version")
-        return {str(engine): sorted(part["version"].unique()) for engine, part in known.groupby("engine")}
+        simulated = self.points.dropna(subset="version")
+        return {str(engine): sorted(part["version"].unique()) for engine, part in simulated.groupby("engine")}
 
     @property
     def interval(self) -> tuple[str, str]:
         """When the first simulation began and the last one ended, or the page was made (ISO 8601, UTC)."""
-        known = self.points.dropna(subset="started")
-        if known.empty:
+        simulated = self.points.dropna(subset="started")
+        if simulated.empty:
             made = datetime.fromtimestamp((self.outputs.report / "index.html").stat().st_mtime, UTC)
             return (made.isoformat(timespec="seconds"),) * 2
-        started = pd.to_datetime(known["started"])
-        ended = started + pd.to_timedelta(known["wall_s"].fillna(0), unit="s")
+        started = pd.to_datetime(simulated["started"])
+        ended = started + pd.to_timedelta(simulated["wall_s"].fillna(0), unit="s")
         return started.min().isoformat(timespec="seconds"), ended.max().isoformat(timespec="seconds")
 
     @property

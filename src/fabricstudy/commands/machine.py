@@ -43,8 +43,7 @@ def _machines(source: str, every: bool) -> list[Topology]:
     except StudyError:
         known = f"published machines are {', '.join(INSTANCES)}"
         raise FabricstudyError(
-            f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}",
-            "no-such-machine",
+            f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}", "no-such-machine"
         ) from None
     return list(pipeline_of(source).plan.machines.values()) if every else [load_machine(file)]
 

@@ -58,9 +58,11 @@ def list_partitions(args: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for size in choices(space, allowed):
         geometries = {"production": size.production, "best": size.best, "worst": size.worst}
-        links = {f"{name}_bisection": own and space.bisection_links(own) for name, own in geometries.items()}
+        links = {
+            f"{name}_bisection": geometry and space.bisection_links(geometry) for name, geometry in geometries.items()
+        }
         midplanes = size.blocks if in_midplanes else None
-        shown = {name: own and list(own) for name, own in geometries.items()}
+        shown = {name: geometry and list(geometry) for name, geometry in geometries.items()}
         rows.append({"midplanes": midplanes, "nodes": size.nodes, **shown, **links})
     return rows
 

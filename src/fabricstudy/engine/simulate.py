@@ -146,29 +146,29 @@ def _checked(
     The same input and the same program mean the same result. None if the point is to be simulated again.
     """
     folder = store.folder(planned.point_id)
-    found: Record = {name: stored[name] for name in ("background_ns",) if name in stored}
+    fresh: Record = {name: stored[name] for name in ("background_ns",) if name in stored}
     with store.workspace(planned.point_id) as work:
         try:
             _check_supported(planned.point, engine, analysed.machine)
-            _prepare(planned.point, engine, analysed, work, found)
+            _prepare(planned.point, engine, analysed, work, fresh)
         except (WorkloadError, _NotDone):
             return None
-        if found["input"] != stored["input"]:
+        if fresh["input"] != stored["input"]:
             return None
-        for job, before in zip(found["jobs"], stored["jobs"], strict=True):
+        for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):
             # Seconds of the mapping differ from time to time, so those of the record stay, too.
             job |= {name: before[name] for name in ("runtime_ns", "mapping_cpu_s") if name in before}
         if "simulated" in stored["sharing"]:
-            found["sharing"]["simulated"] = stored["sharing"]["simulated"]
+            fresh["sharing"]["simulated"] = stored["sharing"]["simulated"]
         if (folder / LINKS).exists():
-            found["links"] = _class_loads(_kept_result(folder), analysed.machine)
+            fresh["links"] = _class_loads(_kept_result(folder), analysed.machine)
         _strip(work, "done")
         for name in _KEPT:
             if (folder / name).exists():
                 shutil.copy2(folder / name, work / name)
         # It was the program of the record that found it; here there may be none.
         made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
-        record = stored | found | {"fingerprint": str(made_by)}
+        record = stored | fresh | {"fingerprint": str(made_by)}
         store.keep(work, record)
     return record
 
@@ -206,77 +206,77 @@ def _head(planned: PlannedPoint, engine: Engine, version: str | None) -> Record:
 def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
     """Place, prepare, run and read one point in the empty `folder`; give how it went."""
     start = time.process_time()
-    found: Record = {"status": "done"}
+    record: Record = {"status": "done"}
     try:
-        _run(point, engine, analysed, limits, folder, found)
+        _run(point, engine, analysed, limits, folder, record)
     except WorkloadError as error:
-        found |= {"status": "refused", "reason": str(error)}
+        record |= {"status": "refused", "reason": str(error)}
     except _NotDone as error:
-        found |= {"status": error.status, "reason": str(error)}
+        record |= {"status": error.status, "reason": str(error)}
     except EngineFailure as error:
-        found |= {"status": "failed", "reason": str(error)}
+        record |= {"status": "failed", "reason": str(error)}
     except OSError:
         raise  # a full disk or a lost folder is no property of the point
     except Exception as error:
         # Whatever goes wrong with one point, the others have their rows, and this one says why.
-        found |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
-    found["overhead_cpu_s"] = time.process_time() - start
-    return found
+        record |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+    record["overhead_cpu_s"] = time.process_time() - start
+    return record
 
 
-def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, found: Record) -> None:
-    """Add to `found` as much as there is before something goes wrong."""
+def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record) -> None:
+    """Add to `record` as much as there is before something goes wrong."""
     machine = analysed.machine
     _check_supported(point, engine, machine)
     _check_memory(engine.predict_memory_bytes(point), limits)
-    result = _simulated(point, engine, analysed, limits, folder, found)
-    for job, runtime in zip(found["jobs"], result.job_runtime_ns, strict=True):
+    result = _simulated(point, engine, analysed, limits, folder, record)
+    for job, runtime in zip(record["jobs"], result.job_runtime_ns, strict=True):
         job["runtime_ns"] = runtime
     if result.link_bytes is not None:
-        found["links"] = _class_loads(result, machine)
+        record["links"] = _class_loads(result, machine)
     kept = zip(_KEPT, (result.link_bytes, result.link_packets, result.link_stall_ns), strict=True)
     for name, values in kept:
         if values is not None:
             np.save(folder / name, values)
     if result.job_link_packets is not None:
-        found["sharing"]["simulated"] = _sharing_record(result.job_link_packets > 0)
+        record["sharing"]["simulated"] = _sharing_record(result.job_link_packets > 0)
 
 
 def _simulated(
-    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, found: Record
+    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record
 ) -> EngineResult:
     """Prepare, run and read a point, and again as long as its background has to last another time."""
     for _ in range(MOST_RUNS):
-        jobs, command = _prepare(point, engine, analysed, folder, found)
-        exit_code = 0 if command is None else _run_program(command, folder, limits, found)
+        jobs, command = _prepare(point, engine, analysed, folder, record)
+        exit_code = 0 if command is None else _run_program(command, folder, limits, record)
         try:
             return engine.read(folder, exit_code, point, analysed.machine, jobs)
         except OtherBackground as again:
-            found["background_ns"] = again.needed_ns
+            record["background_ns"] = again.needed_ns
             _empty(folder)
     raise EngineFailure(f"in {MOST_RUNS} runs the jobs in the background did not last as long as the others")
 
 
 def _prepare(
-    point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, found: Record
+    point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, record: Record
 ) -> tuple[list[PlacedJob], list[str] | None]:
-    """Write the engine's input to the empty `folder` and add to `found` what is known before it runs."""
+    """Write the engine's input to the empty `folder` and add to `record` what is known before it runs."""
     machine = analysed.machine
     jobs = place(point, machine, analysed.cut_side)
-    found["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
-    found["sharing"] = _sharing_by_routes(jobs, point, machine)
-    jobs = _with_background(jobs, found)
+    record["jobs"] = [_job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
+    record["sharing"] = _sharing_by_routes(jobs, point, machine)
+    jobs = _with_background(jobs, record)
     command = engine.prepare(folder, point, machine, jobs)
-    found["input"] = input_digest(folder, command)
+    record["input"] = input_digest(folder, command)
     return jobs, command
 
 
-def _with_background(jobs: list[PlacedJob], found: Record) -> list[PlacedJob]:
-    """Say how long jobs in the background last: what `found` says, or a guess, which is added to it."""
+def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
+    """Say how long jobs in the background last: what `record` says, or a guess, which is added to it."""
     if not any(job.background for job in jobs):
         return jobs
-    bounds = [max(job["bound_ns"], job["phase_bound_ns"]) for job in found["jobs"] if job["bound_ns"] is not None]
-    lasts_ns = found.setdefault("background_ns", FIRST_GUESS * max(bounds, default=0.0))
+    bounds = [max(job["bound_ns"], job["phase_bound_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]
+    lasts_ns = record.setdefault("background_ns", FIRST_GUESS * max(bounds, default=0.0))
     return [replace(job, lasts_ns=lasts_ns) if job.background else job for job in jobs]
 
 
@@ -297,11 +297,11 @@ def _check_memory(needed_bytes: float | None, limits: Limits) -> None:
             raise _NotDone("memory", f"not started: it would need about {needed}, and {whose} {limit}; {remedy}")
 
 
-def _run_program(command: list[str], folder: Path, limits: Limits, found: Record) -> int:
+def _run_program(command: list[str], folder: Path, limits: Limits, record: Record) -> int:
     """Run the simulator within the limits; give its exit code."""
-    found["command"] = command
+    record["command"] = command
     outcome = run(command, folder, limits.time_s, limits.memory_bytes)
-    found |= _usage(outcome, found)
+    record |= _usage(outcome, record)
     _check_limits(outcome, limits)
     return outcome.exit_code
 
@@ -320,8 +320,8 @@ def _sharing_by_routes(jobs: list[PlacedJob], point: Point, machine: Machine) ->
 
 
 def _sharing_record(used: npt.NDArray[np.bool_]) -> Record:
-    found = link_sharing(used)
-    return {"mls": found.mls, "tls": found.tls, "used": found.used.tolist(), "shared": found.shared.tolist()}
+    sharing = link_sharing(used)
+    return {"mls": sharing.mls, "tls": sharing.tls, "used": sharing.used.tolist(), "shared": sharing.shared.tolist()}
 
 
 class _NotDone(Exception):
@@ -392,8 +392,8 @@ def _class_loads(result: EngineResult, machine: Machine) -> list[Record]:
     assert result.link_bytes is not None
     rows = []
     for index, link_class in enumerate(machine.classes):
-        own = machine.link_class == index
-        loads = result.link_bytes[own]
+        of_class = machine.link_class == index
+        loads = result.link_bytes[of_class]
         if len(loads):
             row = {
                 "class": link_class.name,
@@ -401,13 +401,13 @@ def _class_loads(result: EngineResult, machine: Machine) -> list[Record]:
                 "used": int(np.count_nonzero(loads)),
                 "load_mean_bytes": float(loads.mean()),
                 "load_max_bytes": float(loads.max()),
-                "busy_max_ns": float((loads / machine.link_capacity_Bps[own]).max() * 1e9),
+                "busy_max_ns": float((loads / machine.link_capacity_Bps[of_class]).max() * 1e9),
             }
             if result.link_packets is not None:
-                row["packets"] = int(result.link_packets[own].sum())
+                row["packets"] = int(result.link_packets[of_class].sum())
             if result.link_stall_ns is not None:
-                row["stall_mean_ns"] = float(result.link_stall_ns[own].mean())
-                row["stall_max_ns"] = float(result.link_stall_ns[own].max())
+                row["stall_mean_ns"] = float(result.link_stall_ns[of_class].mean())
+                row["stall_max_ns"] = float(result.link_stall_ns[of_class].max())
             rows.append(row)
     return rows
 

@@ -21,20 +21,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--study", type=Path, required=True, help="the study file")
     parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
     parser.add_argument("--out", type=Path, required=True, help="folder for the report")
-    given = parser.parse_args(arguments)
-    study = load_study(given.study)
-    source = given.study.read_bytes()
-    tables = read_tables(given.tables)
-    write_report(study, tables, source, str(given.study), given.out)
-    print(_ending(study, tables, given.out))
+    args = parser.parse_args(arguments)
+    study = load_study(args.study)
+    source = args.study.read_bytes()
+    tables = read_tables(args.tables)
+    write_report(study, tables, source, str(args.study), args.out)
+    print(_ending(study, tables, args.out))
 
 
 def _ending(study: Study, tables: Tables, folder: Path) -> str:
     """Say in a line how the points of a study ended."""
     counts = tables.points.drop_duplicates("point_id")["status"].value_counts().to_dict()
     done, others = counts.pop(DONE, 0), ", ".join(f"{count} {status}" for status, count in counts.items())
-    told = f"{done} of {done + sum(counts.values())} points done" + (f" ({others}: see Failures)" if others else "")
-    return f"{study.study}: {told if study.simulates else 'analyses done'}; {folder}/index.html"
+    counted = f"{done} of {done + sum(counts.values())} points done" + (f" ({others}: see Failures)" if others else "")
+    return f"{study.study}: {counted if study.simulates else 'analyses done'}; {folder}/index.html"
 
 
 if __name__ == "__main__":

@@ -28,10 +28,10 @@ def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
     planned = {name: of.point for name, of in plan(study).points.items()}
     points = [planned[name] for name in sorted(compared) if name in planned]
     reasons = [
-        (name, known.says)
+        (name, caveat.says)
         for name, engine in engines().items()
-        for known in engine.caveats
-        if any(point.engine.kind == name and known.concerns(point) for point in points)
+        for caveat in engine.caveats
+        if any(point.engine.kind == name and caveat.concerns(point) for point in points)
     ]
     return reasons + _below_bounds(planned, tables.jobs)
 
@@ -39,17 +39,17 @@ def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
 def _below_bounds(planned: dict[str, Point], jobs: pd.DataFrame) -> list[tuple[str, str]]:
     """Say of each engine how many times lie below their bounds, and under which routings."""
     bounded = jobs[jobs["over_bound"].notna()].drop_duplicates(["point_id", "job"])
-    told = []
+    notes = []
     for engine, all_of_it in bounded.groupby("engine"):
         below = all_of_it[all_of_it["over_bound"] < 1]
         if len(below):
             routings = sorted({planned[name].routing.kind for name in below["point_id"]})
             least = number(below["over_bound"].min(), 3)
             says = f"Of {len(all_of_it)} times {len(below)} lie below their bound, at {least} of it or more; "
-            told.append(
+            notes.append(
                 (str(engine), f"{says}{'all' if len(routings) == 1 else 'they are'} under {', '.join(routings)}.")
             )
-    return told
+    return notes
 
 
 def ratios(tables: Tables) -> Grid:
@@ -68,9 +68,9 @@ def ratios(tables: Tables) -> Grid:
 
 def slowdown_ratios(tables: Tables) -> Grid:
     """Compare how far engines agree on interference: ratios of the slowdowns of the same jobs."""
-    known = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
+    compared = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
     rows = []
-    for (experiment, pair), part in known.groupby(["experiment", "pair"], sort=False):
+    for (experiment, pair), part in compared.groupby(["experiment", "pair"], sort=False):
         ratio = part["slowdown_ratio"]
         rank = part["slowdown_a"].rank().corr(part["slowdown_b"].rank())
         facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
@@ -81,14 +81,14 @@ def slowdown_ratios(tables: Tables) -> Grid:
 
 def slowdowns(tables: Tables) -> Grid:
     """Slowdown of each job by each engine that ran it, medians over seeds; empty if there are too many for a page."""
-    known = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
+    compared = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
     sides = []
     for side in ("a", "b"):
         columns = {f"engine_{side}": _ENGINE, f"slowdown_{side}": _SLOWDOWN, f"point_{side}_id": _POINT}
-        sides.append(known[["experiment", *axes_of(known), "job", *columns]].rename(columns=columns))
+        sides.append(compared[["experiment", *axes_of(compared), "job", *columns]].rename(columns=columns))
     both = pd.concat(sides).drop_duplicates([_POINT, "experiment", "job"])
     engines = sorted(both[_ENGINE].unique())
-    keys = ["experiment", *axes_of(known), "job"]
+    keys = ["experiment", *axes_of(compared), "job"]
     rows = []
     for key, part in both.groupby(keys, sort=False, dropna=False):
         experiment, *labels = key
@@ -112,12 +112,12 @@ def verdicts(tables: Tables) -> Grid:
     )
     for (claim, _), part in both.groupby(["claim", "part"], sort=False):
         first = part.iloc[0]
-        told = [_told(part[part["engine"] == engine], first["show"]) for engine in engines]
-        known = set(part["verdict"])
-        same = "\N{EN DASH}" if "not run" in known else "yes" if len(known) == 1 else "no"
+        texts = [_told(part[part["engine"] == engine], first["show"]) for engine in engines]
+        kinds = set(part["verdict"])
+        same = "\N{EN DASH}" if "not run" in kinds else "yes" if len(kinds) == 1 else "no"
         says = "" if pd.isna(first["part_says"]) else first["part_says"]
         rows.append(
-            [str(claim), says, expectation(first["expect_low"], first["expect_high"], first["show"]), *told, same]
+            [str(claim), says, expectation(first["expect_low"], first["expect_high"], first["show"]), *texts, same]
         )
     return Grid(head, rows)
 

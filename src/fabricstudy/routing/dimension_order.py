@@ -67,8 +67,7 @@ class DimensionOrder(Routing):
 
     kind: Literal["dimension-order"] = "dimension-order"
     tie: Literal["split", "positive", "alternate"] = Field(
-        "split",
-        description="half-way round a ring: both ways equally, always up, or up from even coordinates only",
+        "split", description="half-way round a ring: both ways equally, always up, or up from even coordinates only"
     )
 
     def routes(self, machine: Machine) -> Routes:

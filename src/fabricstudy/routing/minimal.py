@@ -27,8 +27,7 @@ class MinimalRoutes(ObliviousMemoryless):
         from .kernels import group_by_destination, minimal_loads
 
         messages = group_by_destination(flows.source, flows.goal, flows.size_bytes, self.machine.routers)
-        weight = np.array(self.machine.hop_weight, dtype=np.int64)
-        load: Floats = minimal_loads(*self._links, weight, *messages)
+        load: Floats = minimal_loads(*self.links, weight_of_class(self.machine), *messages)
         return connected(load)
 
     def support(self, flows: Flows) -> Bools:
@@ -37,23 +36,34 @@ class MinimalRoutes(ObliviousMemoryless):
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Give all links that come nearer to the goal by their weight."""
-        links, distance = self._links, self._distance
+        links, distance = self.links, self.distance
         count = np.where(at == goal, 0, np.diff(links.first)[at])
         packet = np.repeat(np.arange(len(at)), count)
         place = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count, count) + links.first[at[packet]]
-        weight = np.array(self.machine.hop_weight, dtype=np.int64)[links.kind[place]]
-        nearer = distance[links.head[place], goal[packet]] + weight == distance[at[packet], goal[packet]]
+        nearer = distance[links.head[place], goal[packet]] + self.weight[place] == distance[at[packet], goal[packet]]
         packet, place = packet[nearer], place[nearer]
         ways = np.bincount(packet, weights=links.cables[place], minlength=len(at))
         return Hops(packet, links.link[place], links.cables[place] / ways[packet])
 
     @cached_property
-    def _links(self) -> Adjacency:
+    def links(self) -> Adjacency:
+        """The links by the router that they leave."""
         return adjacency(self.machine)
 
     @cached_property
-    def _distance(self) -> Ints:
-        return path_weights(self._links, np.array(self.machine.hop_weight, dtype=np.int64)[self._links.kind])
+    def weight(self) -> Ints:
+        """Weight of each of them, int64 [links]."""
+        return weight_of_class(self.machine)[self.links.kind]
+
+    @cached_property
+    def distance(self) -> Ints:
+        """Least weight of a path, int64 [from, to]."""
+        return path_weights(self.links, self.weight)
+
+
+def weight_of_class(machine: Machine) -> Ints:
+    """Weight of a hop of each link class, int64 [classes]."""
+    return np.array(machine.hop_weight, dtype=np.int64)
 
 
 def traffic_of(flows: Flows, routers: int) -> Floats:

@@ -14,17 +14,15 @@ destination. It goes minimally all the way if the group drawn is that of its fir
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from fabricstudy.kinds import register
-from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Detour, Floats, Flows, Ints, Routes, added_up
-from .minimal import MinimalRoutes, connected, traffic_of
+from .base import Bools, Detour, Floats, Flows, Routes, added_up
+from .minimal import MinimalRoutes, connected, traffic_of, weight_of_class
 
 # Where less than this share is left of a link's bytes, rounding left it.
 ROUNDING = 1e-12
@@ -90,8 +88,8 @@ class ThroughRouters(DetourRoutes):
         """Bytes [destination, middle] that meet their destination on the way to each middle."""
         from .kernels import early_arrivals
 
-        weight = np.array(self.machine.hop_weight, dtype=np.int64)
-        return connected(early_arrivals(*adjacency(self.machine), weight, traffic, self._middles))
+        weight = weight_of_class(self.machine)
+        return connected(early_arrivals(*self._minimal.links, weight, traffic, self._middles))
 
 
 class ThroughGroups(DetourRoutes):
@@ -125,10 +123,9 @@ class ThroughGroups(DetourRoutes):
 
     def _first_leg(self, group: int) -> tuple[Floats, Floats]:
         """Share of each link, float64 [links], in what its tail sends on; visits [from, router] on the way."""
-        machine, links = self.machine, self._links
-        weight = np.array(machine.hop_weight, dtype=np.int64)[links.kind]
+        machine, links, weight = self.machine, self._minimal.links, self._minimal.weight
         tail = machine.link_tail[links.link].astype(np.int64)
-        left = self._distance[:, self._group == group].min(axis=1)
+        left = self._minimal.distance[:, self._group == group].min(axis=1)
         cables = np.where((left[links.head] + weight == left[tail]) & (left[tail] > 0), links.cables, 0.0)
         ways = added_up(tail, cables, machine.routers)
         onward = np.divide(cables, ways[tail], out=np.zeros_like(cables), where=cables > 0)
@@ -140,14 +137,6 @@ class ThroughGroups(DetourRoutes):
         # is visited (Kemeny and Snell: Finite Markov Chains, 1960, theorem 3.2.4).
         visits = np.linalg.inv(np.eye(machine.routers) - moves).astype(np.float64, copy=False)
         return share, visits
-
-    @cached_property
-    def _links(self) -> Adjacency:
-        return adjacency(self.machine)
-
-    @cached_property
-    def _distance(self) -> Ints:
-        return path_weights(self._links, np.array(self.machine.hop_weight, dtype=np.int64)[self._links.kind])
 
 
 @register

@@ -80,10 +80,10 @@ def bisect(machine: Machine) -> Bisection:
     ValueError
         If routers carry different numbers of nodes.
     """
-    known = closed_form(machine)
-    if known is not None and known.cut_side is not None:
-        upper_Bps = cut_capacity_Bps(machine, known.cut_side)
-        return Bisection(upper_Bps, upper_Bps, True, f"closed form: {known.name}", known.cut_side)
+    form = closed_form(machine)
+    if form is not None and form.cut_side is not None:
+        upper_Bps = cut_capacity_Bps(machine, form.cut_side)
+        return Bisection(upper_Bps, upper_Bps, True, f"closed form: {form.name}", form.cut_side)
     cut_side, upper = best_cut(machine), "metis and Kernighan-Lin"
     upper_Bps = cut_capacity_Bps(machine, cut_side)
     lower_Bps, lower = _lower_bound(machine)
@@ -107,9 +107,9 @@ def bisect(machine: Machine) -> Bisection:
 
 def _lower_bound(machine: Machine) -> tuple[float, str]:
     """Best of the cheap lower bounds and its name, raised to a possible capacity."""
-    known = closed_form(machine)
-    if known is not None:  # at least as large as the others
-        bounds = {known.name: known.lower_Bps}
+    form = closed_form(machine)
+    if form is not None:  # at least as large as the others
+        bounds = {form.name: form.lower_Bps}
     elif machine.routers <= ROUTERS_FOR_ALL_TO_ALL:
         bounds = {"spectral": spectral_bound_Bps(machine), "all-to-all": all_to_all_bound_Bps(machine)}
     else:

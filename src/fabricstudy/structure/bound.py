@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
-from fabricstudy.routing.kernels import last_arrival_ns
 
 from .load import LinkLoads
 
@@ -97,6 +96,9 @@ def phase_bound_ns(
     float
         The longest chain of messages of which each waits for the one before it.
     """
+    # Loads numba, which planning does without.
+    from fabricstudy.routing.kernels import last_arrival_ns
+
     phase, source, destination, size_bytes = (np.asarray(column, dtype=np.int64) for column in messages)
     ends = node_of_rank[source], node_of_rank[destination]
     far = hops(machine).between(machine.node_router[ends[0]], machine.node_router[ends[1]])

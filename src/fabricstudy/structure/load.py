@@ -41,11 +41,7 @@ def has_loads(machine: Machine, routing: Routing) -> bool:
 
 
 def link_loads(
-    machine: Machine,
-    source_node: Nodes,
-    destination_node: Nodes,
-    size_bytes: npt.NDArray[np.number],
-    routing: Routing,
+    machine: Machine, source_node: Nodes, destination_node: Nodes, size_bytes: npt.NDArray[np.number], routing: Routing
 ) -> LinkLoads:
     """Bytes that a list of messages puts on each link.
 

@@ -247,9 +247,9 @@ def _choice(space: Space, geometries: Sequence[Geometry], listed: Sequence[Geome
 
 
 def _misordered(space: Space, geometries: Sequence[Geometry]) -> int:
-    known = [(space.longest(geometry), space.bisection_links(geometry)) for geometry in geometries]
+    longest_and_links = [(space.longest(geometry), space.bisection_links(geometry)) for geometry in geometries]
     by_longest: dict[int, list[int]] = {}
-    for longest, links in known:
+    for longest, links in longest_and_links:
         by_longest.setdefault(longest, []).append(links)
     ordered = [by_longest[longest] for longest in sorted(by_longest)]
     return sum(

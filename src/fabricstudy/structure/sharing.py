@@ -49,11 +49,11 @@ def link_sharing(used: npt.NDArray[np.bool_]) -> Sharing:
     (0.5, 0.25)
     """
     users = used.sum(axis=0)
-    own = used.sum(axis=1)
+    links_used = used.sum(axis=1)
     shared = (used & (users > 1)).sum(axis=1)
     return Sharing(
-        used=own,
+        used=links_used,
         shared=shared,
-        mls=float((shared / np.maximum(own, 1)).max(initial=0.0)),
+        mls=float((shared / np.maximum(links_used, 1)).max(initial=0.0)),
         tls=float((users > 1).sum() / max(1, (users > 0).sum())),
     )

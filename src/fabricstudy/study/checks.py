@@ -60,18 +60,18 @@ def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
         )
     needed = 0
     for number, job in enumerate(jobs):
-        own = job.node_count(machine.nodes)
+        nodes = job.node_count(machine.nodes)
         path = ("jobs", str(number), _size_key(job))
-        if own == 0:
+        if nodes == 0:
             problem = f"the job gets no node of a machine of {machine.nodes}"
             raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share, code="no-node")
         with _below("jobs", str(number), "allocation"):
-            reserved = job.allocation.reserved_nodes(machine, own)
+            reserved = job.allocation.reserved_nodes(machine, nodes)
         needed += reserved
         if needed > machine.nodes:
             before = f" after {needed - reserved} for the jobs before it" if number else ""
-            whole = f" ({reserved} by its allocation)" if reserved > own else ""
-            problem = f"the job needs {own} nodes{whole}{before}, and the machine has {machine.nodes}"
+            whole = f" ({reserved} by its allocation)" if reserved > nodes else ""
+            problem = f"the job needs {nodes} nodes{whole}{before}, and the machine has {machine.nodes}"
             raise ConfigError(
                 problem,
                 "make the jobs smaller or the machine larger",

@@ -175,7 +175,7 @@ class Figure(Selection):
             ("x_log", self.x_log and not line, f"{self.kind} figures have no scale along x", "leave it out"),
         ):
             if is_wrong:
-                raise ConfigError(problem, remedy, (key,), code="not-with-these-keys")
+                raise ConfigError(problem, remedy, (key,), getattr(self, key), "not-with-these-keys")
         if self.unit is not None:
             self._check_unit(self.unit)
         return self

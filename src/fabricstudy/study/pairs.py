@@ -68,9 +68,9 @@ def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedP
     _check_job_names(study, rows, points)
     for comparison in _comparisons(study):
         name = comparison.selection.experiment
-        own = tuple(study.all_experiments[name].sweep)
+        axes = tuple(study.all_experiments[name].sweep)
         of_one_seed = [row for row in rows if row.experiment == name and row.seed == first[name]]
-        _check(comparison, _observations(comparison, own, of_one_seed, points), study)
+        _check(comparison, _observations(comparison, axes, of_one_seed, points), study)
 
 
 def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
@@ -227,9 +227,9 @@ def _check(comparison: _Comparison, observations: Sequence[Observation], study: 
         rest, _ = _key(one, comparison)
         for end in range(max(1, len(_ends(comparison)))):
             if (rest, end) not in there or (rest, end) not in pairs:
-                told = ", ".join(f"{name} {label}" for name, label in rest) or "none"
+                others = ", ".join(f"{name} {label}" for name, label in rest) or "none"
                 at = f", at {_ends(comparison)[end]}" if comparison.along else ""
-                problem = f"a point has no otherwise equal one to compare it with (other labels: {told}{at})"
+                problem = f"a point has no otherwise equal one to compare it with (other labels: {others}{at})"
                 raise _error(problem, "narrow `where` to points that have one", comparison, study)
 
 

@@ -202,7 +202,7 @@ class _Planner:
                     alone[number] = self._keep({**sections, "jobs": (*before, job)}, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
-            alone_ids = tuple(None if own is None else own[position] for own in alone)
+            alone_ids = tuple(None if ids_alone is None else ids_alone[position] for ids_alone in alone)
             self.rows.append(Row(name, dict(labels), seed, ids[position], alone_ids, names))
 
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
@@ -234,8 +234,10 @@ class _Planner:
 
     def _labels(self, experiment: Experiment, indices: tuple[int, ...]) -> dict[str, Label | None]:
         """Label the experiment's own axes; what other experiments vary says nothing of this one."""
-        own = {name: axis.labels[index] for (name, axis), index in zip(experiment.sweep.items(), indices, strict=True)}
-        return {name: own.get(name) for name in self.study.axes}
+        labels = {
+            name: axis.labels[index] for (name, axis), index in zip(experiment.sweep.items(), indices, strict=True)
+        }
+        return {name: labels.get(name) for name in self.study.axes}
 
 
 def _point(sections: Sections, seed: int) -> Point:
@@ -296,8 +298,8 @@ class _Expansion:
             return self._error_in_base(error)
         name, index, path, value = touching[-1]
         place = ("sweep", name, *self._experiment.sweep[name].place(index, path.text))
-        told = {other: str(self._experiment.sweep[other].labels[number]) for other, number, _, _ in touching}
-        at = f" (at {', '.join(f'{k}={v}' for k, v in told.items())})" if len(told) > 1 else ""
+        labels = {other: str(self._experiment.sweep[other].labels[number]) for other, number, _, _ in touching}
+        at = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
         if own:
             place, value = (*place, *error.path[len(path.steps) :]), error.value
         return self.error_at(error, place, value, at)

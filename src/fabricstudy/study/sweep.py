@@ -284,9 +284,9 @@ class Sweep(Model):
                 used.add(name)
             sizes = {name: len(self.sweep[name]) for name in group}
             if len(set(sizes.values())) > 1:
-                told = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+                lengths = ", ".join(f"{name} has {size}" for name, size in sizes.items())
                 raise ConfigError(
-                    f"axes of unequal lengths move together: {told}",
+                    f"axes of unequal lengths move together: {lengths}",
                     "give them equally many values",
                     path,
                     list(group),

@@ -24,10 +24,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
     parser.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
-    given = parser.parse_args(arguments)
-    planned = plan(load_study(given.study))
-    analyses = {path.stem: list(read_shards([path])) for path in given.analyses}
-    write_tables(collect(planned, _records(given.shards, planned), read_shards(given.structures), analyses), given.out)
+    args = parser.parse_args(arguments)
+    planned = plan(load_study(args.study))
+    analyses = {path.stem: list(read_shards([path])) for path in args.analyses}
+    write_tables(collect(planned, _records(args.shards, planned), read_shards(args.structures), analyses), args.out)
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:

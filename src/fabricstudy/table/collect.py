@@ -77,19 +77,19 @@ def collect(
     axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name not in of_engine]}
     tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in frames}
     named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
-    known = Tables(**tables, analyses=named)
+    unjudged = Tables(**tables, analyses=named)
     return replace(
-        known,
-        claims=checked("claims", judge(plan.study.claims, known)),
-        verdicts=checked("verdicts", verdicts(plan.study.claims, known)),
+        unjudged,
+        claims=checked("claims", judge(plan.study.claims, unjudged)),
+        verdicts=checked("verdicts", verdicts(plan.study.claims, unjudged)),
     )
 
 
 def _latest(records: Iterable[Record]) -> dict[str, Record]:
     by_id: dict[str, Record] = {}
     for record in records:
-        known = by_id.get(record["point_id"])
-        if known is None or record["status"] == DONE or known["status"] != DONE:
+        earlier = by_id.get(record["point_id"])
+        if earlier is None or record["status"] == DONE or earlier["status"] != DONE:
             by_id[record["point_id"]] = record
     return by_id
 
@@ -206,13 +206,13 @@ _SHARING = {"simulated": "", "routes": "_routes"}
 
 def _sharing(record: Record, job: int) -> dict[str, float]:
     """Link sharing of a point and the share of a job's links that others use, as simulated and by the routes alone."""
-    known: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for kind, suffix in _SHARING.items():
         one = record.get("sharing", {}).get(kind)
         if one:
             shared = one["shared"][job] / max(1, one["used"][job])
-            known |= {f"mls{suffix}": one["mls"], f"tls{suffix}": one["tls"], f"links_shared{suffix}": shared}
-    return known
+            shares |= {f"mls{suffix}": one["mls"], f"tls{suffix}": one["tls"], f"links_shared{suffix}": shared}
+    return shares
 
 
 def _variation(rows: pd.DataFrame) -> pd.Series[Any]:

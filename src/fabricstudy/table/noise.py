@@ -29,8 +29,8 @@ def with_noise(interference: pd.DataFrame) -> pd.DataFrame:
     low, high = by_experiment.transform("min"), by_experiment.transform("max")
     slowdown = interference["slowdown"].astype(float)
     inside = (slowdown >= low.clip(upper=1.0)) & (slowdown <= high.clip(lower=1.0))
-    known = slowdown.notna() & low.notna()
-    return interference.assign(noise_low=low, noise_high=high, in_noise=inside.astype("boolean").where(known))
+    comparable = slowdown.notna() & low.notna()
+    return interference.assign(noise_low=low, noise_high=high, in_noise=inside.astype("boolean").where(comparable))
 
 
 def shares_no_link(interference: pd.DataFrame) -> pd.Series[bool]:

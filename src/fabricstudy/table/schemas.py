@@ -59,9 +59,9 @@ def own_axes(points: pd.DataFrame) -> list[str]:
     Its rows have labels on all of them, and on no other. Every row has an engine, which is an axis of the experiment
     only if its other axes do not tell the rows apart.
     """
-    own = [axis for axis in axes_of(points) if points[axis].notna().any()]
-    others = [axis for axis in own if axis != "engine"]
-    return own if points.duplicated([*others, "seed"]).any() else others
+    varied = [axis for axis in axes_of(points) if points[axis].notna().any()]
+    others = [axis for axis in varied if axis != "engine"]
+    return varied if points.duplicated([*others, "seed"]).any() else others
 
 
 def labels(values: Sequence[Any]) -> pd.Series[Any]:

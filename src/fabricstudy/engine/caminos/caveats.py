@@ -5,8 +5,10 @@ from __future__ import annotations
 from ..caveats import Caveat
 
 CAVEATS: tuple[Caveat, ...] = (
-    Caveat("A message is complete when it has arrived, and a phase waits for its sends, too."),
-    Caveat("Times are whole cycles of one phit; latencies far below a phit's time vanish."),
+    Caveat(
+        "A message is complete when it has arrived. A rank leaves a phase when its sends and receives are complete."
+    ),
+    Caveat("Time advances in cycles of one phit, so latencies far below the time of a phit round to zero."),
     Caveat("A message within a node takes no time."),
 )
 """In the order in which they are told."""

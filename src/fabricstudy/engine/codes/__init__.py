@@ -24,10 +24,4 @@ from .adapter import PROGRAM, Codes
 from .files import HOPS, OUTPUTS
 from .settings import CodesSettings
 
-__all__ = [
-    "HOPS",
-    "OUTPUTS",
-    "PROGRAM",
-    "Codes",
-    "CodesSettings",
-]
+__all__ = ["HOPS", "OUTPUTS", "PROGRAM", "Codes", "CodesSettings"]

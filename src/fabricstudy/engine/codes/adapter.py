@@ -22,17 +22,7 @@ from ..program_engine import ProgramEngine, check_buffer
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
-from .files import (
-    ALLOCATION,
-    CONFIGURATION,
-    JOBS,
-    OUTPUTS,
-    alone,
-    alone_folder,
-    lasting_ns,
-    traced_jobs,
-    write_files,
-)
+from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, lasting_ns, traced_jobs, write_files
 from .models import network_of
 from .result import read_result
 from .settings import CodesSettings

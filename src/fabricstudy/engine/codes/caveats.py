@@ -36,8 +36,8 @@ CAVEATS: tuple[Caveat, ...] = (
         "message is longer than the shortest one of the run."
     ),
     Caveat(
-        "Tori, fat trees and grids under dimension order have one virtual channel, where CAMINOS has several; packets "
-        "wait at routers sorted by output, without a crossbar."
+        "Tori, fat trees and grids under dimension order have one virtual channel, where CAMINOS has several; routers "
+        "queue packets at their outputs, without a crossbar."
     ),
     Caveat(
         "On a dragonfly Valiant leads through a group drawn at random, neither the first nor the last one, and packets "
@@ -56,7 +56,7 @@ CAVEATS: tuple[Caveat, ...] = (
         "much as where ties are split.",
         with_ties,
     ),
-    Caveat("A packet takes the long link or the short one first, by what waits for them.", _over_long_links),
-    Caveat("Minimal routing on a Slim Fly takes always the same of several shortest paths.", _on_slim_fly),
+    Caveat("A packet takes the long link or the short one first, whichever has less waiting for it.", _over_long_links),
+    Caveat("Minimal routing on a Slim Fly always takes the same one of several shortest paths.", _on_slim_fly),
 )
 """In the order in which they are told."""

@@ -149,11 +149,11 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     shared = sorted(path.name for path in folder.iterdir())
     _write_jobs(folder, traced)
     for job in alone(point, network, jobs, traced):
-        own = folder / alone_folder(job)
-        own.mkdir()
+        run_folder = folder / alone_folder(job)
+        run_folder.mkdir()
         for name in shared:
-            (own / name).symlink_to(Path("..") / name)
-        _write_jobs(own, [job])
+            (run_folder / name).symlink_to(Path("..") / name)
+        _write_jobs(run_folder, [job])
 
 
 def _prefix(job: TracedJob) -> str:

@@ -63,9 +63,9 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if solo and network.traffic is not None and link_bytes is not None:
         alone_bytes = np.zeros((len(jobs), machine.links))
         for job, out in zip(solo, runs[1:], strict=True):
-            own = folder / alone_folder(job)
-            _checked_times(own, out, [job], jobs)
-            alone_bytes[job.number] = _link_bytes(own, network.traffic, machine, jobs)
+            run_folder = folder / alone_folder(job)
+            _checked_times(run_folder, out, [job], jobs)
+            alone_bytes[job.number] = _link_bytes(run_folder, network.traffic, machine, jobs)
         _check_sum(alone_bytes, link_bytes, "what the jobs send alone")
         packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
     elif lists_hops(point, network, jobs, traced):
@@ -87,11 +87,7 @@ def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] 
 
 
 def _listed_hops(
-    folder: Path,
-    network: Network,
-    machine: Machine,
-    jobs: list[PlacedJob],
-    link_bytes: npt.NDArray[np.float64] | None,
+    folder: Path, network: Network, machine: Machine, jobs: list[PlacedJob], link_bytes: npt.NDArray[np.float64] | None
 ) -> npt.NDArray[np.int32]:
     """Packets of each job on each link, from the list of all hops."""
     from pyarrow import csv
@@ -181,10 +177,10 @@ def _job_times(out: str, traced: list[TracedJob], background: list[bool]) -> lis
     finished = sum(int(job) in waited for _, job, _ in _FINISHED.findall(out))
     if finished != ranks:
         raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
-    told = {int(number): float(time) for number, time in _APPLICATION.findall(out)}
-    if len(told) != len(traced) + 1 or not all(0 < told.get(number, 0.0) < np.inf for number in waited):
-        raise EngineFailure(f"CODES told the times {told} of {len(traced)} jobs")
-    return [None if cut else told[number] for number, cut in enumerate(background)]
+    times_s = {int(number): float(time) for number, time in _APPLICATION.findall(out)}
+    if len(times_s) != len(traced) + 1 or not all(0 < times_s.get(number, 0.0) < np.inf for number in waited):
+        raise EngineFailure(f"CODES told the times {times_s} of {len(traced)} jobs")
+    return [None if cut else times_s[number] for number, cut in enumerate(background)]
 
 
 def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
@@ -210,13 +206,13 @@ def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], backgro
     for number, one in enumerate(traced):
         if background[number]:
             continue
-        own = job == number
-        order = np.argsort(rank[own])
+        of_job = job == number
+        order = np.argsort(rank[of_job])
         ranks, messages = len(one.place_of_rank), one.messages
         for what, column, end in (("sent", sent, messages.source), ("received", received, messages.destination)):
             wanted = np.bincount(end, weights=messages.size_bytes, minlength=ranks)
-            if np.count_nonzero(own) != ranks or not np.array_equal(column[own][order], wanted):
-                total = int(column[own].sum())
+            if np.count_nonzero(of_job) != ranks or not np.array_equal(column[of_job][order], wanted):
+                total = int(column[of_job].sum())
                 raise EngineFailure(f"job {one.number} was to have {what} {int(wanted.sum())} bytes, and has {total}")
 
 

@@ -20,7 +20,4 @@ Rodrigues et al.: The structural simulation toolkit. SIGMETRICS Performance Eval
 from .adapter import Sst
 from .settings import SstSettings
 
-__all__ = [
-    "Sst",
-    "SstSettings",
-]
+__all__ = ["Sst", "SstSettings"]

@@ -38,21 +38,25 @@ def _ugal_on_any_graph(point: Point) -> bool:
 
 
 CAVEATS: tuple[Caveat, ...] = (
-    Caveat("SST does not get `network.injection`: Firefly's interface decides how the messages of a node take turns."),
-    Caveat("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
-    Caveat("The seed decides mappings, placements and send orders; SST's routers always draw alike."),
     Caveat(
-        "A send is complete when the node's interface has it; the messages of a phase wait there in their order.",
+        "`network.injection` does not apply: Firefly, SST's network interface, decides how the messages of a node take "
+        "turns."
+    ),
+    Caveat("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
+    Caveat("The seed sets allocations, mappings and send orders only; SST's routers draw the same numbers each time."),
+    Caveat(
+        "A send is complete when the node's interface has taken it; the messages of a phase then wait there in the "
+        "order in which they were sent.",
         _without_costs_of_mpi,
     ),
     Caveat(
-        "Firefly's costs of MPI and network interface count; a message above 12 kB asks before it is sent, and its "
-        "rank waits until it has arrived.",
+        "Firefly's costs of MPI and of the network interface are included. A message above 12 kB asks before it is "
+        "sent, and its sender waits until it has arrived.",
         _with_costs_of_mpi,
     ),
     Caveat(
-        "Ember's own motifs have their own order and wait for each message: Alltoall goes round the ranks, Halo3D "
-        "finishes one dimension before the next.",
+        "Ember's own motifs send in their own order and wait for each message: Alltoall goes round the ranks, and "
+        "Halo3D finishes one dimension before the next.",
         _with_own_motifs,
     ),
     Caveat(

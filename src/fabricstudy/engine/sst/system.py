@@ -43,12 +43,7 @@ NO_COSTS: dict[str, Any] = {
 }
 """MPI that costs nothing."""
 
-NO_NIC_COSTS: dict[str, Any] = {
-    "nic2host_lat": "1ps",
-    "rxMatchDelay_ns": 0,
-    "txDelay_ns": 0,
-    "hostReadDelay_ns": 0,
-}
+NO_NIC_COSTS: dict[str, Any] = {"nic2host_lat": "1ps", "rxMatchDelay_ns": 0, "txDelay_ns": 0, "hostReadDelay_ns": 0}
 """A network interface that costs nothing."""
 
 

@@ -12,8 +12,6 @@ from fabricstudy.model import Whole
 
 from ..messages import Indices
 from .base import Mapping, Refinement
-from .ground import ground_of, plain, tasks_of, warm_up, ways_of
-from .kernels import anneal, mean_change, swap_loads
 from .random import RandomMapping
 from .slots import Slots
 from .tasks import Tasks
@@ -50,10 +48,16 @@ class AnnealingMapping(Refinement):
 
     def warm_up(self) -> None:
         """Load the compiled loops."""
+        from .ground import warm_up
+
         warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Better the start."""
+        # Loads numba, which planning does without.
+        from .ground import ground_of, plain, tasks_of, ways_of
+        from .kernels import anneal, mean_change, swap_loads
+
         seat = np.array(self.start.map_ranks(slots, tasks, rng), dtype=np.int64)
         graph, ground, task = plain(tasks.graph), ground_of(slots), tasks_of(seat)
         moves, seeds = self.moves_per_task * slots.ranks, [int(seed) for seed in rng.integers(2**31, size=2)]

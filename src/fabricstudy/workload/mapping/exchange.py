@@ -13,8 +13,6 @@ from fabricstudy.model import Whole
 from ..messages import Indices
 from .base import Mapping, Refinement
 from .greedy import GreedyMapping
-from .ground import ground_of, plain, tasks_of, warm_up, ways_of
-from .kernels import exchange_all, exchange_near, swap_loads
 from .slots import Slots
 from .tasks import Tasks
 
@@ -54,10 +52,16 @@ class ExchangeMapping(Refinement):
 
     def warm_up(self) -> None:
         """Load the compiled loops."""
+        from .ground import warm_up
+
         warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Better the start."""
+        # Loads numba, which planning does without.
+        from .ground import ground_of, plain, tasks_of, ways_of
+        from .kernels import exchange_all, exchange_near, swap_loads
+
         seat = np.array(self.start.map_ranks(slots, tasks, rng), dtype=np.int64)
         graph, ground, task = plain(tasks.graph), ground_of(slots), tasks_of(seat)
         if self.objective == "link-load":

@@ -72,23 +72,15 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
         If the file cannot be read, or does not hold that.
     """
     remedy = "write one core number a line: line r holds the core of rank r"
+    cores: tuple[int, ...] = ()
     try:
-        lines = (folder / name).read_text(encoding="utf-8").split()
-        cores = tuple(int(line) for line in lines)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ConfigError(
-            f"the mapping file cannot be read ({reason})",
-            f"put it in {folder} or give its path",
-            ("file",),
-            name,
-            code="mapping-file",
-        ) from None
-    except ValueError:
-        raise ConfigError(
-            "the mapping file holds something else than whole numbers", remedy, ("file",), name, code="mapping-file"
-        ) from None
-    if sorted(cores) != list(range(len(cores))) or not cores:
+        cores = tuple(map(int, (folder / name).read_text(encoding="utf-8").split()))
         problem = f"the mapping file does not hold each core from 0 to {max(len(cores) - 1, 0)} exactly once"
+    except OSError as error:
+        problem = f"the mapping file cannot be read ({error.strerror or type(error).__name__})"
+        remedy = f"put it in {folder} or give its path"
+    except ValueError:
+        problem = "the mapping file holds something else than whole numbers"
+    if sorted(cores) != list(range(len(cores))) or not cores:
         raise ConfigError(problem, remedy, ("file",), name, code="mapping-file")
     return cores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,11 @@ from fabricstudy.model import Whole
 
 from ..messages import Indices
 from .base import TrafficMapping
-from .ground import ground_of, plain, warm_up
-from .kernels import Graph, Ground, grow, hop_bytes
 from .slots import Slots
 from .tasks import Tasks
+
+if TYPE_CHECKING:
+    from .kernels import Graph, Ground
 
 CPU_S_OF_A_PARTNER = 2e-6
 
@@ -39,10 +40,16 @@ class GreedyMapping(TrafficMapping):
 
     def warm_up(self) -> None:
         """Load the compiled loops."""
+        from .ground import warm_up
+
         warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Keep the start with the least bytes times hops, the first of equal ones."""
+        # Loads numba, which planning does without.
+        from .ground import ground_of, plain
+        from .kernels import hop_bytes
+
         graph, ground = plain(tasks.graph), ground_of(slots)
         best, least = np.arange(slots.ranks), np.inf
         for start in range(self.starts):
@@ -56,6 +63,8 @@ class GreedyMapping(TrafficMapping):
 def _grown(
     graph: Graph, ground: Ground, bytes_of_rank: npt.NDArray[np.float64], way: int, rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
+    from .kernels import grow
+
     ranks, routers = len(ground.router), len(ground.seats_first) - 1
     task_tie, router_tie = rng.random(ranks), rng.random(routers)
     task, seat = rng.integers(ranks, size=2)

@@ -11,14 +11,4 @@ from .base import MessagePattern, Pattern, Traffic
 from .sends import Sends, in_phases, one_phase, repeat
 from .site import Site
 
-__all__ = [
-    "MessagePattern",
-    "Pattern",
-    "Sends",
-    "Site",
-    "Traffic",
-    "in_phases",
-    "in_send_order",
-    "one_phase",
-    "repeat",
-]
+__all__ = ["MessagePattern", "Pattern", "Sends", "Site", "Traffic", "in_phases", "in_send_order", "one_phase", "repeat"]

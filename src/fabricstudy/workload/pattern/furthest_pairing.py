@@ -145,11 +145,7 @@ def _swap_while_better(
 
 
 def _best_swap(
-    router: IntArray,
-    distance: Indices,
-    first: npt.NDArray[np.int64],
-    second: npt.NDArray[np.int64],
-    pair: int,
+    router: IntArray, distance: Indices, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64], pair: int
 ) -> bool:
     """Swap partners of `pair` with the pair that adds most to the total distance; say whether one did."""
     left, right = router[first], router[second]

@@ -32,10 +32,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     up = half + np.where(to_core, core % half, (head - leaves) % half)
     return Wiring(
         component="merlin.fattree",
-        parameters={
-            "shape": f"{half},{half}:{half},{half}:{pods}",
-            "routing_alg": ALGORITHMS[routing.kind],
-        },
+        parameters={"shape": f"{half},{half}:{half},{half}:{pods}", "routing_alg": ALGORITHMS[routing.kind]},
         ports=np.where(machine.level == 2, pods, 2 * half).astype(np.int64),
         cable_ports=np.stack([up, np.where(to_core, pod, lower)], axis=1).astype(np.int64),
         host_ports=np.arange(machine.nodes) % half,
