@@ -56,6 +56,14 @@ def test_the_linear_mapping_is_kept_where_nothing_is_better(files, capsys):
     assert ran(capsys, "--with", "random")[1]["best"] == "linear"
 
 
+def test_no_ratio_where_all_partners_fit_on_a_router(files, capsys):
+    (files / "ring.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{a ^ 1},1" for a in range(32)))
+    _, found = ran(capsys, "--with", "random")
+    assert [row["hop_bytes_over_bound"] for row in found["mappings"]] == [None, None]
+    main(["map", "--machine", "machine.yaml", "--graph", "ring.csv"])
+    assert "linear" in capsys.readouterr().out
+
+
 def test_nodes_of_the_job_may_be_named(files, capsys):
     (files / "nodes").write_text("0\n5\n10\n15\n")
     (files / "ring.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{(a + 1) % 8},1" for a in range(8)))

@@ -35,6 +35,7 @@ from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_o
 Ints = npt.NDArray[np.int64]
 
 METRICS = ("hop_bytes", "hops_mean", "hop_bytes_over_bound", "hops_max", "link_max_bytes", "bound_ns", "mapping_cpu_s")
+DECIDING = ("link_max_bytes", "hop_bytes", "hops_max", "bound_ns")
 BEFORE = "linear"
 
 
@@ -51,9 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mappings to try: names, or as in a study, like '{kind: exchange, start: random}' (default: exchange)",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="write OUT.cores and the rank files OUT.slurm, OUT.openmpi, OUT.mpich")
-    parser.add_argument(
-        "--by", choices=METRICS[:-1], default="link_max_bytes", help="what decides (default: %(default)s)"
-    )
+    parser.add_argument("--by", choices=DECIDING, default="link_max_bytes", help="what decides (default: %(default)s)")
     parser.add_argument("--ranks", type=int, help="ranks (default: as many as vertices, or as the nodes have cores)")
     parser.add_argument("--ranks-per-node", type=int, help="ranks on a node (default: its cores)")
     parser.add_argument("--nodes", type=Path, help="file with the numbers of the job's nodes (default: the first ones)")
@@ -177,7 +176,8 @@ def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: fl
     loads = loads_by_routes(job, machine, routing)
     found = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)
     found["hops_mean"] = found["hop_bytes"] / max(job.bytes_sent, 1)
-    found["hop_bytes_over_bound"] = found["hop_bytes"] / max(found["hop_bytes_bound"], 1e-300)
+    # Where all partners of a rank fit on its router, the least is nothing, and no ratio is known.
+    found["hop_bytes_over_bound"] = found["hop_bytes"] / found["hop_bytes_bound"] if found["hop_bytes_bound"] else None
     return found | {"bound_ns": bound_ns(machine, loads)}
 
 
@@ -252,7 +252,7 @@ def show_mapping(found: dict[str, Any]) -> None:
     for head in ("mapping", *METRICS):
         table.add_column(head, justify="left" if head == "mapping" else "right")
     for row in found["mappings"]:
-        table.add_row(row["mapping"], *(f"{row[name]:.4g}" for name in METRICS))
+        table.add_row(row["mapping"], *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
     bound = found["mappings"][0]
     least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
