@@ -8,10 +8,11 @@ Where these leave something open, it reads them so:
   reservation allows; of these the one that blocks fewest free partitions, whether reserved or not.
 * Partitions that are free equally soon: fewest conflicts of all partitions, then the list's order.
 * A running job that has used up its request is expected to end at once, that is, now.
-* `conservative` takes arrivals in the order of the trace, whatever the order of the queue. A slot that has gone by,
-  since a job before it runs longer than it asked for, is given up, too.
+* `conservative` takes arrivals in the order of the trace, whatever the order of the queue. A slot's time is an instant,
+  too; where it goes by, since a job before it runs longer than it asked for, all slots are given up as at an end.
 * `drain`: partitions above one are those with more midplanes that hold all of its own. Only those that are not free
-  count, and without any of them a job may not start so. The pass is repeated until nothing starts.
+  count, and without any of them a job may not start so. A job drains one that nobody drains. The pass is repeated
+  until nothing starts.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ Factor = Callable[[int, int], float]
 """From job and partition to how many times as long it runs."""
 
 
+def cubed(number: float) -> float:
+    """Give the third power, rounded as often as a product is; scores so are equal or not as elsewhere."""
+    return number * number * number
+
+
 class Reference:
     """Run jobs one after another in time; `starts` then has (start, partition) of each."""
 
@@ -80,6 +86,7 @@ class Reference:
         self._waiting: list[int] = []
         self._slots: dict[int, Held] = {}
         self._has_ended = False
+        self._now = float("-inf")
 
     def run(self) -> dict[int, tuple[float, int]]:
         """Run all jobs to their ends."""
@@ -87,6 +94,8 @@ class Reference:
         while coming or self._running:
             now = min([self.jobs[coming[0]].submit] if coming else [], default=float("inf"))
             now = min([now, *(held.end for held in self._running.values())])
+            now = min([now, *(slot.start for slot in self._slots.values() if slot.start > self._now)])
+            self._now = now
             ended = [job for job, held in self._running.items() if held.end == now]
             for job in ended:
                 del self._running[job]
@@ -126,7 +135,7 @@ class Reference:
         """Give the waiting jobs in the order of the queue."""
         score: dict[str, Callable[[Job], float]] = {
             "fcfs": lambda job: 0.0,
-            "wfp": lambda job: -(((now - job.submit) / job.request) ** 3) * job.nodes,
+            "wfp": lambda job: -cubed((now - job.submit) / job.request) * job.nodes,
             "shortest-first": lambda job: job.request,
             "largest-first": lambda job: -job.nodes,
         }
@@ -149,9 +158,9 @@ class Reference:
         own = self.partitions[partition].units
         return max([now, *(one.expected for one in self._running.values() if not own.isdisjoint(one.units))])
 
-    def soonest(self, job: int, now: float) -> tuple[float, int]:
-        """Give the partition of a job's class that is free soonest, and when."""
-        time, _, partition = min((self.free_at(one, now), self.conflicts(one), one) for one in self.of_class(job))
+    def soonest(self, among: Iterable[int], now: float) -> tuple[float, int]:
+        """Give the partition that is free soonest, and when."""
+        time, _, partition = min((self.free_at(one, now), self.conflicts(one), one) for one in among)
         return time, partition
 
     def _easy(self, now: float) -> None:
@@ -164,7 +173,7 @@ class Reference:
             elif self.backfill == "none":
                 return
             elif reserved is None:
-                reserved = self.soonest(job, now)
+                reserved = self.soonest(self.of_class(job), now)
 
     def _may(self, job: int, partition: int, reserved: tuple[float, int], now: float) -> bool:
         time, other = reserved
@@ -172,10 +181,11 @@ class Reference:
         return apart or now + self.request(job, partition) <= time
 
     def _conservative(self, now: float) -> None:
+        again = self._has_ended or any(slot.start < now for slot in self._slots.values())
         for job in sorted(self._waiting, key=lambda job: (self.jobs[job].submit, job)):
-            own = self._slots.pop(job, None)
-            keeps = own is not None and not self._has_ended and own.start >= now
-            self._slots[job] = own if own is not None and keeps else self._earliest(job, now)
+            if again or job not in self._slots:
+                self._slots.pop(job, None)
+                self._slots[job] = self._earliest(job, now)
         for job in [job for job in self._waiting if self._slots[job].start == now]:
             partition = self._slots.pop(job).partition
             if partition in self.free():
@@ -203,13 +213,13 @@ class Reference:
         drained: set[object] = set()
         started = False
         for job in self.in_order(now):
-            free = [one for one in self.of_class(job) if one in self.free()]
-            allowed = [one for one in free if drained.isdisjoint(self.partitions[one].units)]
+            untouched = [one for one in self.of_class(job) if drained.isdisjoint(self.partitions[one].units)]
+            allowed = [one for one in untouched if one in self.free()]
             if allowed:
                 self.start(job, allowed, now)
                 started = True
-            else:
-                drained |= self.partitions[self.soonest(job, now)[1]].units
+            elif untouched:
+                drained |= self.partitions[self.soonest(untouched, now)[1]].units
         return started or self._fill(now)
 
     def _fill(self, now: float) -> bool:
