@@ -1,0 +1,25 @@
+"""No backfilling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from fabricstudy.kinds import register
+
+from .base import Backfill
+
+if TYPE_CHECKING:
+    from ..task import Task
+
+
+@register
+class NoBackfill(Backfill):
+    """None: jobs start in the order of the queue, and the first one that cannot start holds up all behind it."""
+
+    kind: Literal["none"] = "none"
+
+    def schedule(self, task: Task) -> None:
+        """Run the event loop."""
+        from ..kernel import run_none
+
+        run_none(task)
