@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -22,6 +23,15 @@ class Trace(Kind):
 
     is_drawn: ClassVar[bool] = True
     """Whether it depends on the seed; a log does not, so it takes one seed only."""
+
+    @property
+    def expected_jobs(self) -> int:
+        """About how many jobs it has, for the predicted cost."""
+        return 10_000
+
+    def files(self) -> tuple[Path, ...]:
+        """Give the files that it reads."""
+        return ()
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int) -> Jobs:
         """Give the jobs, for a machine of so many nodes in building blocks of so many.

@@ -51,6 +51,11 @@ class Synthetic(Trace):
     runtime: Runtime = Field(description="how long they run")
     request: Request = Field(default_factory=Request, description="how long they ask for")
 
+    @property
+    def expected_jobs(self) -> int:
+        """As many as it says."""
+        return self.number
+
     @model_validator(mode="after")
     def _in_order(self) -> Synthetic:
         least, most = self.request.factor
