@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from fabricstudy.analysis.base import Analysis
+from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Name, check_all
@@ -19,7 +20,6 @@ from fabricstudy.workload.job import Job
 from .checks import check_point
 from .claims import Claim, check_names, check_slowdown
 from .figures import Figure
-from .paths import ROOTS
 from .sweep import Experiment, Sweep
 
 MOST_POINTS = 1_000_000
@@ -73,7 +73,7 @@ class Study(Sweep):
     def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         study = handler(data)
         if isinstance(data, dict):
-            study._base = {key: data[key] for key in ROOTS if key in data}
+            study._base = {key: data[key] for key in Point.model_fields if key in data}
         study._file = (info.context or {}).get("file")
         study._extension_package = (info.context or {}).get("extensions", "")
         return study
