@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,11 @@ class Jobs:
 
     def __len__(self) -> int:
         return len(self.number)
+
+    def at(self, places: Ints) -> Jobs:
+        """Give the jobs at these places, ascending."""
+        names = ("number", "submit_s", "runtime_s", "request_s", "nodes", "executable", "queue")
+        return replace(self, **{name: getattr(self, name)[places] for name in names})
 
     @classmethod
     def of(

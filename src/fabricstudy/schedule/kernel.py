@@ -1,12 +1,879 @@
-"""The event loop."""
+"""The event loop, compiled by numba on first use and kept beside this file.
+
+All functions stand in one file, since numba compiles a caller anew only where its own file changed. `Task` says what the
+arrays are. At each instant all that ends and all that comes is taken in first; then a *pass* starts what may start.
+"""
 
 from __future__ import annotations
 
-from .task import Task
+import numpy as np
+from numba import njit, types
+
+FIRST, LAST, RUNNING, STAMP = 0, 1, 2, 3
+"""Places in `Task.count`."""
+
+_FLOATS = types.Array(types.float64, 1, "C")
+SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
+"""Type of an order's `score`."""
+
+# Running jobs -----------------------------------------------------------------------------------------------------
 
 
-def run_none(task: Task) -> None:
-    raise NotImplementedError
+@njit
+def _ends_before(task, one, other):
+    first, second = task.end_s[one], task.end_s[other]
+    return first < second or (first == second and one < other)
 
 
-run_easy = run_conservative = run_drain = run_none
+@njit
+def _push(task, job):
+    running = task.running
+    place = task.count[RUNNING]
+    task.count[RUNNING] += 1
+    while place > 0 and _ends_before(task, job, running[(place - 1) // 2]):
+        running[place] = running[(place - 1) // 2]
+        place = (place - 1) // 2
+    running[place] = job
+
+
+@njit
+def _pop(task):
+    running = task.running
+    top = running[0]
+    task.count[RUNNING] -= 1
+    size = task.count[RUNNING]
+    last = running[size]
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and _ends_before(task, running[child + 1], running[child]):
+            child += 1
+        if not _ends_before(task, running[child], last):
+            break
+        running[place] = running[child]
+        place = child
+    running[place] = last
+    return top
+
+
+@njit
+def _length(task, job, partition):
+    """Requested time on a partition."""
+    if task.scale_request:
+        return task.request_s[job] * task.factor[job, task.variant[partition]]
+    return task.request_s[job]
+
+
+@njit
+def _shortest(task, job):
+    """Requested time where the job runs fastest."""
+    return task.request_s[job] * task.lowest[job] if task.scale_request else task.request_s[job]
+
+
+@njit
+def _start(task, now, job, partition, backfilled):
+    length = _length(task, job, partition)
+    run = task.runtime_s[job] * task.factor[job, task.variant[partition]]
+    if task.kill and run > length:
+        run = length
+    task.start_s[job] = now
+    task.end_s[job] = now + run
+    task.expected_s[job] = now + length
+    task.partition[job] = partition
+    task.backfilled[job] = backfilled
+    task.occupant[partition] = job
+    for at in range(task.first[partition], task.first[partition + 1]):
+        other = task.other[at]
+        if task.blockers[other] == 0:
+            _count_free(task, other, -1)
+        task.blockers[other] += 1
+        task.seats[other] += task.shares_midplane[at]
+    for word in range(len(task.used)):
+        task.used[word] |= task.words[partition, word]
+    task.waiting[task.group[job]] -= 1
+    _push(task, job)
+
+
+@njit
+def _end(task):
+    """End the running job that is first to end."""
+    job = _pop(task)
+    partition = task.partition[job]
+    task.occupant[partition] = -1
+    for at in range(task.first[partition], task.first[partition + 1]):
+        other = task.other[at]
+        task.blockers[other] -= 1
+        task.seats[other] -= task.shares_midplane[at]
+        if task.blockers[other] == 0:
+            _count_free(task, other, 1)
+    for word in range(len(task.used)):
+        task.used[word] &= ~task.words[partition, word]
+    return job
+
+
+@njit
+def _count_free(task, partition, change):
+    for at in range(task.member_first[partition], task.member_first[partition + 1]):
+        task.free[task.member_group[at]] += change
+
+
+# The queue --------------------------------------------------------------------------------------------------------
+
+
+@njit
+def _move(task, source, target):
+    task.q_job[target] = task.q_job[source]
+    task.q_submit[target] = task.q_submit[source]
+    task.q_request[target] = task.q_request[source]
+    task.q_nodes[target] = task.q_nodes[source]
+    task.q_score[target] = task.q_score[source]
+
+
+@njit
+def _insert(task, job):
+    """Put a job into the queue: where it belongs if the order never changes, else at the end."""
+    place = task.count[LAST]
+    task.count[LAST] += 1
+    if not task.changes:
+        while place > task.count[FIRST] and task.place[job] < task.place[task.q_job[place - 1]]:
+            _move(task, place - 1, place)
+            place -= 1
+    task.q_job[place] = job
+    task.q_submit[place] = task.submit_s[job]
+    task.q_request[place] = task.request_s[job]
+    task.q_nodes[place] = task.nodes[job]
+    task.waiting[task.group[job]] += 1
+
+
+@njit
+def _remove(task, at):
+    """Take a job out of the queue; positions behind it change, and those before it."""
+    first, last = task.count[FIRST], task.count[LAST]
+    if task.changes:
+        _move(task, first, at)
+        task.count[FIRST] += 1
+    elif at - first < last - at:
+        for place in range(at, first, -1):
+            _move(task, place - 1, place)
+        task.count[FIRST] += 1
+    else:
+        for place in range(at, last - 1):
+            _move(task, place + 1, place)
+        task.count[LAST] -= 1
+
+
+@njit
+def _remove_marked(task, marked):
+    """Take out jobs whose place in the queue was emptied: the first `marked` of `heap` from its end."""
+    for at in range(len(task.heap) - marked, len(task.heap)):
+        place = task.heap[at]
+        while task.count[FIRST] < task.count[LAST] and task.q_job[task.count[FIRST]] < 0:
+            task.count[FIRST] += 1
+        if place > task.count[FIRST] and task.q_job[place] < 0:
+            _move(task, task.count[FIRST], place)
+            task.count[FIRST] += 1
+
+
+@njit
+def _rate(task, now, score):
+    """Compute the scores of all that wait, if they change."""
+    if task.changes:
+        first, last = task.count[FIRST], task.count[LAST]
+        score(
+            now,
+            task.q_submit[first:last],
+            task.q_request[first:last],
+            task.q_nodes[first:last],
+            task.q_score[first:last],
+        )
+
+
+@njit
+def _comes_before(task, one, other):
+    first, second = task.q_score[one], task.q_score[other]
+    return first > second or (first == second and task.q_job[one] < task.q_job[other])
+
+
+@njit
+def _head(task):
+    """Position of the first job in the queue's order."""
+    best = task.count[FIRST]
+    if task.changes:
+        score = task.q_score
+        for place in range(best + 1, task.count[LAST]):
+            if score[place] >= score[best] and _comes_before(task, place, best):
+                best = place
+    return best
+
+
+@njit
+def _sift(task, place, size):
+    heap = task.heap
+    moved = heap[place]
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and _comes_before(task, heap[child + 1], heap[child]):
+            child += 1
+        if not _comes_before(task, heap[child], moved):
+            break
+        heap[place] = heap[child]
+        place = child
+    heap[place] = moved
+
+
+@njit
+def _pop_position(task, size):
+    """Take the first position out of the heap of this size."""
+    top = task.heap[0]
+    task.heap[0] = task.heap[size - 1]
+    _sift(task, 0, size - 1)
+    return top
+
+
+# Partitions -------------------------------------------------------------------------------------------------------
+
+
+@njit
+def _blocked(task, partition, enough):
+    """Count the free partitions that one would block, up to `enough`."""
+    count = 0
+    for at in range(task.first[partition], task.first[partition + 1]):
+        if task.blockers[task.other[at]] == 0:
+            count += 1
+            if count >= enough:
+                break
+    return count
+
+
+@njit
+def _choose(task, job, now, before):
+    """Give the free partition to start a job on, or -1: one without the mark, or one on which it ends in time.
+
+    Of several the one of least rank, then the one that blocks fewest free ones, then the first of the list.
+    """
+    group = task.group[job]
+    best = -1
+    fewest = 0
+    if task.free[group] == 0:
+        return best
+    stamp = task.count[STAMP]
+    for at in range(task.group_first[group], task.group_first[group + 1]):
+        partition = task.group_member[at]
+        if task.blockers[partition] != 0 or (best >= 0 and task.rank[partition] > task.rank[best]):
+            continue
+        if task.mark[partition] == stamp and now + _length(task, job, partition) > before:
+            continue
+        if best < 0 or task.rank[partition] < task.rank[best]:
+            fewest = np.int64(1) << 60
+        count = _blocked(task, partition, fewest)
+        if count < fewest:
+            best, fewest = partition, count
+    return best
+
+
+@njit
+def _free_s(task, now, partition):
+    """When a partition is free by requested times; a job beyond its request is expected to end at once."""
+    latest = now
+    for at in range(task.first[partition], task.first[partition + 1]):
+        job = task.occupant[task.other[at]]
+        if job >= 0 and task.expected_s[job] > latest:
+            latest = task.expected_s[job]
+    return latest
+
+
+@njit
+def _comes_sooner(task, one_s, one, other_s, other):
+    """Whether one of two partitions is to be promised: sooner, of lower rank, of fewer conflicts, first of the list."""
+    if one_s != other_s:
+        return one_s < other_s
+    if task.rank[one] != task.rank[other]:
+        return task.rank[one] < task.rank[other]
+    if task.degree[one] != task.degree[other]:
+        return task.degree[one] < task.degree[other]
+    return one < other
+
+
+@njit
+def _reserve(task, now, job, but_marked):
+    """Give the partition of a job that is free soonest and when that is; -1 if all are marked and these do not count."""
+    group = task.group[job]
+    best, best_s = -1, 0.0
+    for at in range(task.group_first[group], task.group_first[group + 1]):
+        partition = task.group_member[at]
+        if but_marked and task.mark[partition] == task.count[STAMP]:
+            continue
+        free_s = _free_s(task, now, partition)
+        if best < 0 or _comes_sooner(task, free_s, partition, best_s, best):
+            best, best_s = partition, free_s
+    return best, best_s
+
+
+# Passes -----------------------------------------------------------------------------------------------------------
+
+
+@njit
+def _in_turn(task, now, score):
+    """Start jobs in the order of the queue; give the position of the first one that cannot start, or -1."""
+    if task.count[FIRST] == task.count[LAST]:
+        return -1
+    _rate(task, now, score)
+    task.count[STAMP] += 1
+    while task.count[FIRST] < task.count[LAST]:
+        at = _head(task)
+        job = task.q_job[at]
+        partition = _choose(task, job, now, now)
+        if partition < 0:
+            return at
+        _start(task, now, job, partition, False)
+        _remove(task, at)
+    return -1
+
+
+@njit
+def _any_free(task):
+    """Whether a job that waits has a free partition."""
+    for group in range(len(task.free)):
+        if task.free[group] > 0 and task.waiting[group] > 0:
+            return True
+    return False
+
+
+@njit
+def _open_groups(task):
+    """Find out which groups have a free partition that does not conflict with the reservation."""
+    for group in range(len(task.open)):
+        task.open[group] = 0
+        if task.free[group] > 0 and task.waiting[group] > 0:
+            for at in range(task.group_first[group], task.group_first[group + 1]):
+                partition = task.group_member[at]
+                if task.blockers[partition] == 0 and task.mark[partition] != task.count[STAMP]:
+                    task.open[group] = 1
+                    break
+
+
+@njit
+def _may_fit(task, job, now, before):
+    group = task.group[job]
+    return task.free[group] > 0 and (task.open[group] > 0 or now + _shortest(task, job) <= before)
+
+
+@njit
+def _mark_conflicts(task, partition):
+    for at in range(task.first[partition], task.first[partition + 1]):
+        task.mark[task.other[at]] = task.count[STAMP]
+
+
+@njit
+def _fill_fixed(task, now, before):
+    """Backfill where the queue stands in order."""
+    at = task.count[FIRST] + 1
+    while at < task.count[LAST]:
+        job = task.q_job[at]
+        partition = _choose(task, job, now, before) if _may_fit(task, job, now, before) else -1
+        if partition < 0:
+            at += 1
+            continue
+        _start(task, now, job, partition, True)
+        last = task.count[LAST]
+        _remove(task, at)
+        # Either those behind it have moved up, or those before it have moved back.
+        at += last == task.count[LAST]
+        if not _any_free(task):
+            return
+        _open_groups(task)
+
+
+@njit
+def _fill_changing(task, now, before, head):
+    """Backfill where the order has to be found."""
+    size, marked = 0, 0
+    for place in range(task.count[FIRST], task.count[LAST]):
+        if place != head and _may_fit(task, task.q_job[place], now, before):
+            task.heap[size] = place
+            size += 1
+    for place in range(size // 2 - 1, -1, -1):
+        _sift(task, place, size)
+    while size > 0:
+        at = _pop_position(task, size)
+        size -= 1
+        job = task.q_job[at]
+        partition = _choose(task, job, now, before) if _may_fit(task, job, now, before) else -1
+        if partition >= 0:
+            _start(task, now, job, partition, True)
+            task.q_job[at] = -1
+            marked += 1
+            task.heap[len(task.heap) - marked] = at
+            _open_groups(task)
+    _remove_marked(task, marked)
+
+
+@njit
+def _pass_easy(task, now, score):
+    at = _in_turn(task, now, score)
+    if at < 0:
+        return
+    head = task.q_job[at]
+    promised = not np.isnan(task.promised_s[head])
+    if promised and not _any_free(task):
+        return
+    partition, free_s = _reserve(task, now, head, False)
+    if not promised:
+        task.promised_s[head] = free_s
+    task.count[STAMP] += 1
+    _mark_conflicts(task, partition)
+    _open_groups(task)
+    if task.changes:
+        _fill_changing(task, now, free_s, at)
+    else:
+        _fill_fixed(task, now, free_s)
+
+
+# Instants ---------------------------------------------------------------------------------------------------------
+
+
+@njit
+def _ones(bits):
+    """Count the bits of a word that are set."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit
+def _record(task, now, times, counts, size):
+    """Note how the machine is used from now on: busy, empty, cables, held, scattered, queue."""
+    if size == len(times):
+        times = np.concatenate((times, np.empty_like(times)))
+        counts = np.concatenate((counts, np.empty_like(counts)))
+    words = len(task.used)
+    busy = 0
+    for word in range(words):
+        busy += _ones(task.used[word])
+    queue = task.count[LAST] - task.count[FIRST]
+    cables, held = 0, 0
+    if queue > 0 and busy < task.midplanes:
+        cables, held = _causes(task)
+    idle = task.midplanes - busy
+    times[size] = now
+    counts[size, 0] = busy
+    counts[size, 1] = idle if queue == 0 else 0
+    counts[size, 2] = cables
+    counts[size, 3] = held
+    counts[size, 4] = 0 if queue == 0 else idle - cables - held
+    counts[size, 5] = queue
+    return times, counts
+
+
+@njit
+def _causes(task):
+    """Count idle midplanes that are so for want of cables, and those that are held."""
+    cables, held = 0, 0
+    for word in range(len(task.used)):
+        lacks, has = np.uint64(0), np.uint64(0)
+        for group in range(len(task.waiting)):
+            if task.waiting[group] == 0:
+                continue
+            seats, free = np.uint64(0), np.uint64(0)
+            for at in range(task.group_first[group], task.group_first[group + 1]):
+                partition = task.group_member[at]
+                if task.seats[partition] == 0:
+                    seats |= task.words[partition, word]
+                    if task.blockers[partition] == 0:
+                        free |= task.words[partition, word]
+            lacks |= seats & ~free
+            has |= free
+        cables += _ones(lacks)
+        held += _ones(has & ~lacks)
+    return cables, held
+
+
+@njit
+def _next_instant(task, arrived):
+    """When the next job ends or comes."""
+    now = np.inf
+    if task.count[RUNNING] > 0:
+        now = task.end_s[task.running[0]]
+    if arrived < len(task.submit_s) and task.submit_s[arrived] < now:
+        now = task.submit_s[arrived]
+    return now
+
+
+@njit
+def _take_in(task, now, arrived):
+    """End and queue all that ends and comes now; give how many have come so far."""
+    while task.count[RUNNING] > 0 and task.end_s[task.running[0]] <= now:
+        _end(task)
+    while arrived < len(task.submit_s) and task.submit_s[arrived] <= now:
+        _insert(task, arrived)
+        arrived += 1
+    return arrived
+
+
+@njit
+def _tables(task):
+    size = 2 * len(task.submit_s)
+    return np.empty(size), np.empty((size, 6), np.int64)
+
+
+@njit(cache=True)
+def run_none(task, score):
+    """Schedule without backfilling; give instants and how the machine was used from each."""
+    times, counts = _tables(task)
+    size, arrived = 0, 0
+    while arrived < len(task.submit_s) or task.count[RUNNING] > 0:
+        now = _next_instant(task, arrived)
+        arrived = _take_in(task, now, arrived)
+        if _any_free(task):
+            _in_turn(task, now, score)
+        times, counts = _record(task, now, times, counts, size)
+        size += 1
+    return times[:size], counts[:size]
+
+
+@njit(cache=True)
+def run_easy(task, score):
+    """Schedule with one reservation."""
+    times, counts = _tables(task)
+    size, arrived = 0, 0
+    while arrived < len(task.submit_s) or task.count[RUNNING] > 0:
+        now = _next_instant(task, arrived)
+        arrived = _take_in(task, now, arrived)
+        _pass_easy(task, now, score)
+        times, counts = _record(task, now, times, counts, size)
+        size += 1
+    return times[:size], counts[:size]
+
+
+# Draining ---------------------------------------------------------------------------------------------------------
+
+
+@njit
+def _all_positions(task):
+    """Make a heap of all positions of the queue; give its size."""
+    size = 0
+    for place in range(task.count[FIRST], task.count[LAST]):
+        task.heap[size] = place
+        size += 1
+    if task.changes:
+        for place in range(size // 2 - 1, -1, -1):
+            _sift(task, place, size)
+    return size
+
+
+@njit
+def _next_position(task, taken, size):
+    """Give the position that comes next in the queue's order, after so many were taken of the heap of `size`."""
+    return _pop_position(task, size - taken) if task.changes else task.heap[taken]
+
+
+@njit
+def _drain(task, partition):
+    """Mark whatever conflicts with a partition, and count down what is left in each group."""
+    for at in range(task.first[partition], task.first[partition + 1]):
+        other = task.other[at]
+        if task.mark[other] != task.count[STAMP]:
+            task.mark[other] = task.count[STAMP]
+            for of in range(task.member_first[other], task.member_first[other + 1]):
+                task.open[task.member_group[of]] -= 1
+
+
+@njit
+def _start_or_drain(task, now):
+    """Start jobs in order, those that cannot start keeping a partition from later ones; say whether any started."""
+    task.count[STAMP] += 1
+    for group in range(len(task.open)):
+        task.open[group] = task.group_first[group + 1] - task.group_first[group]
+    size = _all_positions(task)
+    marked = 0
+    passed = False
+    for taken in range(size):
+        at = _next_position(task, taken, size)
+        job = task.q_job[at]
+        if task.open[task.group[job]] == 0:
+            passed = True
+            continue
+        partition = _choose(task, job, now, -np.inf)
+        if partition >= 0:
+            _start(task, now, job, partition, passed)
+            task.q_job[at] = -1 - at
+            marked += 1
+        else:
+            passed = True
+            _drain(task, _reserve(task, now, job, True)[0])
+    _close_gaps(task, marked)
+    return marked > 0
+
+
+@njit
+def _close_gaps(task, marked):
+    """Take out jobs whose place in the queue was emptied; the others keep their order."""
+    if marked == 0:
+        return
+    place = task.count[FIRST]
+    for at in range(task.count[FIRST], task.count[LAST]):
+        if task.q_job[at] >= 0:
+            if at != place:
+                _move(task, at, place)
+            place += 1
+    task.count[LAST] = place
+
+
+@njit
+def _above_free_s(task, now, partition):
+    """When the first larger partition above one becomes free of those that are not; the past if there is none."""
+    soonest = np.inf
+    for at in range(task.above_first[partition], task.above_first[partition + 1]):
+        if task.blockers[task.above[at]] > 0:
+            soonest = min(soonest, _free_s(task, now, task.above[at]))
+    return soonest if soonest < np.inf else -np.inf
+
+
+@njit
+def _choose_below(task, job, now):
+    """Give a free partition on which a job ends before the first larger one above it becomes free, or -1."""
+    group = task.group[job]
+    best, fewest = -1, 0
+    if task.free[group] == 0:
+        return best
+    for at in range(task.group_first[group], task.group_first[group + 1]):
+        partition = task.group_member[at]
+        if task.blockers[partition] != 0 or (best >= 0 and task.rank[partition] > task.rank[best]):
+            continue
+        if now + _length(task, job, partition) > _above_free_s(task, now, partition):
+            continue
+        if best < 0 or task.rank[partition] < task.rank[best]:
+            fewest = np.int64(1) << 60
+        count = _blocked(task, partition, fewest)
+        if count < fewest:
+            best, fewest = partition, count
+    return best
+
+
+@njit
+def _start_below(task, now):
+    """Start the first job that ends before it is in the way of a larger one; say whether there was any."""
+    size = _all_positions(task)
+    for taken in range(size):
+        at = _next_position(task, taken, size)
+        job = task.q_job[at]
+        partition = _choose_below(task, job, now)
+        if partition >= 0:
+            _start(task, now, job, partition, taken > 0)
+            _remove(task, at)
+            return True
+    return False
+
+
+@njit
+def _pass_drain(task, now, score):
+    """Start what may start; scores stay as they are, since no time passes."""
+    _rate(task, now, score)
+    while _any_free(task) and (_start_or_drain(task, now) or _start_below(task, now)):
+        pass
+
+
+@njit(cache=True)
+def run_drain(task, score):
+    """Schedule as Cobalt does."""
+    times, counts = _tables(task)
+    size, arrived = 0, 0
+    while arrived < len(task.submit_s) or task.count[RUNNING] > 0:
+        now = _next_instant(task, arrived)
+        arrived = _take_in(task, now, arrived)
+        _pass_drain(task, now, score)
+        times, counts = _record(task, now, times, counts, size)
+        size += 1
+    return times[:size], counts[:size]
+
+
+# Slots for everybody ----------------------------------------------------------------------------------------------
+
+# The *profile* has for each partition the slots that keep it from use, of running and of waiting jobs, by their begin:
+# `job`, `begin` and `end` [partitions, room], and how many there are (`filled`). Stamps count what is given up: only a
+# partition that was `freed` after a job `tried` can give it an earlier slot.
+
+
+@njit
+def _with_room(task, profile, filled, partition):
+    """Give the profile with room for one more slot of a partition."""
+    job, begin, end = profile
+    for at in range(task.first[partition], task.first[partition + 1]):
+        if filled[task.other[at]] == job.shape[1]:
+            return (
+                np.concatenate((job, np.empty_like(job)), axis=1),
+                np.concatenate((begin, np.empty_like(begin)), axis=1),
+                np.concatenate((end, np.empty_like(end)), axis=1),
+            )
+    return profile
+
+
+@njit
+def _occupy(task, profile, filled, owner, partition, begin_s, end_s):
+    """Enter a slot in the rows of all that conflicts with a partition."""
+    job, begin, end = profile
+    for at in range(task.first[partition], task.first[partition + 1]):
+        row = task.other[at]
+        place = filled[row]
+        filled[row] += 1
+        while place > 0 and begin[row, place - 1] > begin_s:
+            job[row, place], begin[row, place], end[row, place] = (
+                job[row, place - 1], begin[row, place - 1], end[row, place - 1],
+            )  # fmt: skip
+            place -= 1
+        job[row, place], begin[row, place], end[row, place] = owner, begin_s, end_s
+
+
+@njit
+def _release(task, profile, filled, owner, partition):
+    """Take a slot out again."""
+    job, begin, end = profile
+    for at in range(task.first[partition], task.first[partition + 1]):
+        row = task.other[at]
+        place = 0
+        while job[row, place] != owner:
+            place += 1
+        filled[row] -= 1
+        for later in range(place, filled[row]):
+            job[row, later], begin[row, later], end[row, later] = (
+                job[row, later + 1], begin[row, later + 1], end[row, later + 1],
+            )  # fmt: skip
+
+
+@njit
+def _gap(profile, filled, partition, now, length, before):
+    """When a partition is unused for so long at the earliest, if it is no later than `before`."""
+    begin, end = profile[1], profile[2]
+    at_s = now
+    for place in range(filled[partition]):
+        if end[partition, place] <= at_s:
+            continue
+        if begin[partition, place] >= at_s + length:
+            break
+        at_s = end[partition, place]
+        if at_s > before:
+            break
+    return at_s
+
+
+@njit
+def _earliest(task, profile, filled, now, job, freed, since, best, best_s):
+    """Give the earliest slot of a job on partitions that were freed since, unless the one that it has is better."""
+    group = task.group[job]
+    for at in range(task.group_first[group], task.group_first[group + 1]):
+        partition = task.group_member[at]
+        if freed[partition] > since:
+            at_s = _gap(profile, filled, partition, now, _length(task, job, partition), best_s)
+            if best < 0 or _comes_sooner(task, at_s, partition, best_s, best):
+                best, best_s = partition, at_s
+    return best, best_s
+
+
+@njit
+def _note_freed(task, freed, partition, stamp):
+    for at in range(task.first[partition], task.first[partition + 1]):
+        freed[task.other[at]] = stamp
+
+
+@njit
+def _was_freed(task, job, freed, since):
+    group = task.group[job]
+    for at in range(task.group_first[group], task.group_first[group + 1]):
+        if freed[task.group_member[at]] > since:
+            return True
+    return False
+
+
+@njit
+def _compress(task, profile, filled, now, slot, slot_s, freed, tried, stamp):
+    """Let each waiting job, in order of arrival, give up its slot for the earliest one; give the profile and the last stamp."""
+    for place in range(task.count[FIRST], task.count[LAST]):
+        job = task.q_job[place]
+        is_past = slot_s[job] < now
+        if not is_past and not _was_freed(task, job, freed, tried[job]):
+            continue
+        old, old_s = slot[job], slot_s[job]
+        _release(task, profile, filled, job, old)
+        if is_past:
+            partition, at_s = _earliest(task, profile, filled, now, job, freed, -1, -1, np.inf)
+        else:
+            partition, at_s = _earliest(task, profile, filled, now, job, freed, tried[job], old, old_s)
+        slot[job], slot_s[job] = partition, at_s
+        profile = _with_room(task, profile, filled, partition)
+        _occupy(task, profile, filled, job, partition, at_s, at_s + _length(task, job, partition))
+        tried[job] = stamp
+        if partition != old or at_s != old_s:
+            stamp += 1
+            _note_freed(task, freed, old, stamp)
+            # What it gave up itself was open to it.
+            tried[job] = stamp
+    return profile, stamp
+
+
+@njit
+def _start_due(task, now, slot, slot_s):
+    """Start jobs whose slot has come and whose partition is free; give when the next slot begins."""
+    next_s = np.inf
+    passed = False
+    place = task.count[FIRST]
+    while place < task.count[LAST]:
+        job = task.q_job[place]
+        if slot_s[job] <= now and task.blockers[slot[job]] == 0:
+            last = task.count[LAST]
+            _start(task, now, job, slot[job], passed)
+            _remove(task, place)
+            place += last == task.count[LAST]
+        else:
+            passed = True
+            if slot_s[job] > now:
+                next_s = min(next_s, slot_s[job])
+            place += 1
+    return next_s
+
+
+@njit
+def _any_past(task, now, slot_s):
+    for place in range(task.count[FIRST], task.count[LAST]):
+        if slot_s[task.q_job[place]] < now:
+            return True
+    return False
+
+
+@njit(cache=True)
+def run_conservative(task, score):
+    """Schedule with a slot for every job."""
+    jobs, shape = len(task.submit_s), (len(task.rank), 16)
+    times, counts = _tables(task)
+    profile = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
+    filled, freed = np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
+    slot, slot_s, tried = np.empty(jobs, np.int64), np.empty(jobs), np.zeros(jobs, np.int64)
+    size, arrived, stamp, next_s = 0, 0, 0, np.inf
+    while arrived < jobs or task.count[RUNNING] > 0 or task.count[FIRST] < task.count[LAST]:
+        now = min(_next_instant(task, arrived), next_s)
+        ended = False
+        while task.count[RUNNING] > 0 and task.end_s[task.running[0]] <= now:
+            job = _end(task)
+            _release(task, profile, filled, job, slot[job])
+            if task.expected_s[job] > now:
+                stamp += 1
+                _note_freed(task, freed, slot[job], stamp)
+            ended = True
+        if ended or _any_past(task, now, slot_s):
+            profile, stamp = _compress(task, profile, filled, now, slot, slot_s, freed, tried, stamp)
+        while arrived < jobs and task.submit_s[arrived] <= now:
+            job = arrived
+            partition, at_s = _earliest(task, profile, filled, now, job, freed, -1, -1, np.inf)
+            profile = _with_room(task, profile, filled, partition)
+            slot[job], slot_s[job], tried[job], task.promised_s[job] = partition, at_s, stamp, at_s
+            _occupy(task, profile, filled, job, partition, at_s, at_s + _length(task, job, partition))
+            _insert(task, job)
+            arrived += 1
+        next_s = _start_due(task, now, slot, slot_s)
+        times, counts = _record(task, now, times, counts, size)
+        size += 1
+    return times[:size], counts[:size]

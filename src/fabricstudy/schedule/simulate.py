@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
 from .backfill.base import Backfill
-from .jobs import Floats, Jobs
+from .jobs import Floats, Ints, Jobs
 from .order.base import Order
+from .order.score import compiled_score
 from .partitions import Partitions, Pool
-from .scheduled import Scheduled
+from .scheduled import Instants, Scheduled
+from .task import Task, classes, task_of
 
 
 def simulate(
@@ -35,5 +42,64 @@ def simulate(
         Whether the requested time grows by the same factor.
     kill : bool, optional
         Whether a job ends when the time that it asked for is over.
+
+    Raises
+    ------
+    ValueError
+        If a time or a factor is not above zero, or there is not one factor for each job and variant.
+
+    Examples
+    --------
+    Two jobs of 1,024 nodes in one line of four midplanes: as tori they wait for each other's cables.
+
+    >>> from fabricstudy.machine.base import published
+    >>> from fabricstudy.schedule.partition_list import PartitionList
+    >>> jobs = Jobs.of([0, 0, 0], [60, 60, 60], [60, 60, 60], [32768, 1024, 1024])
+    >>> order, backfill = Order.model_validate("fcfs"), Backfill.model_validate("easy")
+    >>> for name in ("intrepid-torus", "intrepid-mesh"):
+    ...     found = PartitionList.model_validate(name).partitions(published("intrepid"))
+    ...     print(simulate(found, jobs, order, backfill).start_s.tolist())
+    [0.0, 0.0, 0.0]
+    [0.0, 0.0, 0.0]
     """
-    raise NotImplementedError
+    if factors is None:
+        factors = np.ones((len(jobs), len(partitions.variants)))
+    _check(partitions, jobs, factors)
+    variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
+    class_nodes = classes(jobs.nodes, variant_nodes, factors)
+    kept = np.flatnonzero(class_nodes)
+    if isinstance(partitions, Pool):
+        raise NotImplementedError
+    task = task_of(
+        partitions, jobs.at(kept), class_nodes[kept], factors[kept], order, scale_request, kill, backfill.needs_above
+    )
+    times, counts = backfill.schedule(task, compiled_score(order))
+    return _result(partitions, len(jobs), kept, class_nodes, task, Instants(times, *counts.T))
+
+
+def _check(partitions: Partitions | Pool, jobs: Jobs, factors: Floats) -> None:
+    if factors.shape != (len(jobs), len(partitions.variants)):
+        raise ValueError(f"factors of shape {factors.shape} for {len(jobs)} jobs, {len(partitions.variants)} variants")
+    if not all((part > 0).all() for part in (jobs.runtime_s, jobs.request_s, jobs.nodes, factors)):
+        raise ValueError("run times, requests, nodes and factors have to be above zero")
+
+
+def _result(
+    partitions: Partitions, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants
+) -> Scheduled:
+    def spread(found: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
+        whole = np.full(size, otherwise, dtype=found.dtype)
+        whole[kept] = found
+        return whole
+
+    factor = task.factor[np.arange(len(kept)), partitions.variant[task.partition]]
+    return Scheduled(
+        start_s=spread(task.start_s, np.nan),
+        end_s=spread(task.end_s, np.nan),
+        partition=spread(task.partition, -1),
+        class_nodes=class_nodes,
+        factor=spread(factor, np.nan),
+        backfilled=spread(task.backfilled, False),
+        promised_s=spread(task.promised_s, np.nan),
+        instants=instants,
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fabricstudy.kinds import Family, Kind
+
+from ..jobs import Floats, Ints
 
 if TYPE_CHECKING:
     from ..task import Task
@@ -15,6 +17,16 @@ class Backfill(Kind):
 
     FAMILY: ClassVar[Family] = Family("backfill", "fabricstudy.schedule.backfill")
 
-    def schedule(self, task: Task) -> None:
-        """Run the event loop with this rule; results are written into the task."""
+    needs_above: ClassVar[bool] = False
+    """Whether it asks for the larger partitions above each."""
+
+    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
+        """Run the event loop with this rule; what becomes of the jobs is written into the task.
+
+        Returns
+        -------
+        times_s, counts : float64 array [instants], int64 array [instants, 6]
+            When something ended, came or was due, and from then on: midplanes that are busy, empty, idle for want of
+            cables, held and scattered, and jobs that wait.
+        """
         raise NotImplementedError

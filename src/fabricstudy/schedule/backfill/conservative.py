@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fabricstudy.kinds import register
 
+from ..jobs import Floats, Ints
 from .base import Backfill
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ class Conservative(Backfill):
 
     kind: Literal["conservative"] = "conservative"
 
-    def schedule(self, task: Task) -> None:
+    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
         """Run the event loop."""
         from ..kernel import run_conservative
 
-        run_conservative(task)
+        times, counts = run_conservative(task, score)
+        return times, counts

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
+from ..jobs import Floats, Ints
 from .base import Backfill
 
 if TYPE_CHECKING:
@@ -21,10 +22,13 @@ class Drain(Backfill):
     before the first larger partition above it becomes free. Read from Cobalt's source; not checked against a run of it.
     """
 
+    needs_above: ClassVar[bool] = True
+
     kind: Literal["drain"] = "drain"
 
-    def schedule(self, task: Task) -> None:
+    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
         """Run the event loop."""
         from ..kernel import run_drain
 
-        run_drain(task)
+        times, counts = run_drain(task, score)
+        return times, counts

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fabricstudy.kinds import register
 
+from ..jobs import Floats, Ints
 from .base import Backfill
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ class Easy(Backfill):
 
     kind: Literal["easy"] = "easy"
 
-    def schedule(self, task: Task) -> None:
+    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
         """Run the event loop."""
         from ..kernel import run_easy
 
-        run_easy(task)
+        times, counts = run_easy(task, score)
+        return times, counts

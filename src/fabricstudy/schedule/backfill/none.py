@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fabricstudy.kinds import register
 
+from ..jobs import Floats, Ints
 from .base import Backfill
 
 if TYPE_CHECKING:
@@ -18,8 +19,9 @@ class NoBackfill(Backfill):
 
     kind: Literal["none"] = "none"
 
-    def schedule(self, task: Task) -> None:
+    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
         """Run the event loop."""
         from ..kernel import run_none
 
-        run_none(task)
+        times, counts = run_none(task, score)
+        return times, counts
