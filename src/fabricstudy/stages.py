@@ -1,4 +1,4 @@
-"""What the first stages of the workflow do: ``python -m fabricstudy.stages machine|structure|analysis|simulate|schedule``.
+"""What the stages before the tables do: ``python -m fabricstudy.stages machine|structure|analysis|...``.
 
 A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
 is no longer the one that Snakemake saw.

@@ -53,6 +53,7 @@ _OUTPUTS = {
     "figures": "Each figure as SVG and PDF.",
     "records": "One record a simulated point, as the workflow's batches wrote them.",
     "analysis": "What needs no simulation, one object a row.",
+    "schedule": "Runs of schedules, one object a run, and the jobs of some.",
 }
 _DESCRIPTIONS = {
     "README.md": "How to run it again and compare",
