@@ -164,6 +164,9 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
         "machines": len(pipeline.plan.machines),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.analyses),
+        "schedules": len(pipeline.plan.study.schedules),
+        "runs": len(pipeline.plan.runs),
+        "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "cpu_s": round(sum(_cost(point) for point in new), 1),
         "over_time": sum(_cost(point) > limits.time_s for point in new),
         "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
@@ -196,6 +199,9 @@ def show_plan(found: dict[str, Any]) -> None:
         print(*row.values(), sep="\t")
     if found["analyses"]:
         print(f"analyses  {found['analyses']} without simulation")
+    if found["runs"]:
+        cost = f"predicted {found['runs_cpu_s'] / 60:.1f} CPU-minutes"
+        print(f"runs      {found['runs']} of {found['schedules']} schedules, {cost}")
     print(f"points    {found['points']} on {found['machines']} machines, for {found['rows']} rows of the tables")
     print(f"new       {found['new']}")
     print(f"kept      {found['kept']} (simulated before)")
@@ -240,8 +246,9 @@ def show_status(found: dict[str, Any]) -> None:
 
 def _progress_text(found: dict[str, Any]) -> str:
     """A bar and three short lines, which fit a terminal of 80 columns."""
+    runs = f"{found['study']}: {found['runs_done']} of {found['runs']} runs of schedules done" if found["runs"] else ""
     if not found["points"]:
-        return f"{found['study']}: nothing to simulate, analyses alone"
+        return runs or f"{found['study']}: nothing to simulate, analyses alone"
     ended = found["points"] - found["left"]
     width = BAR_COLUMNS * ended // found["points"]
     kinds = ", ".join(f"{count} {status}" for status, count in found["failures"].items())
@@ -250,6 +257,7 @@ def _progress_text(found: dict[str, Any]) -> str:
         f"{found['study']}: {found['done']} of {found['points']} points done\n"
         f"{found['failed']} failed{f' ({kinds})' if kinds else ''}\n"
         f"{found['left']} left{_time_left(found) if _possible(found) else ''}"
+        + (f"\n{runs}" if runs else "")
         + (f"\n{found['unavailable']} of them need {_listed(found['missing_engines'])}" if found["unavailable"] else "")
     )
 
