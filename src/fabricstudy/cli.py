@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fabricstudy.commands import kinds, partitions
+from fabricstudy.commands import kinds, partitions, schedule_arguments
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.registry import engine_named, engines
@@ -107,6 +107,9 @@ def _parser() -> argparse.ArgumentParser:
     point.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
     kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
     partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
+    scheduling = command("schedule", schedule_study, show_schedule)
+    of_study(scheduling)
+    schedule_arguments.add_arguments(scheduling)
     machine = command("machine", describe_machines, show_machines)
     source = "study, YAML file that holds one machine, or published machine, like mira"
     machine.add_argument("source", metavar="FILE-or-STUDY", help=source)
@@ -178,6 +181,20 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
             for row in pipeline.plan.rows
         ]
     return found
+
+
+def schedule_study(given: argparse.Namespace) -> dict[str, Any]:
+    """Run one run of a study's schedule in the foreground: who waits for what."""
+    from fabricstudy.commands.schedule import run_schedule
+
+    return run_schedule(given, _pipeline(given.study).plan, _results(given))
+
+
+def show_schedule(found: dict[str, Any]) -> None:
+    """Print what `schedule_study` found."""
+    from fabricstudy.commands.schedule import show_schedule
+
+    show_schedule(found)
 
 
 def _kept(point: PlannedPoint, results: Path) -> bool:

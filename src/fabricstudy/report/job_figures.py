@@ -191,10 +191,10 @@ def blocked_by_cables(run: Performed, window: tuple[float, float]) -> Iterator[t
     """Give when which midplane stands idle for want of cables: start, end, midplane; one span follows no other."""
     assert isinstance(run.partitions, Partitions)
     time_s = run.result.instants.time_s
-    first, last = np.searchsorted(time_s, window[0], "right") - 1, np.searchsorted(time_s, window[1])
+    first, last = (int(np.searchsorted(time_s, end_s, "right")) for end_s in window)
     ends = np.append(time_s[1:], time_s[-1])
     since = np.full(run.partitions.midplanes, np.nan)
-    for instant in range(max(first, 0), min(int(last), len(time_s))):
+    for instant in range(max(first - 1, 0), last):
         now = _idle_for_cables(run, float(time_s[instant]))
         start_s = max(float(time_s[instant]), window[0])
         for midplane in np.flatnonzero(~now & ~np.isnan(since)):

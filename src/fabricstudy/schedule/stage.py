@@ -77,11 +77,16 @@ def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[st
         done = perform(planned, points)
     except MissingRatio as reason:
         return {**head, "status": NOT_RUN, "reason": str(reason)}, None
+    return {**head, "status": DONE, **facts_of(done)}, done.job_table() if planned.keeps_jobs else None
+
+
+def facts_of(done: Performed) -> dict[str, Any]:
+    """Give what came of a run, and below `classes` of each size class, as plain values."""
     facts = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.partitions, done.jobs, done.result)
     mended = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
-    record = {**head, "status": DONE, **_plain(facts), "mended": mended or None, "classes": _plain(classes)}
-    return record, done.job_table() if planned.keeps_jobs else None
+    found: dict[str, Any] = _plain({**facts, "mended": mended or None, "classes": classes})
+    return found
 
 
 class Performed:
