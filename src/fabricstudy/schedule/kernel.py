@@ -790,58 +790,60 @@ def _was_freed(task, job, freed, since):
 
 
 @njit
-def _compress(task, profile, filled, now, slot, slot_s, freed, tried, stamp):
-    """Let each waiting job, in order of arrival, give up its slot for the earliest one; give the profile and the last stamp."""
+def _take_slots(task, profile, filled, now, slot, slot_s, freed, tried, stamp, ended):
+    """Let each waiting job, in order of arrival, take the earliest slot; give the profile and the last stamp.
+
+    Those that have one give it up for that only if a job has ended.
+    """
     for place in range(task.count[FIRST], task.count[LAST]):
         job = task.q_job[place]
-        is_past = slot_s[job] < now
-        if not is_past and not _was_freed(task, job, freed, tried[job]):
-            continue
         old, old_s = slot[job], slot_s[job]
-        _release(task, profile, filled, job, old)
-        if is_past:
+        if old < 0:
             partition, at_s = _earliest(task, profile, filled, now, job, freed, -1, -1, np.inf)
-        else:
+        elif ended and _was_freed(task, job, freed, tried[job]):
+            _release(task, profile, filled, job, old)
             partition, at_s = _earliest(task, profile, filled, now, job, freed, tried[job], old, old_s)
-        slot[job], slot_s[job] = partition, at_s
+        else:
+            continue
         profile = _with_room(task, profile, filled, partition)
         _occupy(task, profile, filled, job, partition, at_s, at_s + _length(task, job, partition))
-        tried[job] = stamp
-        if partition != old or at_s != old_s:
+        if old >= 0 and (partition != old or at_s != old_s):
             stamp += 1
             _note_freed(task, freed, old, stamp)
-            # What it gave up itself was open to it.
-            tried[job] = stamp
+        slot[job], slot_s[job], tried[job] = partition, at_s, stamp
+        if np.isnan(task.promised_s[job]):
+            task.promised_s[job] = at_s
     return profile, stamp
 
 
 @njit
-def _start_due(task, now, slot, slot_s):
-    """Start jobs whose slot has come and whose partition is free; give when the next slot begins."""
+def _start_due(task, profile, filled, now, slot, slot_s, freed, stamp):
+    """Start jobs whose slot has come; where one runs longer than it asked for, the slot is lost.
+
+    Gives when the next slot begins, and the last stamp.
+    """
     next_s = np.inf
     passed = False
     place = task.count[FIRST]
     while place < task.count[LAST]:
         job = task.q_job[place]
-        if slot_s[job] <= now and task.blockers[slot[job]] == 0:
-            last = task.count[LAST]
+        last = task.count[LAST]
+        if slot_s[job] > now:
+            next_s = min(next_s, slot_s[job])
+        elif task.blockers[slot[job]] == 0:
             _start(task, now, job, slot[job], passed)
             _remove(task, place)
+            # Either those behind it have moved up, or those before it have moved back.
             place += last == task.count[LAST]
+            continue
         else:
-            passed = True
-            if slot_s[job] > now:
-                next_s = min(next_s, slot_s[job])
-            place += 1
-    return next_s
-
-
-@njit
-def _any_past(task, now, slot_s):
-    for place in range(task.count[FIRST], task.count[LAST]):
-        if slot_s[task.q_job[place]] < now:
-            return True
-    return False
+            _release(task, profile, filled, job, slot[job])
+            stamp += 1
+            _note_freed(task, freed, slot[job], stamp)
+            slot[job] = -1
+        passed = True
+        place += 1
+    return next_s, stamp
 
 
 @njit(cache=True)
@@ -851,7 +853,7 @@ def run_conservative(task, score):
     times, counts = _tables(task)
     profile = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
     filled, freed = np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
-    slot, slot_s, tried = np.empty(jobs, np.int64), np.empty(jobs), np.zeros(jobs, np.int64)
+    slot, slot_s, tried = np.full(jobs, -1), np.empty(jobs), np.zeros(jobs, np.int64)
     size, arrived, stamp, next_s = 0, 0, 0, np.inf
     while arrived < jobs or task.count[RUNNING] > 0 or task.count[FIRST] < task.count[LAST]:
         now = min(_next_instant(task, arrived), next_s)
@@ -863,17 +865,11 @@ def run_conservative(task, score):
                 stamp += 1
                 _note_freed(task, freed, slot[job], stamp)
             ended = True
-        if ended or _any_past(task, now, slot_s):
-            profile, stamp = _compress(task, profile, filled, now, slot, slot_s, freed, tried, stamp)
         while arrived < jobs and task.submit_s[arrived] <= now:
-            job = arrived
-            partition, at_s = _earliest(task, profile, filled, now, job, freed, -1, -1, np.inf)
-            profile = _with_room(task, profile, filled, partition)
-            slot[job], slot_s[job], tried[job], task.promised_s[job] = partition, at_s, stamp, at_s
-            _occupy(task, profile, filled, job, partition, at_s, at_s + _length(task, job, partition))
-            _insert(task, job)
+            _insert(task, arrived)
             arrived += 1
-        next_s = _start_due(task, now, slot, slot_s)
+        profile, stamp = _take_slots(task, profile, filled, now, slot, slot_s, freed, tried, stamp, ended)
+        next_s, stamp = _start_due(task, profile, filled, now, slot, slot_s, freed, stamp)
         times, counts = _record(task, now, times, counts, size)
         size += 1
     return times[:size], counts[:size]

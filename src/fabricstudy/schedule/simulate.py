@@ -10,6 +10,7 @@ import numpy.typing as npt
 from .backfill.base import Backfill
 from .jobs import Floats, Ints, Jobs
 from .order.base import Order
+from .order.fcfs import Fcfs
 from .order.score import compiled_score
 from .partitions import Partitions, Pool
 from .scheduled import Instants, Scheduled
@@ -68,6 +69,7 @@ def simulate(
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     class_nodes = classes(jobs.nodes, variant_nodes, factors)
     kept = np.flatnonzero(class_nodes)
+    order = order if backfill.follows_order else Fcfs()
     if isinstance(partitions, Pool):
         raise NotImplementedError
     task = task_of(

@@ -17,6 +17,9 @@ class Backfill(Kind):
 
     FAMILY: ClassVar[Family] = Family("backfill", "fabricstudy.schedule.backfill")
 
+    follows_order: ClassVar[bool] = True
+    """Whether the order of the queue matters; otherwise jobs stand in it by submission."""
+
     needs_above: ClassVar[bool] = False
     """Whether it asks for the larger partitions above each."""
 

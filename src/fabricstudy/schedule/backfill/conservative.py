@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
@@ -21,6 +21,8 @@ class Conservative(Backfill):
     and takes the earliest one; so the order of the queue decides nothing here (Mu'alem and Feitelson, IEEE TPDS 12,
     2001).
     """
+
+    follows_order: ClassVar[bool] = False
 
     kind: Literal["conservative"] = "conservative"
 
