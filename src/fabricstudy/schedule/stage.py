@@ -19,7 +19,7 @@ from fabricstudy.columns import DONE, NOT_RUN, TABLES
 from fabricstudy.files import atomic_path, atomic_text
 
 from .jobs import Jobs
-from .metrics import class_rows, job_rows, list_rows, schedule_row
+from .metrics import class_rows, job_columns, list_rows, schedule_row
 from .partitions import Partitions, Pool
 from .run import Needed, PlannedRun, Run
 from .scheduled import Scheduled
@@ -64,7 +64,8 @@ def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record]
             out.write(json.dumps(record) + "\n")
             if planned.list_id not in lists:
                 lists.add(planned.list_id)
-                rows = list_rows(_partitions(planned.run))
+                listed = _partitions(planned.run)
+                rows = [] if isinstance(listed, Pool) else list_rows(listed)
                 out.write(json.dumps({LIST: planned.list_id, "classes": _plain(rows)}) + "\n")
     frame = pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=_JOB_COLUMNS)
     with atomic_path(jobs_file) as path:
@@ -83,7 +84,7 @@ def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[st
 def facts_of(done: Performed) -> dict[str, Any]:
     """Give what came of a run, and below `classes` of each size class, as plain values."""
     facts = schedule_row(done.partitions, done.jobs, done.result)
-    classes = class_rows(done.partitions, done.jobs, done.result)
+    classes = class_rows(done.jobs, done.result)
     mended = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
     found: dict[str, Any] = _plain({**facts, "mended": mended or None, "classes": classes})
     return found
@@ -111,13 +112,18 @@ class Performed:
 
     def job_table(self) -> pd.DataFrame:
         """Give a row a job, in the columns of `scheduled_jobs`."""
-        columns = dict(job_rows(self.partitions, self.jobs, self.result))
+        columns: dict[str, Any] = dict(job_columns(self.jobs, self.result))
         kinds = self.planned.run.slowdown.kinds
         columns["run_id"] = self.planned.run_id
+        columns["partition"] = self._names()
         columns["application"] = np.array([one.name for one in kinds])[self.factors.application]
         columns["wait_s"] = self.result.start_s - self.jobs.submit_s
         columns["factor_from"] = self._sources()
         return pd.DataFrame(columns)[_JOB_COLUMNS]
+
+    def _names(self) -> list[str | None]:
+        names = ("any nodes",) if isinstance(self.partitions, Pool) else self.partitions.names
+        return [names[number] if number >= 0 else None for number in self.result.partition]
 
     def _sources(self) -> Any:
         if isinstance(self.partitions, Pool):
