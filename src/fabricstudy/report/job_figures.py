@@ -15,6 +15,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
 
 from fabricstudy.columns import DONE
 from fabricstudy.schedule.partitions import Partitions, Pool
@@ -242,6 +243,7 @@ def _waits(figure: JobsFigure, ax: Axes, runs: Sequence[Run]) -> str:
             f"{label or 'all'}: half wait at most {np.median(hours):.3g} h, 95 % {np.quantile(hours, 0.95):.3g} h"
         )
     ax.set_xscale("symlog", linthresh=0.1)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(left=0)
     ax.set_ylim(0, 1)
     return "; ".join(told)

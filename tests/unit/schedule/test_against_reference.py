@@ -64,12 +64,16 @@ def test_random_cases(order: str, backfill: str) -> None:
         plain = [
             Job(*own)
             for own in zip(
-                jobs.submit_s.tolist(), jobs.runtime_s.tolist(), jobs.request_s.tolist(), jobs.nodes.tolist(), strict=True
+                jobs.submit_s.tolist(),
+                jobs.runtime_s.tolist(),
+                jobs.request_s.tolist(),
+                jobs.nodes.tolist(),
+                strict=True,
             )
         ]
         expected = Reference(
             plain, listed, order, backfill, lambda job, p, f=factors, of=of: float(f[job, of.variant[p]]), not scale
         ).run()
-        assert {
-            job: (float(found.start_s[job]), int(found.partition[job])) for job in range(len(jobs))
-        } == expected, f"{seed=}"
+        assert {job: (float(found.start_s[job]), int(found.partition[job])) for job in range(len(jobs))} == expected, (
+            f"{seed=}"
+        )
