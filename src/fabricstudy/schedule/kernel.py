@@ -20,13 +20,13 @@ SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
 
 
 @njit
-def _ends_before(task, one, other):
+def _ends_before(task: Task, one: int, other: int) -> bool:
     first, second = task.end_s[one], task.end_s[other]
     return first < second or (first == second and one < other)
 
 
 @njit
-def _push(task, job):
+def _push(task: Task, job: int) -> None:
     running = task.running
     place = task.count[RUNNING]
     task.count[RUNNING] += 1
@@ -37,7 +37,7 @@ def _push(task, job):
 
 
 @njit
-def _pop(task):
+def _pop(task: Task) -> int:
     running = task.running
     top = running[0]
     task.count[RUNNING] -= 1
@@ -59,7 +59,7 @@ def _pop(task):
 
 
 @njit
-def _length(task, job, partition):
+def _length(task: Task, job: int, partition: int) -> float:
     """Requested time on a partition."""
     if task.scale_request:
         return task.request_s[job] * task.factor[job, task.variant[partition]]
@@ -67,13 +67,13 @@ def _length(task, job, partition):
 
 
 @njit
-def _shortest(task, job):
+def _shortest(task: Task, job: int) -> float:
     """Requested time where the job runs fastest."""
     return task.request_s[job] * task.lowest[job] if task.scale_request else task.request_s[job]
 
 
 @njit
-def _start(task, now, job, partition, backfilled):
+def _start(task: Task, now: float, job: int, partition: int, backfilled: bool) -> None:
     length = _length(task, job, partition)
     run = task.runtime_s[job] * task.factor[job, task.variant[partition]]
     if task.kill and run > length:
@@ -97,7 +97,7 @@ def _start(task, now, job, partition, backfilled):
 
 
 @njit
-def _end(task):
+def _end(task: Task) -> int:
     """End the running job that is first to end."""
     job = _pop(task)
     partition = task.partition[job]
@@ -114,7 +114,7 @@ def _end(task):
 
 
 @njit
-def _count_free(task, partition, change):
+def _count_free(task: Task, partition: int, change: int) -> None:
     for at in range(task.member_first[partition], task.member_first[partition + 1]):
         task.free[task.member_group[at]] += change
 
@@ -123,7 +123,7 @@ def _count_free(task, partition, change):
 
 
 @njit
-def _move(task, source, target):
+def _move(task: Task, source: int, target: int) -> None:
     task.q_job[target] = task.q_job[source]
     task.q_submit[target] = task.q_submit[source]
     task.q_request[target] = task.q_request[source]
@@ -132,7 +132,7 @@ def _move(task, source, target):
 
 
 @njit
-def _insert(task, job):
+def _insert(task: Task, job: int) -> None:
     """Put a job into the queue: where it belongs if the order never changes, else at the end."""
     place = task.count[LAST]
     task.count[LAST] += 1
@@ -148,7 +148,7 @@ def _insert(task, job):
 
 
 @njit
-def _remove(task, at):
+def _remove(task: Task, at: int) -> None:
     """Take a job out of the queue; positions behind it change, and those before it."""
     first, last = task.count[FIRST], task.count[LAST]
     if task.changes:
@@ -165,7 +165,7 @@ def _remove(task, at):
 
 
 @njit
-def _remove_marked(task, marked):
+def _remove_marked(task: Task, marked: int) -> None:
     """Take out jobs whose place in the queue was emptied: the first `marked` of `heap` from its end."""
     for at in range(len(task.heap) - marked, len(task.heap)):
         place = task.heap[at]
@@ -177,7 +177,7 @@ def _remove_marked(task, marked):
 
 
 @njit
-def _rate(task, now, score):
+def _rate(task: Task, now: float, score: Any) -> None:
     """Compute the scores of all that wait, if they change."""
     if task.changes:
         first, last = task.count[FIRST], task.count[LAST]
@@ -191,13 +191,13 @@ def _rate(task, now, score):
 
 
 @njit
-def _comes_before(task, one, other):
+def _comes_before(task: Task, one: int, other: int) -> bool:
     first, second = task.q_score[one], task.q_score[other]
     return first > second or (first == second and task.q_job[one] < task.q_job[other])
 
 
 @njit
-def _head(task):
+def _head(task: Task) -> int:
     """Position of the first job in the queue's order."""
     best = task.count[FIRST]
     if task.changes:
@@ -209,7 +209,7 @@ def _head(task):
 
 
 @njit
-def _sift(task, place, size):
+def _sift(task: Task, place: int, size: int) -> None:
     heap = task.heap
     moved = heap[place]
     while True:
@@ -226,7 +226,7 @@ def _sift(task, place, size):
 
 
 @njit
-def _pop_position(task, size):
+def _pop_position(task: Task, size: int) -> int:
     """Take the first position out of the heap of this size."""
     top = task.heap[0]
     task.heap[0] = task.heap[size - 1]
@@ -238,7 +238,7 @@ def _pop_position(task, size):
 
 
 @njit
-def _blocked(task, partition, enough):
+def _blocked(task: Task, partition: int, enough: int) -> int:
     """Count the free partitions that one would block, up to `enough`."""
     count = 0
     for at in range(task.first[partition], task.first[partition + 1]):
@@ -250,7 +250,7 @@ def _blocked(task, partition, enough):
 
 
 @njit
-def _choose(task, job, now, before):
+def _choose(task: Task, job: int, now: float, before: float) -> int:
     """Give the free partition to start a job on, or -1: one without the mark, or one on which it ends in time.
 
     Of several the one of least rank, then the one that blocks fewest free ones, then the first of the list.
@@ -276,7 +276,7 @@ def _choose(task, job, now, before):
 
 
 @njit
-def _free_s(task, now, partition):
+def _free_s(task: Task, now: float, partition: int) -> float:
     """When a partition is free by requested times; a job beyond its request is expected to end at once."""
     latest = now
     for at in range(task.first[partition], task.first[partition + 1]):
@@ -287,7 +287,7 @@ def _free_s(task, now, partition):
 
 
 @njit
-def _comes_sooner(task, one_s, one, other_s, other):
+def _comes_sooner(task: Task, one_s: float, one: int, other_s: float, other: int) -> bool:
     """Whether one of two partitions is to be promised: sooner, of lower rank, of fewer conflicts, first of the list."""
     if one_s != other_s:
         return one_s < other_s
@@ -299,7 +299,7 @@ def _comes_sooner(task, one_s, one, other_s, other):
 
 
 @njit
-def _reserve(task, now, job, but_marked):
+def _reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, float]:
     """Give the partition of a job that is free soonest and when that is; -1 if all are marked and these do not count."""
     group = task.group[job]
     best, best_s = -1, 0.0
@@ -317,7 +317,7 @@ def _reserve(task, now, job, but_marked):
 
 
 @njit
-def _in_turn(task, now, score):
+def _in_turn(task: Task, now: float, score: Any) -> int:
     """Start jobs in the order of the queue; give the position of the first one that cannot start, or -1."""
     if task.count[FIRST] == task.count[LAST]:
         return -1
@@ -335,7 +335,7 @@ def _in_turn(task, now, score):
 
 
 @njit
-def _any_free(task):
+def _any_free(task: Task) -> bool:
     """Whether a job that waits has a free partition."""
     for group in range(len(task.free)):
         if task.free[group] > 0 and task.waiting[group] > 0:
@@ -344,7 +344,7 @@ def _any_free(task):
 
 
 @njit
-def _open_groups(task):
+def _open_groups(task: Task) -> None:
     """Find out which groups have a free partition that does not conflict with the reservation."""
     for group in range(len(task.open)):
         task.open[group] = 0
@@ -357,19 +357,19 @@ def _open_groups(task):
 
 
 @njit
-def _may_fit(task, job, now, before):
+def _may_fit(task: Task, job: int, now: float, before: float) -> bool:
     group = task.group[job]
     return task.free[group] > 0 and (task.open[group] > 0 or now + _shortest(task, job) <= before)
 
 
 @njit
-def _mark_conflicts(task, partition):
+def _mark_conflicts(task: Task, partition: int) -> None:
     for at in range(task.first[partition], task.first[partition + 1]):
         task.mark[task.other[at]] = task.count[STAMP]
 
 
 @njit
-def _fill_fixed(task, now, before):
+def _fill_fixed(task: Task, now: float, before: float) -> None:
     """Backfill where the queue stands in order."""
     at = task.count[FIRST] + 1
     while at < task.count[LAST]:
@@ -389,7 +389,7 @@ def _fill_fixed(task, now, before):
 
 
 @njit
-def _fill_changing(task, now, before, head):
+def _fill_changing(task: Task, now: float, before: float, head: int) -> None:
     """Backfill where the order has to be found."""
     size, marked = 0, 0
     for place in range(task.count[FIRST], task.count[LAST]):
@@ -413,7 +413,7 @@ def _fill_changing(task, now, before, head):
 
 
 @njit
-def _pass_easy(task, now, score):
+def _pass_easy(task: Task, now: float, score: Any) -> None:
     at = _in_turn(task, now, score)
     if at < 0:
         return
@@ -437,7 +437,7 @@ def _pass_easy(task, now, score):
 
 
 @njit
-def _ones(bits):
+def _ones(bits: int) -> int:
     """Count the bits of a word that are set."""
     bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -446,7 +446,7 @@ def _ones(bits):
 
 
 @njit
-def _record(task, now, times, counts, size):
+def _record(task: Task, now: float, times: Array, counts: Array, size: int) -> tuple[Array, Array]:
     """Note how the machine is used from now on: busy, empty, cables, held, scattered, queue."""
     if size == len(times):
         times = np.concatenate((times, np.empty_like(times)))
@@ -471,7 +471,7 @@ def _record(task, now, times, counts, size):
 
 
 @njit
-def _causes(task):
+def _causes(task: Task) -> tuple[int, int]:
     """Count idle midplanes that are so for want of cables, and those that are held."""
     cables, held = 0, 0
     for word in range(len(task.used)):
@@ -494,7 +494,7 @@ def _causes(task):
 
 
 @njit
-def _next_instant(task, arrived):
+def _next_instant(task: Task, arrived: int) -> float:
     """When the next job ends or comes."""
     now = np.inf
     if task.count[RUNNING] > 0:
@@ -505,7 +505,7 @@ def _next_instant(task, arrived):
 
 
 @njit
-def _take_in(task, now, arrived):
+def _take_in(task: Task, now: float, arrived: int) -> int:
     """End and queue all that ends and comes now; give how many have come so far."""
     while task.count[RUNNING] > 0 and task.end_s[task.running[0]] <= now:
         _end(task)
@@ -516,13 +516,13 @@ def _take_in(task, now, arrived):
 
 
 @njit
-def _tables(task):
+def _tables(task: Task) -> tuple[Array, Array]:
     size = 2 * len(task.submit_s)
     return np.empty(size), np.empty((size, 6), np.int64)
 
 
 @njit(cache=True)
-def run_none(task, score):
+def run_none(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule without backfilling; give instants and how the machine was used from each."""
     times, counts = _tables(task)
     size, arrived = 0, 0
@@ -537,7 +537,7 @@ def run_none(task, score):
 
 
 @njit(cache=True)
-def run_easy(task, score):
+def run_easy(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule with one reservation."""
     times, counts = _tables(task)
     size, arrived = 0, 0
@@ -554,7 +554,7 @@ def run_easy(task, score):
 
 
 @njit
-def _all_positions(task):
+def _all_positions(task: Task) -> int:
     """Make a heap of all positions of the queue; give its size."""
     size = 0
     for place in range(task.count[FIRST], task.count[LAST]):
@@ -567,13 +567,13 @@ def _all_positions(task):
 
 
 @njit
-def _next_position(task, taken, size):
+def _next_position(task: Task, taken: int, size: int) -> int:
     """Give the position that comes next in the queue's order, after so many were taken of the heap of `size`."""
     return _pop_position(task, size - taken) if task.changes else task.heap[taken]
 
 
 @njit
-def _drain(task, partition):
+def _drain(task: Task, partition: int) -> None:
     """Mark whatever conflicts with a partition, and count down what is left in each group."""
     for at in range(task.first[partition], task.first[partition + 1]):
         other = task.other[at]
@@ -584,7 +584,7 @@ def _drain(task, partition):
 
 
 @njit
-def _start_or_drain(task, now):
+def _start_or_drain(task: Task, now: float) -> bool:
     """Start jobs in order, those that cannot start keeping a partition from later ones; say whether any started."""
     task.count[STAMP] += 1
     for group in range(len(task.open)):
@@ -611,7 +611,7 @@ def _start_or_drain(task, now):
 
 
 @njit
-def _close_gaps(task, marked):
+def _close_gaps(task: Task, marked: int) -> None:
     """Take out jobs whose place in the queue was emptied; the others keep their order."""
     if marked == 0:
         return
@@ -625,7 +625,7 @@ def _close_gaps(task, marked):
 
 
 @njit
-def _above_free_s(task, now, partition):
+def _above_free_s(task: Task, now: float, partition: int) -> float:
     """When the first larger partition above one becomes free of those that are not; the past if there is none."""
     soonest = np.inf
     for at in range(task.above_first[partition], task.above_first[partition + 1]):
@@ -635,7 +635,7 @@ def _above_free_s(task, now, partition):
 
 
 @njit
-def _choose_below(task, job, now):
+def _choose_below(task: Task, job: int, now: float) -> int:
     """Give a free partition on which a job ends before the first larger one above it becomes free, or -1."""
     group = task.group[job]
     best, fewest = -1, 0
@@ -656,7 +656,7 @@ def _choose_below(task, job, now):
 
 
 @njit
-def _start_below(task, now):
+def _start_below(task: Task, now: float) -> bool:
     """Start the first job that ends before it is in the way of a larger one; say whether there was any."""
     size = _all_positions(task)
     for taken in range(size):
@@ -671,7 +671,7 @@ def _start_below(task, now):
 
 
 @njit
-def _pass_drain(task, now, score):
+def _pass_drain(task: Task, now: float, score: Any) -> None:
     """Start what may start; scores stay as they are, since no time passes."""
     _rate(task, now, score)
     while _any_free(task) and (_start_or_drain(task, now) or _start_below(task, now)):
@@ -679,7 +679,7 @@ def _pass_drain(task, now, score):
 
 
 @njit(cache=True)
-def run_drain(task, score):
+def run_drain(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule as Cobalt does."""
     times, counts = _tables(task)
     size, arrived = 0, 0
@@ -700,7 +700,7 @@ def run_drain(task, score):
 
 
 @njit
-def _with_room(task, profile, filled, partition):
+def _with_room(task: Task, profile: Profile, filled: Array, partition: int) -> Profile:
     """Give the profile with room for one more slot of a partition."""
     job, begin, end = profile
     for at in range(task.first[partition], task.first[partition + 1]):
@@ -714,7 +714,9 @@ def _with_room(task, profile, filled, partition):
 
 
 @njit
-def _occupy(task, profile, filled, owner, partition, begin_s, end_s):
+def _occupy(
+    task: Task, profile: Profile, filled: Array, owner: int, partition: int, begin_s: float, end_s: float
+) -> None:
     """Enter a slot in the rows of all that conflicts with a partition."""
     job, begin, end = profile
     for at in range(task.first[partition], task.first[partition + 1]):
@@ -730,7 +732,7 @@ def _occupy(task, profile, filled, owner, partition, begin_s, end_s):
 
 
 @njit
-def _release(task, profile, filled, owner, partition):
+def _release(task: Task, profile: Profile, filled: Array, owner: int, partition: int) -> None:
     """Take a slot out again."""
     job, begin, end = profile
     for at in range(task.first[partition], task.first[partition + 1]):
@@ -746,7 +748,7 @@ def _release(task, profile, filled, owner, partition):
 
 
 @njit
-def _gap(profile, filled, partition, now, length, before):
+def _gap(profile: Profile, filled: Array, partition: int, now: float, length: float, before: float) -> float:
     """When a partition is unused for so long at the earliest, if it is no later than `before`."""
     begin, end = profile[1], profile[2]
     at_s = now
@@ -762,7 +764,17 @@ def _gap(profile, filled, partition, now, length, before):
 
 
 @njit
-def _earliest(task, profile, filled, now, job, freed, since, best, best_s):
+def _earliest(
+    task: Task,
+    profile: Profile,
+    filled: Array,
+    now: float,
+    job: int,
+    freed: Array,
+    since: int,
+    best: int,
+    best_s: float,
+) -> tuple[int, float]:
     """Give the earliest slot of a job on partitions that were freed since, unless the one that it has is better."""
     group = task.group[job]
     for at in range(task.group_first[group], task.group_first[group + 1]):
@@ -775,13 +787,13 @@ def _earliest(task, profile, filled, now, job, freed, since, best, best_s):
 
 
 @njit
-def _note_freed(task, freed, partition, stamp):
+def _note_freed(task: Task, freed: Array, partition: int, stamp: int) -> None:
     for at in range(task.first[partition], task.first[partition + 1]):
         freed[task.other[at]] = stamp
 
 
 @njit
-def _was_freed(task, job, freed, since):
+def _was_freed(task: Task, job: int, freed: Array, since: int) -> bool:
     group = task.group[job]
     for at in range(task.group_first[group], task.group_first[group + 1]):
         if freed[task.group_member[at]] > since:
@@ -790,7 +802,18 @@ def _was_freed(task, job, freed, since):
 
 
 @njit
-def _take_slots(task, profile, filled, now, slot, slot_s, freed, tried, stamp, ended):
+def _take_slots(
+    task: Task,
+    profile: Profile,
+    filled: Array,
+    now: float,
+    slot: Array,
+    slot_s: Array,
+    freed: Array,
+    tried: Array,
+    stamp: int,
+    ended: bool,
+) -> tuple[Profile, int]:
     """Let each waiting job, in order of arrival, take the earliest slot; give the profile and the last stamp.
 
     Those that have one give it up for that only if a job has ended.
@@ -817,7 +840,9 @@ def _take_slots(task, profile, filled, now, slot, slot_s, freed, tried, stamp, e
 
 
 @njit
-def _start_due(task, profile, filled, now, slot, slot_s, freed, stamp):
+def _start_due(
+    task: Task, profile: Profile, filled: Array, now: float, slot: Array, slot_s: Array, freed: Array, stamp: int
+) -> tuple[float, int]:
     """Start jobs whose slot has come; where one runs longer than it asked for, the slot is lost.
 
     Gives when the next slot begins, and the last stamp.
@@ -847,7 +872,7 @@ def _start_due(task, profile, filled, now, slot, slot_s, freed, stamp):
 
 
 @njit(cache=True)
-def run_conservative(task, score):
+def run_conservative(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule with a slot for every job."""
     jobs, shape = len(task.submit_s), (len(task.rank), 16)
     times, counts = _tables(task)

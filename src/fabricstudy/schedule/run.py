@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -74,6 +74,8 @@ class PlannedRun:
         Id of machine and list of partitions.
     needs : mapping
         For `measured`: by number of the application and nodes of the partition.
+    folder : Path
+        The study's folder, where a log is sought.
     keeps_jobs : bool
         Whether each of its jobs is a row of a table.
     """
@@ -83,6 +85,7 @@ class PlannedRun:
     list_id: str
     run: Run
     needs: Mapping[tuple[int, int], Needed]
+    folder: Path
     keeps_jobs: bool
 
     @property
@@ -105,11 +108,16 @@ START_CPU_S = 0.02
 CPU_S_OF_A_JOB = 3e-5
 
 
-def run_id(run: Run, needs: Mapping[tuple[int, int], Needed]) -> str:
-    """Give "r" and 12 hexadecimal digits over what can change a run: itself, its log, the points that it rests on."""
-    logs = [hashlib.sha256(path.read_bytes()).hexdigest() for path in run.trace.files()]
+def run_id(run: Run, needs: Mapping[tuple[int, int], Needed], log: str = "") -> str:
+    """Give "r" and 12 hexadecimal digits over what can change a run: itself, the points that it rests on, and its log.
+
+    Parameters
+    ----------
+    log : str
+        SHA-256 of the file of its trace; "" if it has none.
+    """
     points = [f"{key} {needed}" for key, needed in sorted(needs.items())]
-    return digest("r", canonical_json([run.physics(), logs, points]))
+    return digest("r", canonical_json([run.physics(), log, points]))
 
 
 def list_id(machine: Topology, partitions: PartitionList) -> str:

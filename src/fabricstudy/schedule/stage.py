@@ -97,7 +97,9 @@ class Performed:
         run = planned.run
         self.planned = planned
         self.partitions = _partitions(run)
-        self.jobs: Jobs = run.trace.jobs(self.partitions.machine_nodes, self.partitions.block_nodes, run.seed)
+        self.jobs: Jobs = run.trace.jobs(
+            self.partitions.machine_nodes, self.partitions.block_nodes, run.seed, planned.folder
+        )
         ratios = {key: _ratio(needed, points) for key, needed in planned.needs.items()}
         self.factors: Factors = factors(run.slowdown, self.jobs, self.partitions, run.machine, run.seed, ratios)
         self.result: Scheduled = simulate(

@@ -77,7 +77,7 @@ def plan(study: Study) -> Plan:
 
 def _plan_schedules(study: Study, rows: list[Row]) -> RunPlanner:
     """Expand the schedules of a study into their runs."""
-    planner = RunPlanner(rows, axes_of_schedules(study.schedules), {"folder": study.folder})
+    planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
     wrong: list[StudyError] = []
     with only_extensions_of(study.extension_package):
         for name, schedule in study.schedules.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, ValidationInfo, model_validator
@@ -95,14 +96,14 @@ class RunPlanner:
         All points of the study, for ratios of their times.
     axes : tuple of str
         Axes of all schedules.
-    context : dict
-        Of pydantic: the folder of the study.
+    folder : Path
+        The study's folder.
     """
 
-    def __init__(self, rows: Sequence[Row], axes: tuple[str, ...], context: dict[str, Any]) -> None:
+    def __init__(self, rows: Sequence[Row], axes: tuple[str, ...], folder: Path) -> None:
         self.rows: list[RunRow] = []
         self.runs: dict[str, PlannedRun] = {}
-        self._points, self._axes, self._context = rows, axes, context
+        self._points, self._axes, self._folder = rows, axes, folder
         self._lists: dict[str, Partitions | Pool] = {}
 
     def add(self, name: str, schedule: Schedule, labels: Mapping[str, Label], tree: dict[str, Any]) -> None:
@@ -114,7 +115,9 @@ class RunPlanner:
             With the path below the run.
         """
         try:
-            run = Run.model_validate({**tree, "seed": 0}, context=self._context, by_alias=True, by_name=False)
+            run = Run.model_validate(
+                {**tree, "seed": 0}, context={"folder": self._folder}, by_alias=True, by_name=False
+            )
         except ValidationError as error:
             raise mistakes(error, tree, Run) from None
         if not run.trace.is_drawn and len(schedule.seeds) > 1:
@@ -126,14 +129,22 @@ class RunPlanner:
                 self._lists[own_list] = run.partitions.partitions(run.machine)
             except ConfigError as error:
                 raise error.below("partitions") from None
+        self._check_largest(run, self._lists[own_list])
         needs = self._needs(run, self._lists[own_list])
         row = {axis: labels.get(axis) for axis in self._axes}
+        log = run.trace.digest(self._folder)
         for place, seed in enumerate(schedule.seeds):
             seeded = run.model_copy(update={"seed": seed})
-            key = run_id(seeded, needs)
+            key = run_id(seeded, needs, log)
             keeps = schedule.keep_jobs == "all" or (schedule.keep_jobs == "first" and place == 0)
-            self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, own_list, seeded, needs, keeps))
+            self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, own_list, seeded, needs, self._folder, keeps))
             self.rows.append(RunRow(name, row, seed, key))
+
+    def _check_largest(self, run: Run, partitions: Partitions | Pool) -> None:
+        largest, most = run.trace.most_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
+        if largest is not None and largest > most:
+            problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
+            raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="jobs-too-large")
 
     def _needs(self, run: Run, partitions: Partitions | Pool) -> dict[tuple[int, int], Needed]:
         measured = run.slowdown.measured

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.optimize import brentq
 
 from fabricstudy.errors import StudyError
 from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Model, Number, Whole
-from fabricstudy.quantities import Moment, Span
+from fabricstudy.model import Model, Number, Whole
+from fabricstudy.quantities import Span
 
 from ..jobs import Floats, Ints, Jobs
-from .base import Load, Trace
-
-_DRAW = 1
-"""Tells the stream of a trace from others of the same seed."""
+from .base import Load, Request, Trace, scale
 
 Share = Annotated[Number, Field(gt=0)]
-Factor = Annotated[Number, Field(ge=1, le=1000)]
 
 
 class Runtime(Model):
@@ -29,13 +26,6 @@ class Runtime(Model):
     median_s: Span = Field(alias="median", description="median before it is scaled to the load")
     spread: Annotated[Number, Field(ge=0, le=5)] = Field(1.0, description="standard deviation of its logarithm")
     longest_s: Span = Field(alias="longest", description="no job runs longer, whatever the load")
-
-
-class Request(Model):
-    """How long jobs ask for."""
-
-    factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="requested over real time, evenly drawn")
-    round_s: Moment = Field("0 s", alias="round", validate_default=True, description="rounded up to a multiple of it")
 
 
 @register
@@ -58,49 +48,43 @@ class Synthetic(Trace):
     runtime: Runtime = Field(description="how long they run")
     request: Request = Field(default_factory=Request, description="how long they ask for")
 
+    @model_validator(mode="after")
+    def _in_order(self) -> Synthetic:
+        self.request.check()
+        return self
+
     @property
     def expected_jobs(self) -> int:
         """As many as it says."""
         return self.number
 
-    @model_validator(mode="after")
-    def _in_order(self) -> Synthetic:
-        least, most = self.request.factor
-        if least > most:
-            raise ConfigError("an empty range", "swap the two", ("request", "factor"), [least, most])
-        return self
+    def most_nodes(self, block_nodes: int) -> int:
+        """Give the largest size."""
+        return max(self.sizes)
 
-    def jobs(self, machine_nodes: int, block_nodes: int, seed: int) -> Jobs:
-        """Draw the jobs.
+    def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
+        """Draw the jobs; sizes, arrivals, run times and requests each have a stream of their own."""
+        sizes, arrivals, times, requests = (np.random.default_rng([seed, purpose]) for purpose in range(4))
+        share = np.array(list(self.sizes.values()))
+        nodes = sizes.choice(np.array(list(self.sizes)), self.number, p=share / share.sum())
+        runtime_s = self._runtimes(nodes, machine_nodes, times)
+        return Jobs.of(
+            np.sort(arrivals.uniform(0.0, self.span_s, self.number)),
+            runtime_s,
+            self.request.times(runtime_s, requests),
+            nodes,
+        )
 
-        Raises
-        ------
-        StudyError
-            If no run times up to the longest one reach the load.
-        """
-        rng = np.random.default_rng([seed, _DRAW])
-        shares = np.array(list(self.sizes.values()))
-        nodes = rng.choice(np.array(list(self.sizes)), self.number, p=shares / shares.sum())
-        submit_s = np.sort(rng.uniform(0.0, self.span_s, self.number))
-        drawn_s = self.runtime.median_s * np.exp(self.runtime.spread * rng.standard_normal(self.number))
-        factor = rng.uniform(*self.request.factor, self.number)
-        runtime_s = np.minimum(drawn_s * self._scale(drawn_s, nodes, machine_nodes), self.runtime.longest_s)
-        request_s = runtime_s * factor
-        if self.request.round_s:
-            request_s = np.ceil(request_s / self.request.round_s) * self.request.round_s
-        return Jobs.of(submit_s, runtime_s, request_s, nodes)
-
-    def _scale(self, drawn_s: Floats, nodes: Ints, machine_nodes: int) -> float:
-        """Find the number by which times are multiplied so that they come to the load, the longest ones cut."""
-        if self.load is None:
-            return 1.0
-        wanted = self.load * machine_nodes * self.span_s
-
-        def short_of(scale: float) -> float:
-            return wanted - float((np.minimum(drawn_s * scale, self.runtime.longest_s) * nodes).sum())
-
-        most = self.runtime.longest_s / float(drawn_s.min())
-        if short_of(most) > 0:
-            problem = f"{self.number:,} jobs that run {self.runtime.longest_s:g} s at most cannot come to this load"
-            raise StudyError(problem, "take more or longer jobs", None, "load", self.load, "trace-load")
-        return float(brentq(short_of, 0.0, most, xtol=1e-12, rtol=1e-12))
+    def _runtimes(self, nodes: Ints, machine_nodes: int, rng: np.random.Generator) -> Floats:
+        own = self.runtime
+        drawn = own.median_s * np.exp(own.spread * rng.standard_normal(self.number))
+        factor = 1.0
+        if self.load is not None:
+            wanted_node_s = self.load * machine_nodes * self.span_s
+            factor = scale(nodes.astype(np.float64), drawn, own.longest_s, wanted_node_s)
+            if not math.isfinite(factor):
+                most = float(nodes.sum()) * own.longest_s / (machine_nodes * self.span_s)
+                problem = f"{self.number} jobs of at most {own.longest_s:g} s come to a load of {most:.2f} at most"
+                remedy = "take more jobs, longer ones, or a lower load"
+                raise StudyError(problem, remedy, path="load", value=self.load, code="trace-load")
+        return np.minimum(drawn * factor, own.longest_s)
