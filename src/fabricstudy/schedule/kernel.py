@@ -6,8 +6,16 @@ arrays are. At each instant all that ends and all that comes is taken in first; 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import numpy as np
 from numba import njit, types
+
+from .task import Array, Task
+
+Profile = tuple[Array, Array, Array]
+F = TypeVar("F", bound=Callable[..., Any])
 
 FIRST, LAST, RUNNING, STAMP = 0, 1, 2, 3
 """Places in `Task.count`."""
@@ -16,16 +24,23 @@ _FLOATS = types.Array(types.float64, 1, "C")
 SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
 """Type of an order's `score`."""
 
+
+def _inner(function: F) -> F:
+    """Compile what only compiled code calls."""
+    compiled: F = njit(no_cpython_wrapper=True)(function)
+    return compiled
+
+
 # Running jobs -----------------------------------------------------------------------------------------------------
 
 
-@njit
+@_inner
 def _ends_before(task: Task, one: int, other: int) -> bool:
-    first, second = task.end_s[one], task.end_s[other]
+    first, second = task.jobs[one].end_s, task.jobs[other].end_s
     return first < second or (first == second and one < other)
 
 
-@njit
+@_inner
 def _push(task: Task, job: int) -> None:
     running = task.running
     place = task.count[RUNNING]
@@ -36,7 +51,7 @@ def _push(task: Task, job: int) -> None:
     running[place] = job
 
 
-@njit
+@_inner
 def _pop(task: Task) -> int:
     running = task.running
     top = running[0]
@@ -58,71 +73,71 @@ def _pop(task: Task) -> int:
     return top
 
 
-@njit
+@_inner
 def _length(task: Task, job: int, partition: int) -> float:
     """Requested time on a partition."""
     if task.scale_request:
-        return task.request_s[job] * task.factor[job, task.variant[partition]]
-    return task.request_s[job]
+        return task.jobs[job].request_s * task.factor[job, task.parts[partition].variant]
+    return task.jobs[job].request_s
 
 
-@njit
+@_inner
 def _shortest(task: Task, job: int) -> float:
     """Requested time where the job runs fastest."""
-    return task.request_s[job] * task.lowest[job] if task.scale_request else task.request_s[job]
+    return task.jobs[job].request_s * task.jobs[job].lowest if task.scale_request else task.jobs[job].request_s
 
 
-@njit
+@_inner
 def _start(task: Task, now: float, job: int, partition: int, backfilled: bool) -> None:
     length = _length(task, job, partition)
-    run = task.runtime_s[job] * task.factor[job, task.variant[partition]]
+    run = task.jobs[job].runtime_s * task.factor[job, task.parts[partition].variant]
     if task.kill and run > length:
         run = length
-    task.start_s[job] = now
-    task.end_s[job] = now + run
-    task.expected_s[job] = now + length
-    task.partition[job] = partition
-    task.backfilled[job] = backfilled
-    task.occupant[partition] = job
-    for at in range(task.first[partition], task.first[partition + 1]):
-        other = task.other[at]
-        if task.blockers[other] == 0:
+    task.jobs[job].start_s = now
+    task.jobs[job].end_s = now + run
+    task.jobs[job].expected_s = now + length
+    task.jobs[job].partition = partition
+    task.jobs[job].backfilled = backfilled
+    task.parts[partition].occupant = job
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[at].other
+        if task.parts[other].blockers == 0:
             _count_free(task, other, -1)
-        task.blockers[other] += 1
-        task.seats[other] += task.shares_midplane[at]
+        task.parts[other].blockers += 1
+        task.parts[other].seats += task.conflicts[at].shares_midplane
     for word in range(len(task.used)):
         task.used[word] |= task.words[partition, word]
-    task.waiting[task.group[job]] -= 1
+    task.groups[task.jobs[job].group].waiting -= 1
     _push(task, job)
 
 
-@njit
+@_inner
 def _end(task: Task) -> int:
     """End the running job that is first to end."""
     job = _pop(task)
-    partition = task.partition[job]
-    task.occupant[partition] = -1
-    for at in range(task.first[partition], task.first[partition + 1]):
-        other = task.other[at]
-        task.blockers[other] -= 1
-        task.seats[other] -= task.shares_midplane[at]
-        if task.blockers[other] == 0:
+    partition = task.jobs[job].partition
+    task.parts[partition].occupant = -1
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[at].other
+        task.parts[other].blockers -= 1
+        task.parts[other].seats -= task.conflicts[at].shares_midplane
+        if task.parts[other].blockers == 0:
             _count_free(task, other, 1)
     for word in range(len(task.used)):
         task.used[word] &= ~task.words[partition, word]
     return job
 
 
-@njit
+@_inner
 def _count_free(task: Task, partition: int, change: int) -> None:
-    for at in range(task.member_first[partition], task.member_first[partition + 1]):
-        task.free[task.member_group[at]] += change
+    for at in range(task.parts[partition].groups_first, task.parts[partition].groups_last):
+        task.groups[task.groups_of[at]].free += change
 
 
 # The queue --------------------------------------------------------------------------------------------------------
 
 
-@njit
+@_inner
 def _move(task: Task, source: int, target: int) -> None:
     task.q_job[target] = task.q_job[source]
     task.q_submit[target] = task.q_submit[source]
@@ -131,23 +146,23 @@ def _move(task: Task, source: int, target: int) -> None:
     task.q_score[target] = task.q_score[source]
 
 
-@njit
+@_inner
 def _insert(task: Task, job: int) -> None:
     """Put a job into the queue: where it belongs if the order never changes, else at the end."""
     place = task.count[LAST]
     task.count[LAST] += 1
     if not task.changes:
-        while place > task.count[FIRST] and task.place[job] < task.place[task.q_job[place - 1]]:
+        while place > task.count[FIRST] and task.jobs[job].place < task.jobs[task.q_job[place - 1]].place:
             _move(task, place - 1, place)
             place -= 1
     task.q_job[place] = job
-    task.q_submit[place] = task.submit_s[job]
-    task.q_request[place] = task.request_s[job]
-    task.q_nodes[place] = task.nodes[job]
-    task.waiting[task.group[job]] += 1
+    task.q_submit[place] = task.jobs[job].submit_s
+    task.q_request[place] = task.jobs[job].request_s
+    task.q_nodes[place] = task.jobs[job].nodes
+    task.groups[task.jobs[job].group].waiting += 1
 
 
-@njit
+@_inner
 def _remove(task: Task, at: int) -> None:
     """Take a job out of the queue; positions behind it change, and those before it."""
     first, last = task.count[FIRST], task.count[LAST]
@@ -164,7 +179,7 @@ def _remove(task: Task, at: int) -> None:
         task.count[LAST] -= 1
 
 
-@njit
+@_inner
 def _remove_marked(task: Task, marked: int) -> None:
     """Take out jobs whose place in the queue was emptied: the first `marked` of `heap` from its end."""
     for at in range(len(task.heap) - marked, len(task.heap)):
@@ -176,7 +191,7 @@ def _remove_marked(task: Task, marked: int) -> None:
             task.count[FIRST] += 1
 
 
-@njit
+@_inner
 def _rate(task: Task, now: float, score: Any) -> None:
     """Compute the scores of all that wait, if they change."""
     if task.changes:
@@ -190,13 +205,13 @@ def _rate(task: Task, now: float, score: Any) -> None:
         )
 
 
-@njit
+@_inner
 def _comes_before(task: Task, one: int, other: int) -> bool:
     first, second = task.q_score[one], task.q_score[other]
     return first > second or (first == second and task.q_job[one] < task.q_job[other])
 
 
-@njit
+@_inner
 def _head(task: Task) -> int:
     """Position of the first job in the queue's order."""
     best = task.count[FIRST]
@@ -208,7 +223,7 @@ def _head(task: Task) -> int:
     return best
 
 
-@njit
+@_inner
 def _sift(task: Task, place: int, size: int) -> None:
     heap = task.heap
     moved = heap[place]
@@ -225,7 +240,7 @@ def _sift(task: Task, place: int, size: int) -> None:
     heap[place] = moved
 
 
-@njit
+@_inner
 def _pop_position(task: Task, size: int) -> int:
     """Take the first position out of the heap of this size."""
     top = task.heap[0]
@@ -237,37 +252,37 @@ def _pop_position(task: Task, size: int) -> int:
 # Partitions -------------------------------------------------------------------------------------------------------
 
 
-@njit
+@_inner
 def _blocked(task: Task, partition: int, enough: int) -> int:
     """Count the free partitions that one would block, up to `enough`."""
     count = 0
-    for at in range(task.first[partition], task.first[partition + 1]):
-        if task.blockers[task.other[at]] == 0:
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        if task.parts[task.conflicts[at].other].blockers == 0:
             count += 1
             if count >= enough:
                 break
     return count
 
 
-@njit
+@_inner
 def _choose(task: Task, job: int, now: float, before: float) -> int:
     """Give the free partition to start a job on, or -1: one without the mark, or one on which it ends in time.
 
     Of several the one of least rank, then the one that blocks fewest free ones, then the first of the list.
     """
-    group = task.group[job]
+    group = task.jobs[job].group
     best = -1
     fewest = 0
-    if task.free[group] == 0:
+    if task.groups[group].free == 0:
         return best
     stamp = task.count[STAMP]
-    for at in range(task.group_first[group], task.group_first[group + 1]):
-        partition = task.group_member[at]
-        if task.blockers[partition] != 0 or (best >= 0 and task.rank[partition] > task.rank[best]):
+    for at in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[at]
+        if task.parts[partition].blockers != 0 or (best >= 0 and task.parts[partition].rank > task.parts[best].rank):
             continue
-        if task.mark[partition] == stamp and now + _length(task, job, partition) > before:
+        if task.parts[partition].mark == stamp and now + _length(task, job, partition) > before:
             continue
-        if best < 0 or task.rank[partition] < task.rank[best]:
+        if best < 0 or task.parts[partition].rank < task.parts[best].rank:
             fewest = np.int64(1) << 60
         count = _blocked(task, partition, fewest)
         if count < fewest:
@@ -275,37 +290,37 @@ def _choose(task: Task, job: int, now: float, before: float) -> int:
     return best
 
 
-@njit
+@_inner
 def _free_s(task: Task, now: float, partition: int) -> float:
     """When a partition is free by requested times; a job beyond its request is expected to end at once."""
     latest = now
-    for at in range(task.first[partition], task.first[partition + 1]):
-        job = task.occupant[task.other[at]]
-        if job >= 0 and task.expected_s[job] > latest:
-            latest = task.expected_s[job]
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        job = task.parts[task.conflicts[at].other].occupant
+        if job >= 0 and task.jobs[job].expected_s > latest:
+            latest = task.jobs[job].expected_s
     return latest
 
 
-@njit
+@_inner
 def _comes_sooner(task: Task, one_s: float, one: int, other_s: float, other: int) -> bool:
     """Whether one of two partitions is to be promised: sooner, of lower rank, of fewer conflicts, first of the list."""
     if one_s != other_s:
         return one_s < other_s
-    if task.rank[one] != task.rank[other]:
-        return task.rank[one] < task.rank[other]
-    if task.degree[one] != task.degree[other]:
-        return task.degree[one] < task.degree[other]
+    if task.parts[one].rank != task.parts[other].rank:
+        return task.parts[one].rank < task.parts[other].rank
+    if task.parts[one].degree != task.parts[other].degree:
+        return task.parts[one].degree < task.parts[other].degree
     return one < other
 
 
-@njit
+@_inner
 def _reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, float]:
     """Give the partition of a job that is free soonest and when that is; -1 if all are marked and these do not count."""
-    group = task.group[job]
+    group = task.jobs[job].group
     best, best_s = -1, 0.0
-    for at in range(task.group_first[group], task.group_first[group + 1]):
-        partition = task.group_member[at]
-        if but_marked and task.mark[partition] == task.count[STAMP]:
+    for at in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[at]
+        if but_marked and task.parts[partition].mark == task.count[STAMP]:
             continue
         free_s = _free_s(task, now, partition)
         if best < 0 or _comes_sooner(task, free_s, partition, best_s, best):
@@ -316,7 +331,7 @@ def _reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, f
 # Passes -----------------------------------------------------------------------------------------------------------
 
 
-@njit
+@_inner
 def _in_turn(task: Task, now: float, score: Any) -> int:
     """Start jobs in the order of the queue; give the position of the first one that cannot start, or -1."""
     if task.count[FIRST] == task.count[LAST]:
@@ -334,41 +349,41 @@ def _in_turn(task: Task, now: float, score: Any) -> int:
     return -1
 
 
-@njit
+@_inner
 def _any_free(task: Task) -> bool:
     """Whether a job that waits has a free partition."""
-    for group in range(len(task.free)):
-        if task.free[group] > 0 and task.waiting[group] > 0:
+    for group in range(len(task.groups)):
+        if task.groups[group].free > 0 and task.groups[group].waiting > 0:
             return True
     return False
 
 
-@njit
+@_inner
 def _open_groups(task: Task) -> None:
     """Find out which groups have a free partition that does not conflict with the reservation."""
-    for group in range(len(task.open)):
-        task.open[group] = 0
-        if task.free[group] > 0 and task.waiting[group] > 0:
-            for at in range(task.group_first[group], task.group_first[group + 1]):
-                partition = task.group_member[at]
-                if task.blockers[partition] == 0 and task.mark[partition] != task.count[STAMP]:
-                    task.open[group] = 1
+    for group in range(len(task.groups)):
+        task.groups[group].open = 0
+        if task.groups[group].free > 0 and task.groups[group].waiting > 0:
+            for at in range(task.groups[group].first, task.groups[group].last):
+                partition = task.members[at]
+                if task.parts[partition].blockers == 0 and task.parts[partition].mark != task.count[STAMP]:
+                    task.groups[group].open = 1
                     break
 
 
-@njit
+@_inner
 def _may_fit(task: Task, job: int, now: float, before: float) -> bool:
-    group = task.group[job]
-    return task.free[group] > 0 and (task.open[group] > 0 or now + _shortest(task, job) <= before)
+    group = task.jobs[job].group
+    return task.groups[group].free > 0 and (task.groups[group].open > 0 or now + _shortest(task, job) <= before)
 
 
-@njit
+@_inner
 def _mark_conflicts(task: Task, partition: int) -> None:
-    for at in range(task.first[partition], task.first[partition + 1]):
-        task.mark[task.other[at]] = task.count[STAMP]
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        task.parts[task.conflicts[at].other].mark = task.count[STAMP]
 
 
-@njit
+@_inner
 def _fill_fixed(task: Task, now: float, before: float) -> None:
     """Backfill where the queue stands in order."""
     at = task.count[FIRST] + 1
@@ -388,7 +403,7 @@ def _fill_fixed(task: Task, now: float, before: float) -> None:
         _open_groups(task)
 
 
-@njit
+@_inner
 def _fill_changing(task: Task, now: float, before: float, head: int) -> None:
     """Backfill where the order has to be found."""
     size, marked = 0, 0
@@ -412,18 +427,18 @@ def _fill_changing(task: Task, now: float, before: float, head: int) -> None:
     _remove_marked(task, marked)
 
 
-@njit
+@_inner
 def _pass_easy(task: Task, now: float, score: Any) -> None:
     at = _in_turn(task, now, score)
     if at < 0:
         return
     head = task.q_job[at]
-    promised = not np.isnan(task.promised_s[head])
+    promised = not np.isnan(task.jobs[head].promised_s)
     if promised and not _any_free(task):
         return
     partition, free_s = _reserve(task, now, head, False)
     if not promised:
-        task.promised_s[head] = free_s
+        task.jobs[head].promised_s = free_s
     task.count[STAMP] += 1
     _mark_conflicts(task, partition)
     _open_groups(task)
@@ -436,7 +451,7 @@ def _pass_easy(task: Task, now: float, score: Any) -> None:
 # Instants ---------------------------------------------------------------------------------------------------------
 
 
-@njit
+@_inner
 def _ones(bits: int) -> int:
     """Count the bits of a word that are set."""
     bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -445,7 +460,7 @@ def _ones(bits: int) -> int:
     return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit
+@_inner
 def _record(task: Task, now: float, times: Array, counts: Array, size: int) -> tuple[Array, Array]:
     """Note how the machine is used from now on: busy, empty, cables, held, scattered, queue."""
     if size == len(times):
@@ -470,21 +485,21 @@ def _record(task: Task, now: float, times: Array, counts: Array, size: int) -> t
     return times, counts
 
 
-@njit
+@_inner
 def _causes(task: Task) -> tuple[int, int]:
     """Count idle midplanes that are so for want of cables, and those that are held."""
     cables, held = 0, 0
     for word in range(len(task.used)):
         lacks, has = np.uint64(0), np.uint64(0)
-        for group in range(len(task.waiting)):
-            if task.waiting[group] == 0:
+        for group in range(len(task.groups)):
+            if task.groups[group].waiting == 0:
                 continue
             seats, free = np.uint64(0), np.uint64(0)
-            for at in range(task.group_first[group], task.group_first[group + 1]):
-                partition = task.group_member[at]
-                if task.seats[partition] == 0:
+            for at in range(task.groups[group].first, task.groups[group].last):
+                partition = task.members[at]
+                if task.parts[partition].seats == 0:
                     seats |= task.words[partition, word]
-                    if task.blockers[partition] == 0:
+                    if task.parts[partition].blockers == 0:
                         free |= task.words[partition, word]
             lacks |= seats & ~free
             has |= free
@@ -493,31 +508,31 @@ def _causes(task: Task) -> tuple[int, int]:
     return cables, held
 
 
-@njit
+@_inner
 def _next_instant(task: Task, arrived: int) -> float:
     """When the next job ends or comes."""
     now = np.inf
     if task.count[RUNNING] > 0:
-        now = task.end_s[task.running[0]]
-    if arrived < len(task.submit_s) and task.submit_s[arrived] < now:
-        now = task.submit_s[arrived]
+        now = task.jobs[task.running[0]].end_s
+    if arrived < len(task.jobs) and task.jobs[arrived].submit_s < now:
+        now = task.jobs[arrived].submit_s
     return now
 
 
-@njit
+@_inner
 def _take_in(task: Task, now: float, arrived: int) -> int:
     """End and queue all that ends and comes now; give how many have come so far."""
-    while task.count[RUNNING] > 0 and task.end_s[task.running[0]] <= now:
+    while task.count[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
         _end(task)
-    while arrived < len(task.submit_s) and task.submit_s[arrived] <= now:
+    while arrived < len(task.jobs) and task.jobs[arrived].submit_s <= now:
         _insert(task, arrived)
         arrived += 1
     return arrived
 
 
-@njit
+@_inner
 def _tables(task: Task) -> tuple[Array, Array]:
-    size = 2 * len(task.submit_s)
+    size = 2 * len(task.jobs)
     return np.empty(size), np.empty((size, 6), np.int64)
 
 
@@ -526,7 +541,7 @@ def run_none(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule without backfilling; give instants and how the machine was used from each."""
     times, counts = _tables(task)
     size, arrived = 0, 0
-    while arrived < len(task.submit_s) or task.count[RUNNING] > 0:
+    while arrived < len(task.jobs) or task.count[RUNNING] > 0:
         now = _next_instant(task, arrived)
         arrived = _take_in(task, now, arrived)
         if _any_free(task):
@@ -541,7 +556,7 @@ def run_easy(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule with one reservation."""
     times, counts = _tables(task)
     size, arrived = 0, 0
-    while arrived < len(task.submit_s) or task.count[RUNNING] > 0:
+    while arrived < len(task.jobs) or task.count[RUNNING] > 0:
         now = _next_instant(task, arrived)
         arrived = _take_in(task, now, arrived)
         _pass_easy(task, now, score)
@@ -553,7 +568,7 @@ def run_easy(task: Task, score: Any) -> tuple[Array, Array]:
 # Draining ---------------------------------------------------------------------------------------------------------
 
 
-@njit
+@_inner
 def _all_positions(task: Task) -> int:
     """Make a heap of all positions of the queue; give its size."""
     size = 0
@@ -566,36 +581,36 @@ def _all_positions(task: Task) -> int:
     return size
 
 
-@njit
+@_inner
 def _next_position(task: Task, taken: int, size: int) -> int:
     """Give the position that comes next in the queue's order, after so many were taken of the heap of `size`."""
     return _pop_position(task, size - taken) if task.changes else task.heap[taken]
 
 
-@njit
+@_inner
 def _drain(task: Task, partition: int) -> None:
     """Mark whatever conflicts with a partition, and count down what is left in each group."""
-    for at in range(task.first[partition], task.first[partition + 1]):
-        other = task.other[at]
-        if task.mark[other] != task.count[STAMP]:
-            task.mark[other] = task.count[STAMP]
-            for of in range(task.member_first[other], task.member_first[other + 1]):
-                task.open[task.member_group[of]] -= 1
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[at].other
+        if task.parts[other].mark != task.count[STAMP]:
+            task.parts[other].mark = task.count[STAMP]
+            for of in range(task.parts[other].groups_first, task.parts[other].groups_last):
+                task.groups[task.groups_of[of]].open -= 1
 
 
-@njit
+@_inner
 def _start_or_drain(task: Task, now: float) -> bool:
     """Start jobs in order, those that cannot start keeping a partition from later ones; say whether any started."""
     task.count[STAMP] += 1
-    for group in range(len(task.open)):
-        task.open[group] = task.group_first[group + 1] - task.group_first[group]
+    for group in range(len(task.groups)):
+        task.groups[group].open = task.groups[group].last - task.groups[group].first
     size = _all_positions(task)
     marked = 0
     passed = False
     for taken in range(size):
         at = _next_position(task, taken, size)
         job = task.q_job[at]
-        if task.open[task.group[job]] == 0:
+        if task.groups[task.jobs[job].group].open == 0:
             passed = True
             continue
         partition = _choose(task, job, now, -np.inf)
@@ -610,7 +625,7 @@ def _start_or_drain(task: Task, now: float) -> bool:
     return marked > 0
 
 
-@njit
+@_inner
 def _close_gaps(task: Task, marked: int) -> None:
     """Take out jobs whose place in the queue was emptied; the others keep their order."""
     if marked == 0:
@@ -624,30 +639,30 @@ def _close_gaps(task: Task, marked: int) -> None:
     task.count[LAST] = place
 
 
-@njit
+@_inner
 def _above_free_s(task: Task, now: float, partition: int) -> float:
     """When the first larger partition above one becomes free of those that are not; the past if there is none."""
     soonest = np.inf
-    for at in range(task.above_first[partition], task.above_first[partition + 1]):
-        if task.blockers[task.above[at]] > 0:
+    for at in range(task.parts[partition].above_first, task.parts[partition].above_last):
+        if task.parts[task.above[at]].blockers > 0:
             soonest = min(soonest, _free_s(task, now, task.above[at]))
     return soonest if soonest < np.inf else -np.inf
 
 
-@njit
+@_inner
 def _choose_below(task: Task, job: int, now: float) -> int:
     """Give a free partition on which a job ends before the first larger one above it becomes free, or -1."""
-    group = task.group[job]
+    group = task.jobs[job].group
     best, fewest = -1, 0
-    if task.free[group] == 0:
+    if task.groups[group].free == 0:
         return best
-    for at in range(task.group_first[group], task.group_first[group + 1]):
-        partition = task.group_member[at]
-        if task.blockers[partition] != 0 or (best >= 0 and task.rank[partition] > task.rank[best]):
+    for at in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[at]
+        if task.parts[partition].blockers != 0 or (best >= 0 and task.parts[partition].rank > task.parts[best].rank):
             continue
         if now + _length(task, job, partition) > _above_free_s(task, now, partition):
             continue
-        if best < 0 or task.rank[partition] < task.rank[best]:
+        if best < 0 or task.parts[partition].rank < task.parts[best].rank:
             fewest = np.int64(1) << 60
         count = _blocked(task, partition, fewest)
         if count < fewest:
@@ -655,7 +670,7 @@ def _choose_below(task: Task, job: int, now: float) -> int:
     return best
 
 
-@njit
+@_inner
 def _start_below(task: Task, now: float) -> bool:
     """Start the first job that ends before it is in the way of a larger one; say whether there was any."""
     size = _all_positions(task)
@@ -670,7 +685,7 @@ def _start_below(task: Task, now: float) -> bool:
     return False
 
 
-@njit
+@_inner
 def _pass_drain(task: Task, now: float, score: Any) -> None:
     """Start what may start; scores stay as they are, since no time passes."""
     _rate(task, now, score)
@@ -683,7 +698,7 @@ def run_drain(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule as Cobalt does."""
     times, counts = _tables(task)
     size, arrived = 0, 0
-    while arrived < len(task.submit_s) or task.count[RUNNING] > 0:
+    while arrived < len(task.jobs) or task.count[RUNNING] > 0:
         now = _next_instant(task, arrived)
         arrived = _take_in(task, now, arrived)
         _pass_drain(task, now, score)
@@ -699,12 +714,12 @@ def run_drain(task: Task, score: Any) -> tuple[Array, Array]:
 # partition that was `freed` after a job `tried` can give it an earlier slot.
 
 
-@njit
+@_inner
 def _with_room(task: Task, profile: Profile, filled: Array, partition: int) -> Profile:
     """Give the profile with room for one more slot of a partition."""
     job, begin, end = profile
-    for at in range(task.first[partition], task.first[partition + 1]):
-        if filled[task.other[at]] == job.shape[1]:
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        if filled[task.conflicts[at].other] == job.shape[1]:
             return (
                 np.concatenate((job, np.empty_like(job)), axis=1),
                 np.concatenate((begin, np.empty_like(begin)), axis=1),
@@ -713,14 +728,14 @@ def _with_room(task: Task, profile: Profile, filled: Array, partition: int) -> P
     return profile
 
 
-@njit
+@_inner
 def _occupy(
     task: Task, profile: Profile, filled: Array, owner: int, partition: int, begin_s: float, end_s: float
 ) -> None:
     """Enter a slot in the rows of all that conflicts with a partition."""
     job, begin, end = profile
-    for at in range(task.first[partition], task.first[partition + 1]):
-        row = task.other[at]
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        row = task.conflicts[at].other
         place = filled[row]
         filled[row] += 1
         while place > 0 and begin[row, place - 1] > begin_s:
@@ -731,12 +746,12 @@ def _occupy(
         job[row, place], begin[row, place], end[row, place] = owner, begin_s, end_s
 
 
-@njit
+@_inner
 def _release(task: Task, profile: Profile, filled: Array, owner: int, partition: int) -> None:
     """Take a slot out again."""
     job, begin, end = profile
-    for at in range(task.first[partition], task.first[partition + 1]):
-        row = task.other[at]
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        row = task.conflicts[at].other
         place = 0
         while job[row, place] != owner:
             place += 1
@@ -747,7 +762,7 @@ def _release(task: Task, profile: Profile, filled: Array, owner: int, partition:
             )  # fmt: skip
 
 
-@njit
+@_inner
 def _gap(profile: Profile, filled: Array, partition: int, now: float, length: float, before: float) -> float:
     """When a partition is unused for so long at the earliest, if it is no later than `before`."""
     begin, end = profile[1], profile[2]
@@ -763,7 +778,7 @@ def _gap(profile: Profile, filled: Array, partition: int, now: float, length: fl
     return at_s
 
 
-@njit
+@_inner
 def _earliest(
     task: Task,
     profile: Profile,
@@ -776,9 +791,9 @@ def _earliest(
     best_s: float,
 ) -> tuple[int, float]:
     """Give the earliest slot of a job on partitions that were freed since, unless the one that it has is better."""
-    group = task.group[job]
-    for at in range(task.group_first[group], task.group_first[group + 1]):
-        partition = task.group_member[at]
+    group = task.jobs[job].group
+    for at in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[at]
         if freed[partition] > since:
             at_s = _gap(profile, filled, partition, now, _length(task, job, partition), best_s)
             if best < 0 or _comes_sooner(task, at_s, partition, best_s, best):
@@ -786,22 +801,22 @@ def _earliest(
     return best, best_s
 
 
-@njit
+@_inner
 def _note_freed(task: Task, freed: Array, partition: int, stamp: int) -> None:
-    for at in range(task.first[partition], task.first[partition + 1]):
-        freed[task.other[at]] = stamp
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        freed[task.conflicts[at].other] = stamp
 
 
-@njit
+@_inner
 def _was_freed(task: Task, job: int, freed: Array, since: int) -> bool:
-    group = task.group[job]
-    for at in range(task.group_first[group], task.group_first[group + 1]):
-        if freed[task.group_member[at]] > since:
+    group = task.jobs[job].group
+    for at in range(task.groups[group].first, task.groups[group].last):
+        if freed[task.members[at]] > since:
             return True
     return False
 
 
-@njit
+@_inner
 def _take_slots(
     task: Task,
     profile: Profile,
@@ -834,12 +849,12 @@ def _take_slots(
             stamp += 1
             _note_freed(task, freed, old, stamp)
         slot[job], slot_s[job], tried[job] = partition, at_s, stamp
-        if np.isnan(task.promised_s[job]):
-            task.promised_s[job] = at_s
+        if np.isnan(task.jobs[job].promised_s):
+            task.jobs[job].promised_s = at_s
     return profile, stamp
 
 
-@njit
+@_inner
 def _start_due(
     task: Task, profile: Profile, filled: Array, now: float, slot: Array, slot_s: Array, freed: Array, stamp: int
 ) -> tuple[float, int]:
@@ -855,7 +870,7 @@ def _start_due(
         last = task.count[LAST]
         if slot_s[job] > now:
             next_s = min(next_s, slot_s[job])
-        elif task.blockers[slot[job]] == 0:
+        elif task.parts[slot[job]].blockers == 0:
             _start(task, now, job, slot[job], passed)
             _remove(task, place)
             # Either those behind it have moved up, or those before it have moved back.
@@ -874,7 +889,7 @@ def _start_due(
 @njit(cache=True)
 def run_conservative(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule with a slot for every job."""
-    jobs, shape = len(task.submit_s), (len(task.rank), 16)
+    jobs, shape = len(task.jobs), (len(task.parts), 16)
     times, counts = _tables(task)
     profile = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
     filled, freed = np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
@@ -883,14 +898,14 @@ def run_conservative(task: Task, score: Any) -> tuple[Array, Array]:
     while arrived < jobs or task.count[RUNNING] > 0 or task.count[FIRST] < task.count[LAST]:
         now = min(_next_instant(task, arrived), next_s)
         ended = False
-        while task.count[RUNNING] > 0 and task.end_s[task.running[0]] <= now:
+        while task.count[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
             job = _end(task)
             _release(task, profile, filled, job, slot[job])
-            if task.expected_s[job] > now:
+            if task.jobs[job].expected_s > now:
                 stamp += 1
                 _note_freed(task, freed, slot[job], stamp)
             ended = True
-        while arrived < jobs and task.submit_s[arrived] <= now:
+        while arrived < jobs and task.jobs[arrived].submit_s <= now:
             _insert(task, arrived)
             arrived += 1
         profile, stamp = _take_slots(task, profile, filled, now, slot, slot_s, freed, tried, stamp, ended)

@@ -94,14 +94,15 @@ def _result(
         whole[kept] = found
         return whole
 
-    factor = task.factor[np.arange(len(kept)), partitions.variant[task.partition]]
+    done = task.jobs
+    factor = task.factor[np.arange(len(kept)), partitions.variant[done["partition"]]]
     return Scheduled(
-        start_s=spread(task.start_s, np.nan),
-        end_s=spread(task.end_s, np.nan),
-        partition=spread(task.partition, -1),
+        start_s=spread(done["start_s"], np.nan),
+        end_s=spread(done["end_s"], np.nan),
+        partition=spread(done["partition"], -1),
         class_nodes=class_nodes,
         factor=spread(factor, np.nan),
-        backfilled=spread(task.backfilled, False),
-        promised_s=spread(task.promised_s, np.nan),
+        backfilled=spread(done["backfilled"] > 0, False),
+        promised_s=spread(done["promised_s"], np.nan),
         instants=instants,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,59 +16,57 @@ WORD = 64
 
 
 class Task(NamedTuple):
-    """Partitions, jobs, state and results of one schedule.
+    """Partitions, jobs, state and results of one schedule; few arrays of records, since many slow the compiler down.
 
-    A *group* is what a job may run on: the partitions of its size class of the variants that it takes. Lists in lists are
-    kept as two arrays: those of row r stand at positions `first[r]` .. `first[r + 1] - 1`.
+    A *group* is what a job may run on: the partitions of its size class of the variants that it takes. Lists in lists
+    are one array each, with the `first` position of each list and that behind its `last`.
 
-    The partitions: with which others each conflicts (`first`, `other`, `shares_midplane`); how many these are
-    (`degree`), its `rank`, `variant` and midplanes as bits (`words`); the partitions of a group (`group_first`,
-    `group_member`), the groups of a partition (`member_first`, `member_group`); for `drain` the larger partitions that
-    have all of its midplanes (`above_first`, `above`).
-
-    The jobs, in the order of submission: `submit_s`, `runtime_s`, `request_s`, `nodes`, `group`, `factor` by variant,
-    the `lowest` of the factors that it may have, and its `place` among all jobs where the order never changes.
-
-    The state: how many running jobs keep each partition from use (`blockers`), and by a midplane (`seats`); the job on it
-    or -1 (`occupant`); midplanes in use as bits (`used`); by group how many partitions are free and how many jobs wait
-    (`free`, `waiting`), and in this pass whether one is free beside the reservation, or how many are not drained
-    (`open`); a mark on partitions, set where it equals the last one given out (`mark`).
-    The queue stands at positions `count[FIRST]` .. `count[LAST] - 1` of `q_job`, `q_submit`, `q_request`, `q_nodes` and
-    `q_score`; running jobs are a heap by their end in the first `count[RUNNING]` of `running`; `heap` holds positions of
-    the queue.
-
-    The results: `start_s`, `end_s`, `expected_s` (end by the request), `partition`, `backfilled`, `promised_s`.
+    Parameters
+    ----------
+    parts : array of PART [partitions]
+        Where lists begin and end: of `conflicts`, of `groups_of`, and of `above`; `rank`, `variant`, `degree` (partitions
+        that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by a midplane
+        (`seats`), the job on it or -1 (`occupant`), and a `mark`, which is set where it equals the last one given out.
+    conflicts : array of CONFLICT
+        The partitions with which each conflicts, and whether they share a midplane.
+    groups : array of GROUP [groups]
+        Where its `members` begin and end, how many of them are free, how many jobs wait; in a pass `open` says whether
+        one is free beside the reservation, or how many are not drained.
+    members, groups_of, above : int64 arrays
+        Partitions of each group; groups of each partition; larger partitions that have all midplanes of each.
+    words : uint64 array [partitions, words]
+        Midplanes of each partition as bits.
+    used : uint64 array [words]
+        Midplanes in use.
+    jobs : array of JOB [jobs]
+        In the order of submission. `lowest` is the least of its factors, `place` that in an order that never changes;
+        `expected_s` its end by the request.
+    factor : float64 array [jobs, variants]
+        How many times as long it runs.
+    q_job, q_submit, q_request, q_nodes, q_score : arrays [jobs]
+        The queue, at positions `count[FIRST]` .. `count[LAST] - 1`.
+    running : int64 array [jobs]
+        Heap of running jobs by their end, the first `count[RUNNING]`.
+    heap : int64 array [jobs]
+        Positions of the queue.
+    count : int64 array [4]
+        Numbers that change.
+    scale_request, kill, changes : bool
+        Whether requests grow with the run time, jobs end with their request, and the order of the queue changes.
+    midplanes : int
+        Of the machine.
     """
 
-    first: Array
-    other: Array
-    shares_midplane: Array
-    degree: Array
-    rank: Array
-    variant: Array
-    words: Array
-    group_first: Array
-    group_member: Array
-    member_first: Array
-    member_group: Array
-    above_first: Array
+    parts: Array
+    conflicts: Array
+    groups: Array
+    members: Array
+    groups_of: Array
     above: Array
-    submit_s: Array
-    runtime_s: Array
-    request_s: Array
-    nodes: Array
-    group: Array
-    factor: Array
-    lowest: Array
-    place: Array
-    blockers: Array
-    seats: Array
-    occupant: Array
+    words: Array
     used: Array
-    free: Array
-    waiting: Array
-    open: Array
-    mark: Array
+    jobs: Array
+    factor: Array
     q_job: Array
     q_submit: Array
     q_request: Array
@@ -78,16 +75,25 @@ class Task(NamedTuple):
     running: Array
     heap: Array
     count: Array
-    start_s: Array
-    end_s: Array
-    expected_s: Array
-    partition: Array
-    backfilled: Array
-    promised_s: Array
     scale_request: bool
     kill: bool
     changes: bool
     midplanes: int
+
+
+def _record(whole: str, floats: str = "") -> np.dtype[np.void]:
+    return np.dtype([(name, np.int64) for name in whole.split()] + [(name, np.float64) for name in floats.split()])
+
+
+PART = _record(
+    "first last groups_first groups_last above_first above_last rank variant degree blockers seats occupant mark"
+)
+CONFLICT = _record("other shares_midplane")
+GROUP = _record("first last free waiting open")
+JOB = _record(
+    "group place partition backfilled",
+    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s promised_s",
+)
 
 
 def classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
@@ -126,60 +132,78 @@ def task_of(
     needs_above : bool
         Whether the larger partitions above each are asked for.
     """
-    size, count = len(jobs), len(partitions)
-    conflicts = partitions.conflicts
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])
     takes, group = np.unique(usable, axis=0, return_inverse=True)
-    members = takes[:, partitions.variant]
-    nodes = jobs.nodes.astype(np.float64)
-    floats, whole = np.empty, partial(np.zeros, dtype=np.int64)
+    of_group = takes[:, partitions.variant]
+    above = _above(partitions) if needs_above else np.zeros((len(partitions), 0), dtype=bool)
+    lowest = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
+    size = len(jobs)
     return Task(
-        first=conflicts.first,
-        other=conflicts.other.astype(np.int64),
-        shares_midplane=conflicts.shares_midplane,
-        degree=conflicts.counts,
-        rank=partitions.rank,
-        variant=partitions.variant,
+        parts=_parts(partitions, of_group, above),
+        conflicts=_conflicts(partitions),
+        groups=_groups(of_group),
+        members=np.nonzero(of_group)[1],
+        groups_of=np.nonzero(of_group.T)[1],
+        above=np.nonzero(above)[1],
         words=_words(partitions),
-        **_lists("group_first", "group_member", members),
-        **_lists("member_first", "member_group", members.T),
-        **_lists("above_first", "above", _above(partitions) if needs_above else np.zeros((count, 0), dtype=bool)),
-        submit_s=jobs.submit_s,
-        runtime_s=jobs.runtime_s,
-        request_s=jobs.request_s,
-        nodes=nodes,
-        group=group.reshape(-1).astype(np.int64),
-        factor=np.ascontiguousarray(factors),
-        lowest=np.where(usable, factors, np.inf).min(axis=1, initial=np.inf),
-        place=_places(order, jobs, nodes),
-        blockers=whole(count),
-        seats=whole(count),
-        occupant=np.full(count, -1, dtype=np.int64),
         used=np.zeros(-(-partitions.midplanes // WORD), dtype=np.uint64),
-        free=members.sum(axis=1, dtype=np.int64),
-        waiting=whole(len(takes)),
-        open=whole(len(takes)),
-        mark=whole(count),
-        q_job=whole(size),
-        q_submit=floats(size),
-        q_request=floats(size),
-        q_nodes=floats(size),
+        jobs=_jobs(jobs, group.reshape(-1), lowest, _places(order, jobs)),
+        factor=np.ascontiguousarray(factors),
+        q_job=np.zeros(size, dtype=np.int64),
+        q_submit=np.empty(size),
+        q_request=np.empty(size),
+        q_nodes=np.empty(size),
         q_score=np.zeros(size),
-        running=whole(size),
-        heap=whole(size),
-        count=whole(4),
-        start_s=np.full(size, np.nan),
-        end_s=np.full(size, np.nan),
-        expected_s=np.full(size, np.nan),
-        partition=np.full(size, -1, dtype=np.int64),
-        backfilled=np.zeros(size, dtype=bool),
-        promised_s=np.full(size, np.nan),
+        running=np.zeros(size, dtype=np.int64),
+        heap=np.zeros(size, dtype=np.int64),
+        count=np.zeros(4, dtype=np.int64),
         scale_request=scale_request,
         kill=kill,
         changes=order.changes,
         midplanes=partitions.midplanes,
     )
+
+
+def _edges(table: Array) -> tuple[Array, Array]:
+    """Where the list of what is set in each row of a table begins and ends, if all lists stand in one."""
+    last = np.cumsum(table.sum(axis=1))
+    return np.concatenate([[0], last[:-1]]), last
+
+
+def _parts(partitions: Partitions, of_group: Array, above: Array) -> Array:
+    conflicts = partitions.conflicts
+    found = np.zeros(len(partitions), dtype=PART)
+    found["first"], found["last"] = conflicts.first[:-1], conflicts.first[1:]
+    found["groups_first"], found["groups_last"] = _edges(of_group.T)
+    found["above_first"], found["above_last"] = _edges(above)
+    found["rank"], found["variant"], found["degree"] = partitions.rank, partitions.variant, conflicts.counts
+    found["occupant"] = -1
+    return found
+
+
+def _conflicts(partitions: Partitions) -> Array:
+    found = np.empty(len(partitions.conflicts.other), dtype=CONFLICT)
+    found["other"], found["shares_midplane"] = partitions.conflicts.other, partitions.conflicts.shares_midplane
+    return found
+
+
+def _groups(of_group: Array) -> Array:
+    found = np.zeros(len(of_group), dtype=GROUP)
+    found["first"], found["last"] = _edges(of_group)
+    found["free"] = of_group.sum(axis=1)
+    return found
+
+
+def _jobs(jobs: Jobs, group: Array, lowest: Array, place: Array) -> Array:
+    found = np.zeros(len(jobs), dtype=JOB)
+    for name in ("submit_s", "runtime_s", "request_s", "nodes"):
+        found[name] = getattr(jobs, name)
+    found["group"], found["lowest"], found["place"] = group, lowest, place
+    found["partition"] = -1
+    for name in ("start_s", "end_s", "expected_s", "promised_s"):
+        found[name] = np.nan
+    return found
 
 
 def _words(partitions: Partitions) -> Array:
@@ -190,13 +214,6 @@ def _words(partitions: Partitions) -> Array:
     return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _lists(first: str, items: str, table: Array) -> dict[str, Array]:
-    """Give the columns that are set in each row of a table, as two arrays of these names."""
-    rows, columns = np.nonzero(table)
-    counts = np.bincount(rows, minlength=len(table))
-    return {first: np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), items: columns.astype(np.int64)}
-
-
 def _above(partitions: Partitions) -> Array:
     """Whether a partition is larger than another and has all of its midplanes, bool [the other, it]."""
     table = partitions.midplane_table
@@ -205,11 +222,11 @@ def _above(partitions: Partitions) -> Array:
     return np.asarray((shared == size[:, None]) & (size[None, :] > size[:, None]))
 
 
-def _places(order: Order, jobs: Jobs, nodes: Floats) -> Array:
+def _places(order: Order, jobs: Jobs) -> Array:
     """Place of each job in an order that never changes; else that of its submission."""
     place = np.arange(len(jobs))
     if not order.changes:
         score = np.empty(len(jobs))
-        order.score(0.0, jobs.submit_s, jobs.request_s, nodes, score)
+        order.score(0.0, jobs.submit_s, jobs.request_s, jobs.nodes.astype(np.float64), score)
         place[np.argsort(-score, kind="stable")] = np.arange(len(jobs))
     return place

@@ -13,7 +13,7 @@ from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partition
 
 from .reference import Job, Partition, Reference
 
-CASES = 200
+CASES = 40
 LINE = {"kind": "bluegene-p", "midplanes": [1, 1, 4]}
 ROW = {"kind": "bluegene-p", "midplanes": [1, 4, 4]}
 Q = {"kind": "bluegene-q", "midplanes": [3, 2, 2, 1]}

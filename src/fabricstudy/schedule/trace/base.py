@@ -127,8 +127,6 @@ def scale(amount: Floats, each: Floats, most: float, total: float) -> float:
     capped = np.concatenate([[0.0], np.cumsum(amount[order])]) * most
     rest = np.append(share[::-1].cumsum()[::-1], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        factor = (total - capped) / rest
-    fits = factor * np.append(each[order], 0.0) <= most
-    fits[-1] = False
-    found = np.flatnonzero(fits & (factor >= 0))
+        factor = ((total - capped) / rest)[:-1]
+    found = np.flatnonzero((factor * each[order] <= most) & (factor >= 0))
     return float(factor[found[0]]) if len(found) else math.inf
