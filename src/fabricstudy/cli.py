@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fabricstudy.commands import kinds, partitions
+from fabricstudy.commands import kinds, partitions, schedule_arguments
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.registry import engine_named, engines
@@ -107,6 +107,9 @@ def _parser() -> argparse.ArgumentParser:
     point.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
     kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
     partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
+    scheduling = command("schedule", schedule_study, show_schedule)
+    of_study(scheduling)
+    schedule_arguments.add_arguments(scheduling)
     machine = command("machine", describe_machines, show_machines)
     source = "study, YAML file that holds one machine, or published machine, like mira"
     machine.add_argument("source", metavar="FILE-or-STUDY", help=source)
@@ -164,6 +167,9 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
         "machines": len(pipeline.plan.machines),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.analyses),
+        "schedules": len(pipeline.plan.study.schedules),
+        "runs": len(pipeline.plan.runs),
+        "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "cpu_s": round(sum(_cost(point) for point in new), 1),
         "over_time": sum(_cost(point) > limits.time_s for point in new),
         "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
@@ -175,6 +181,20 @@ def plan_study(given: argparse.Namespace) -> dict[str, Any]:
             for row in pipeline.plan.rows
         ]
     return found
+
+
+def schedule_study(given: argparse.Namespace) -> dict[str, Any]:
+    """Run one run of a study's schedule in the foreground: who waits for what."""
+    from fabricstudy.commands.schedule import run_schedule
+
+    return run_schedule(given, _pipeline(given.study).plan, _results(given))
+
+
+def show_schedule(found: dict[str, Any]) -> None:
+    """Print what `schedule_study` found."""
+    from fabricstudy.commands.schedule import show_schedule
+
+    show_schedule(found)
 
 
 def _kept(point: PlannedPoint, results: Path) -> bool:
@@ -196,6 +216,9 @@ def show_plan(found: dict[str, Any]) -> None:
         print(*row.values(), sep="\t")
     if found["analyses"]:
         print(f"analyses  {found['analyses']} without simulation")
+    if found["runs"]:
+        cost = f"predicted {found['runs_cpu_s'] / 60:.1f} CPU-minutes"
+        print(f"runs      {found['runs']} of {found['schedules']} schedules, {cost}")
     print(f"points    {found['points']} on {found['machines']} machines, for {found['rows']} rows of the tables")
     print(f"new       {found['new']}")
     print(f"kept      {found['kept']} (simulated before)")
@@ -240,8 +263,9 @@ def show_status(found: dict[str, Any]) -> None:
 
 def _progress_text(found: dict[str, Any]) -> str:
     """A bar and three short lines, which fit a terminal of 80 columns."""
+    runs = f"{found['study']}: {found['runs_done']} of {found['runs']} runs of schedules done" if found["runs"] else ""
     if not found["points"]:
-        return f"{found['study']}: nothing to simulate, analyses alone"
+        return runs or f"{found['study']}: nothing to simulate, analyses alone"
     ended = found["points"] - found["left"]
     width = BAR_COLUMNS * ended // found["points"]
     kinds = ", ".join(f"{count} {status}" for status, count in found["failures"].items())
@@ -250,6 +274,7 @@ def _progress_text(found: dict[str, Any]) -> str:
         f"{found['study']}: {found['done']} of {found['points']} points done\n"
         f"{found['failed']} failed{f' ({kinds})' if kinds else ''}\n"
         f"{found['left']} left{_time_left(found) if _possible(found) else ''}"
+        + (f"\n{runs}" if runs else "")
         + (f"\n{found['unavailable']} of them need {_listed(found['missing_engines'])}" if found["unavailable"] else "")
     )
 

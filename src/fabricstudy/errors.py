@@ -25,8 +25,8 @@ Code = Literal[
     "machine-does-not-fit", "jobs-too-large", "no-node", "too-few-ranks", "too-many-ranks", "no-such-node",
     "node-taken", "mapping-does-not-fit",
     # what is shown
-    "no-such-experiment", "no-such-analysis", "no-such-column", "repeated-id", "not-run-alone", "no-labels-to-scale",
-    "no-partner", "ambiguous-jobs",
+    "no-such-experiment", "no-such-analysis", "no-such-schedule", "no-such-column", "repeated-id", "not-run-alone",
+    "no-labels-to-scale", "no-partner", "ambiguous-jobs",
     # how it is run
     "no-such-study", "several-studies", "same-study-name", "no-such-point", "no-such-machine", "not-a-folder",
     "folder-not-empty", "engine-missing", "study-changed", "gone-from-store",

@@ -53,6 +53,7 @@ _OUTPUTS = {
     "figures": "Each figure as SVG and PDF.",
     "records": "One record a simulated point, as the workflow's batches wrote them.",
     "analysis": "What needs no simulation, one object a row.",
+    "schedule": "Runs of schedules, one object a run, and the jobs of some.",
 }
 _DESCRIPTIONS = {
     "README.md": "How to run it again and compare",
@@ -161,6 +162,8 @@ def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any
         outputs["records"] = _collection(crate, simulated, "Records of the simulations", files)
     if found.outputs.analyses:
         outputs["analysis"] = _collection(crate, f"results/{name}/analysis/", "Rows of the analyses", files)
+    if found.outputs.schedules:
+        outputs["schedule"] = _collection(crate, f"results/{name}/schedule/", "Records of the schedules", files)
     if any(path.startswith(f"{report}figures/") for path in files):
         outputs["figures"] = _collection(crate, f"{report}figures/", "Figures", files)
     workflow["input"] = [_parameter(crate, "study", "What to compare.", files[found.study_path])]
@@ -188,7 +191,7 @@ def _run(crate: ROCrate, found: Finished, workflow: Any, files: Mapping[str, Any
 
 def _outcome(found: Finished) -> str:
     if not found.plan.rows:
-        return f"{len(found.outputs.analyses)} analyses, no simulations."
+        return f"{len(found.outputs.analyses)} analyses, {len(found.plan.run_rows)} scheduled runs, no simulations."
     done, hosts = int((found.points["status"] == DONE).sum()), sorted(found.points["host"].dropna().unique())
     return f"{done} of {len(found.points)} points done, on {', '.join(hosts)}."
 

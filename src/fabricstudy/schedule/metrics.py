@@ -41,8 +41,8 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
         `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
         partitions in use), `useful` (requested nodes times run time without slowdown), `lost_cables`, `lost_held`,
         `lost_scattered` and `empty` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
-        `wait_p95_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time, both of at
-        least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled`
+        `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time, both
+        of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled`
         (jobs that started before one that stood before them), `on_slower_node_s` (node-seconds on partitions that slow
         their job),
         `rounded_up` (jobs on a larger partition than they asked for), `running_at_end` (jobs that had not ended at the
@@ -93,13 +93,13 @@ def _shares(
 
 
 def _times(jobs: Jobs, scheduled: Scheduled, of: npt.NDArray[np.bool_]) -> dict[str, float | None]:
-    names = ("wait_mean_s", "wait_p95_s", "response_mean_s", "slowdown_mean")
+    names = ("wait_mean_s", "wait_p95_s", "wait_max_s", "response_mean_s", "slowdown_mean")
     if not of.any():
         return dict.fromkeys(names)
     wait = scheduled.start_s[of] - jobs.submit_s[of]
     response = scheduled.end_s[of] - jobs.submit_s[of]
     slowdown = bounded_slowdown(response, jobs.runtime_s[of])
-    found = (wait.mean(), np.percentile(wait, 95), response.mean(), slowdown.mean())
+    found = (wait.mean(), np.percentile(wait, 95), wait.max(), response.mean(), slowdown.mean())
     return dict(zip(names, map(float, found), strict=True))
 
 

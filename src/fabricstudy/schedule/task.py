@@ -25,8 +25,8 @@ class Task(NamedTuple):
     ----------
     parts : array of PART [partitions]
         Where lists begin and end: of `conflicts`, of `groups_of`, and of `above`; `rank`, `variant`, `degree`
-        (partitions that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by a midplane
-        (`seats`), the job on it or -1 (`occupant`), and a `mark`, which is set where it equals the last one given out.
+        (partitions that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by
+        a midplane (`seats`), the job on it or -1 (`occupant`), and a `mark`, set where it equals the last given out.
     conflicts : array of CONFLICT
         The partitions with which each conflicts, and whether they share a midplane.
     groups : array of GROUP [groups]

@@ -19,7 +19,8 @@ from fabricstudy.workload.job import Job
 
 from .checks import check_point
 from .claims import Claim, check_names, check_slowdown
-from .figures import Figure
+from .figures import AnyFigure
+from .schedules import Schedule
 from .sweep import Experiment, Sweep
 
 MOST_POINTS = 1_000_000
@@ -38,7 +39,7 @@ _OF_A_POINT = ("machine", "routing", "jobs", "engine")
 class Study(Sweep):
     """One complete point, what varies around it, and what to show of it.
 
-    A study of analyses alone leaves out machine, routing, jobs and engine, and whatever belongs to points.
+    A study of analyses and schedules alone leaves out machine, routing, jobs, engine and all that belongs to points.
     """
 
     study: StudyName = Field(description="name of the study, and of its folders in results/ and reports/")
@@ -61,7 +62,10 @@ class Study(Sweep):
     analyses: dict[StudyName, Analysis] = Field(
         default_factory=dict, description="named tables of what needs no simulation"
     )
-    figures: tuple[Figure, ...] = Field((), description="figures of the report")
+    schedules: dict[StudyName, Schedule] = Field(
+        default_factory=dict, description="named schedules: jobs on the partitions of a machine in time"
+    )
+    figures: tuple[AnyFigure, ...] = Field((), description="figures of the report")
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
 
     _base: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -117,14 +121,15 @@ class Study(Sweep):
 
     def _check_names(self) -> None:
         axes = {name: tuple(part.sweep) for name, part in self.parts.items()}
-        check_names(self.figures, self.claims, axes, self.analyses)
+        schedules = {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()}
+        check_names(self.figures, self.claims, axes, self.analyses, schedules)
         check_slowdown(self.figures, self.claims, {name for name, part in self.parts.items() if part.slowdown})
 
     @property
     def simulates(self) -> bool:
-        """Whether the study has points; one that says nothing of any has analyses only."""
+        """Whether the study has points; one that says nothing of any has analyses or schedules only."""
         of_points = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
-        return not self.analyses or bool(self.model_fields_set & of_points)
+        return not (self.analyses or self.schedules) or bool(self.model_fields_set & of_points)
 
     @property
     def axes(self) -> tuple[str, ...]:

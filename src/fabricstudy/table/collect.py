@@ -36,6 +36,7 @@ def collect(
     records: Iterable[Record],
     structures: Iterable[Record],
     analyses: Mapping[str, Sequence[Record]] = MappingProxyType({}),
+    schedules: Mapping[str, pd.DataFrame] = MappingProxyType({}),
 ) -> Tables:
     """Build all tables of a study.
 
@@ -49,6 +50,8 @@ def collect(
         Structures of machines.
     analyses : mapping, optional
         Rows of the named analyses.
+    schedules : mapping, optional
+        The tables of its schedules, as `schedule_tables` gives them.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def collect(
     axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name not in of_engine]}
     tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in frames}
     named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
-    known = Tables(**tables, analyses=named)
+    known = Tables(**tables, **schedules, analyses=named)
     return replace(
         known,
         claims=checked("claims", judge(plan.study.claims, known)),

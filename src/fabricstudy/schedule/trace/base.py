@@ -54,6 +54,11 @@ class Trace(Kind):
     is_drawn: ClassVar[bool] = True
     """Whether it depends on the seed; a log does not, so it takes one seed only."""
 
+    @property
+    def expected_jobs(self) -> int:
+        """About how many jobs it has, for the predicted cost."""
+        return 10_000
+
     def most_nodes(self, block_nodes: int) -> int | None:
         """Give the nodes of the largest job that it may have, or None if that is not known before it is read."""
         return None

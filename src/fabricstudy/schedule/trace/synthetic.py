@@ -53,6 +53,11 @@ class Synthetic(Trace):
         self.request.check()
         return self
 
+    @property
+    def expected_jobs(self) -> int:
+        """As many as it says."""
+        return self.number
+
     def most_nodes(self, block_nodes: int) -> int:
         """Give the largest size."""
         return max(self.sizes)

@@ -1,0 +1,175 @@
+"""``fabricstudy schedule``: one run of a schedule in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.errors import FabricstudyError, suggestion
+from fabricstudy.report.job_figures import NothingToDraw, canvas_of
+from fabricstudy.schedule.partitions import Partitions
+from fabricstudy.schedule.stage import MissingRatio, Performed, facts_of, perform
+from fabricstudy.study.figures import JobsFigure
+from fabricstudy.study.plan import Plan
+from fabricstudy.study.schedules import RunRow
+from fabricstudy.table.select import label_text
+
+DAY_S = 86400.0
+HOUR_S = 3600.0
+_BATSIM = (
+    "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time",
+    "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
+    "stretch", "allocated_resources", "consumed_energy", "metadata",
+)  # fmt: skip
+
+
+def run_schedule(given: argparse.Namespace, planned: Plan, results: Path) -> dict[str, Any]:
+    """Run one run of a schedule in the foreground."""
+    row = _chosen(given, planned)
+    run = planned.runs[f"{row.schedule} {row.run_id}"]
+    points = {one: record for one in run.points if (record := Stores(results).points.record(one)) is not None}
+    try:
+        done = perform(run, points)
+    except MissingRatio as reason:
+        problem = f"{reason}; run snakemake --config study={given.study} first"
+        raise FabricstudyError(f"{row.schedule}: {problem}", "no-such-point") from None
+    written = {"gantt": given.gantt, "swf": given.swf, "csv": given.csv}
+    for name, write in (("gantt", _write_gantt), ("swf", _write_swf), ("csv", _write_csv)):
+        if written[name] is not None:
+            write(written[name], done, row, given)
+    labels = {axis: label for axis, label in row.labels.items() if label is not None}
+    return {
+        "schedule": row.schedule,
+        "labels": labels,
+        "seed": row.seed,
+        **facts_of(done),
+        "files": [str(path) for path in written.values() if path is not None],
+    }
+
+
+def _chosen(given: argparse.Namespace, planned: Plan) -> RunRow:
+    known = list(dict.fromkeys(row.schedule for row in planned.run_rows))
+    if not known:
+        raise FabricstudyError(f"{given.study}: the study has no schedules", "no-such-schedule")
+    name = given.schedule or known[0]
+    if name not in known:
+        raise FabricstudyError(f"{name}: no such schedule; {suggestion(name, known)}", "no-such-schedule")
+    rows = [row for row in planned.run_rows if row.schedule == name]
+    for axis, wanted in map(_condition, given.where):
+        own = [one for one, label in rows[0].labels.items() if label is not None]
+        if axis not in own:
+            raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, own)}", "no-such-axis")
+        labels = {label_text(row.labels[axis]) for row in rows}
+        rows = [row for row in rows if label_text(row.labels[axis]) == wanted]
+        if not rows:
+            raise FabricstudyError(f"{axis}={wanted}: no such label; {suggestion(wanted, labels)}", "no-such-label")
+    seeds = [row.seed for row in rows]
+    if given.seed is not None and given.seed not in seeds:
+        raise FabricstudyError(f"{given.seed}: no such seed; known: {', '.join(map(str, sorted(set(seeds))))}")
+    return next(row for row in rows if given.seed in (None, row.seed))
+
+
+def _condition(text: str) -> tuple[str, str]:
+    axis, equals, label = text.partition("=")
+    if not equals:
+        raise FabricstudyError(f"{text}: not a condition; write AXIS=LABEL, such as network=mesh", "bad-label")
+    return axis, label
+
+
+def _write_gantt(path: Path, done: Performed, row: RunRow, given: argparse.Namespace) -> None:
+    window = {} if given.days is None else {"from": f"{given.days[0]} days", "to": f"{given.days[1]} days"}
+    figure = JobsFigure.model_validate(
+        {"id": "gantt", "kind": "gantt", "title": "Midplanes in time", "schedule": row.schedule, **window}
+    )
+    try:
+        with mpl.rc_context({"text.parse_math": False}):
+            canvas, _ = canvas_of(figure, {"": [(row, done)]})
+            canvas.savefig(path)
+    except NothingToDraw as reason:
+        raise FabricstudyError(f"{path}: {reason}") from None
+    except ValueError as reason:  # a suffix that is no format
+        raise FabricstudyError(f"{path}: {reason}") from None
+
+
+def _write_swf(path: Path, done: Performed, row: RunRow, given: argparse.Namespace) -> None:
+    """Write 18 fields a job; the third is its wait, the sixteenth its partition, counted from 1."""
+    jobs, result = done.jobs, done.result
+    with path.open("w", encoding="utf-8") as out:
+        out.write(
+            f"; Note: schedule {row.schedule} of the study {given.study}, seed {row.seed}; fields 3 and 16 are ours\n"
+        )
+        out.write(f"; MaxNodes: {done.partitions.machine_nodes}\n; MaxProcs: {done.partitions.machine_nodes}\n")
+        for job in range(len(jobs)):
+            ran = bool(result.ran[job])
+            wait = f"{result.start_s[job] - jobs.submit_s[job]:g}" if ran else "-1"
+            runtime = f"{result.end_s[job] - result.start_s[job]:.10g}" if ran else "-1"
+            fields = [
+                jobs.number[job], f"{jobs.submit_s[job]:.10g}", wait, runtime, jobs.nodes[job], -1, -1, jobs.nodes[job],
+                f"{jobs.request_s[job]:.10g}", -1, 1 if ran else 5, -1, -1, jobs.executable[job], jobs.queue[job],
+                result.partition[job] + 1 if ran else -1, -1, -1,
+            ]  # fmt: skip
+            out.write(" ".join(map(str, fields)) + "\n")
+
+
+def _write_csv(path: Path, done: Performed, row: RunRow, given: argparse.Namespace) -> None:
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(_BATSIM)
+        writer.writerows(_batsim_rows(done, row))
+
+
+def _batsim_rows(done: Performed, row: RunRow) -> Iterator[list[Any]]:
+    """Jobs that ran, as Batsim's: resources are building blocks, or nodes where there are no partitions."""
+    jobs, result, block = done.jobs, done.result, done.partitions.block_nodes
+    for job in np.flatnonzero(result.ran):
+        submit, start, end = jobs.submit_s[job], result.start_s[job], result.end_s[job]
+        stretch = (end - submit) / (end - start) if end > start else ""
+        yield [
+            jobs.number[job], row.schedule, "delay", submit, -(-int(jobs.nodes[job]) // block), jobs.request_s[job],
+            1, "COMPLETED_SUCCESSFULLY", start, end - start, end, start - submit, end - submit, stretch,
+            _resources(done, int(result.partition[job])), -1, "",
+        ]  # fmt: skip
+
+
+def _resources(done: Performed, partition: int) -> str:
+    """Write numbers of midplanes as intervals, such as 0-3 8."""
+    if not isinstance(done.partitions, Partitions):
+        return ""
+    numbers = np.array(done.partitions.midplanes_of(partition))
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return " ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
+
+
+def show_schedule(found: dict[str, Any]) -> None:
+    """Print what `run_schedule` found."""
+    console = Console(highlight=False)
+    labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in found["labels"].items())
+    console.print(f"{found['schedule']}{f' ({labels})' if labels else ''}, seed {found['seed']}: {found['jobs']} jobs")
+    for name, words in (
+        ("utilisation", "busy"),
+        ("useful", "useful"),
+        ("lost_cables", "idle for want of cables"),
+        ("lost_held", "idle, held"),
+        ("lost_scattered", "idle, scattered"),
+        ("empty", "nothing waits"),
+    ):
+        console.print(f"{words:24} {100 * found[name]:6.1f} %")
+    table = Table(box=None)
+    for head in ("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)"):
+        table.add_column(head, justify="right")
+    every = {**found, "class_nodes": "all"}
+    for one in (*found["classes"], every):
+        times = [f"{one[name] / HOUR_S:.2f}" for name in ("wait_mean_s", "wait_p95_s", "response_mean_s")]
+        table.add_row(str(one["class_nodes"]), str(one["jobs"]), *times)
+    console.print(table)
+    for file in found["files"]:
+        console.print(f"written: {file}")
