@@ -1,7 +1,9 @@
+# Values of records are of any type to mypy.
+# mypy: disable-error-code="no-any-return"
 """The event loop, compiled by numba on first use and kept beside this file.
 
-All functions stand in one file, since numba compiles a caller anew only where its own file changed. `Task` says what the
-arrays are. At each instant all that ends and all that comes is taken in first; then a *pass* starts what may start.
+All functions stand in one file, since numba compiles a caller anew only where its own file changed. `Task` says what
+the arrays are. At each instant all that ends and all that comes is taken in first; then a *pass* starts what may start.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ Profile = tuple[Array, Array, Array]
 F = TypeVar("F", bound=Callable[..., Any])
 
 FIRST, LAST, RUNNING, STAMP = 0, 1, 2, 3
-"""Places in `Task.count`."""
+"""Places in `Task.counter`."""
+
+MOST = 1 << 60
+"""More than anything that is counted."""
 
 _FLOATS = types.Array(types.float64, 1, "C")
 SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
@@ -26,8 +31,16 @@ SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
 
 
 def _inner(function: F) -> F:
-    """Compile what only compiled code calls."""
-    compiled: F = njit(no_cpython_wrapper=True)(function)
+    """Compile what only compiled code calls, and what makes no arrays: none of them are counted as used then."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "_nrt": False}
+    compiled: F = njit(**options)(function)
+    return compiled
+
+
+def _making(function: F) -> F:
+    """Compile what only compiled code calls, and what may make arrays."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True}
+    compiled: F = njit(**options)(function)
     return compiled
 
 
@@ -43,8 +56,8 @@ def _ends_before(task: Task, one: int, other: int) -> bool:
 @_inner
 def _push(task: Task, job: int) -> None:
     running = task.running
-    place = task.count[RUNNING]
-    task.count[RUNNING] += 1
+    place = task.counter[RUNNING]
+    task.counter[RUNNING] += 1
     while place > 0 and _ends_before(task, job, running[(place - 1) // 2]):
         running[place] = running[(place - 1) // 2]
         place = (place - 1) // 2
@@ -54,9 +67,9 @@ def _push(task: Task, job: int) -> None:
 @_inner
 def _pop(task: Task) -> int:
     running = task.running
-    top = running[0]
-    task.count[RUNNING] -= 1
-    size = task.count[RUNNING]
+    top: int = running[0]
+    task.counter[RUNNING] -= 1
+    size = task.counter[RUNNING]
     last = running[size]
     place = 0
     while True:
@@ -149,10 +162,10 @@ def _move(task: Task, source: int, target: int) -> None:
 @_inner
 def _insert(task: Task, job: int) -> None:
     """Put a job into the queue: where it belongs if the order never changes, else at the end."""
-    place = task.count[LAST]
-    task.count[LAST] += 1
+    place = task.counter[LAST]
+    task.counter[LAST] += 1
     if not task.changes:
-        while place > task.count[FIRST] and task.jobs[job].place < task.jobs[task.q_job[place - 1]].place:
+        while place > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.q_job[place - 1]].place:
             _move(task, place - 1, place)
             place -= 1
     task.q_job[place] = job
@@ -165,18 +178,18 @@ def _insert(task: Task, job: int) -> None:
 @_inner
 def _remove(task: Task, at: int) -> None:
     """Take a job out of the queue; positions behind it change, and those before it."""
-    first, last = task.count[FIRST], task.count[LAST]
+    first, last = task.counter[FIRST], task.counter[LAST]
     if task.changes:
         _move(task, first, at)
-        task.count[FIRST] += 1
+        task.counter[FIRST] += 1
     elif at - first < last - at:
         for place in range(at, first, -1):
             _move(task, place - 1, place)
-        task.count[FIRST] += 1
+        task.counter[FIRST] += 1
     else:
         for place in range(at, last - 1):
             _move(task, place + 1, place)
-        task.count[LAST] -= 1
+        task.counter[LAST] -= 1
 
 
 @_inner
@@ -184,18 +197,18 @@ def _remove_marked(task: Task, marked: int) -> None:
     """Take out jobs whose place in the queue was emptied: the first `marked` of `heap` from its end."""
     for at in range(len(task.heap) - marked, len(task.heap)):
         place = task.heap[at]
-        while task.count[FIRST] < task.count[LAST] and task.q_job[task.count[FIRST]] < 0:
-            task.count[FIRST] += 1
-        if place > task.count[FIRST] and task.q_job[place] < 0:
-            _move(task, task.count[FIRST], place)
-            task.count[FIRST] += 1
+        while task.counter[FIRST] < task.counter[LAST] and task.q_job[task.counter[FIRST]] < 0:
+            task.counter[FIRST] += 1
+        if place > task.counter[FIRST] and task.q_job[place] < 0:
+            _move(task, task.counter[FIRST], place)
+            task.counter[FIRST] += 1
 
 
 @_inner
 def _rate(task: Task, now: float, score: Any) -> None:
     """Compute the scores of all that wait, if they change."""
     if task.changes:
-        first, last = task.count[FIRST], task.count[LAST]
+        first, last = task.counter[FIRST], task.counter[LAST]
         score(
             now,
             task.q_submit[first:last],
@@ -214,10 +227,10 @@ def _comes_before(task: Task, one: int, other: int) -> bool:
 @_inner
 def _head(task: Task) -> int:
     """Position of the first job in the queue's order."""
-    best = task.count[FIRST]
+    best = task.counter[FIRST]
     if task.changes:
         score = task.q_score
-        for place in range(best + 1, task.count[LAST]):
+        for place in range(best + 1, task.counter[LAST]):
             if score[place] >= score[best] and _comes_before(task, place, best):
                 best = place
     return best
@@ -275,7 +288,7 @@ def _choose(task: Task, job: int, now: float, before: float) -> int:
     fewest = 0
     if task.groups[group].free == 0:
         return best
-    stamp = task.count[STAMP]
+    stamp = task.counter[STAMP]
     for at in range(task.groups[group].first, task.groups[group].last):
         partition = task.members[at]
         if task.parts[partition].blockers != 0 or (best >= 0 and task.parts[partition].rank > task.parts[best].rank):
@@ -283,7 +296,7 @@ def _choose(task: Task, job: int, now: float, before: float) -> int:
         if task.parts[partition].mark == stamp and now + _length(task, job, partition) > before:
             continue
         if best < 0 or task.parts[partition].rank < task.parts[best].rank:
-            fewest = np.int64(1) << 60
+            fewest = MOST
         count = _blocked(task, partition, fewest)
         if count < fewest:
             best, fewest = partition, count
@@ -315,12 +328,12 @@ def _comes_sooner(task: Task, one_s: float, one: int, other_s: float, other: int
 
 @_inner
 def _reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, float]:
-    """Give the partition of a job that is free soonest and when that is; -1 if all are marked and these do not count."""
+    """Give the partition of a job that is free soonest, and when; -1 if all are marked and these do not count."""
     group = task.jobs[job].group
     best, best_s = -1, 0.0
     for at in range(task.groups[group].first, task.groups[group].last):
         partition = task.members[at]
-        if but_marked and task.parts[partition].mark == task.count[STAMP]:
+        if but_marked and task.parts[partition].mark == task.counter[STAMP]:
             continue
         free_s = _free_s(task, now, partition)
         if best < 0 or _comes_sooner(task, free_s, partition, best_s, best):
@@ -334,11 +347,11 @@ def _reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, f
 @_inner
 def _in_turn(task: Task, now: float, score: Any) -> int:
     """Start jobs in the order of the queue; give the position of the first one that cannot start, or -1."""
-    if task.count[FIRST] == task.count[LAST]:
+    if task.counter[FIRST] == task.counter[LAST]:
         return -1
     _rate(task, now, score)
-    task.count[STAMP] += 1
-    while task.count[FIRST] < task.count[LAST]:
+    task.counter[STAMP] += 1
+    while task.counter[FIRST] < task.counter[LAST]:
         at = _head(task)
         job = task.q_job[at]
         partition = _choose(task, job, now, now)
@@ -352,10 +365,10 @@ def _in_turn(task: Task, now: float, score: Any) -> int:
 @_inner
 def _any_free(task: Task) -> bool:
     """Whether a job that waits has a free partition."""
+    found = False
     for group in range(len(task.groups)):
-        if task.groups[group].free > 0 and task.groups[group].waiting > 0:
-            return True
-    return False
+        found |= task.groups[group].free > 0 and task.groups[group].waiting > 0
+    return found
 
 
 @_inner
@@ -366,7 +379,7 @@ def _open_groups(task: Task) -> None:
         if task.groups[group].free > 0 and task.groups[group].waiting > 0:
             for at in range(task.groups[group].first, task.groups[group].last):
                 partition = task.members[at]
-                if task.parts[partition].blockers == 0 and task.parts[partition].mark != task.count[STAMP]:
+                if task.parts[partition].blockers == 0 and task.parts[partition].mark != task.counter[STAMP]:
                     task.groups[group].open = 1
                     break
 
@@ -380,24 +393,24 @@ def _may_fit(task: Task, job: int, now: float, before: float) -> bool:
 @_inner
 def _mark_conflicts(task: Task, partition: int) -> None:
     for at in range(task.parts[partition].first, task.parts[partition].last):
-        task.parts[task.conflicts[at].other].mark = task.count[STAMP]
+        task.parts[task.conflicts[at].other].mark = task.counter[STAMP]
 
 
 @_inner
 def _fill_fixed(task: Task, now: float, before: float) -> None:
     """Backfill where the queue stands in order."""
-    at = task.count[FIRST] + 1
-    while at < task.count[LAST]:
+    at = task.counter[FIRST] + 1
+    while at < task.counter[LAST]:
         job = task.q_job[at]
         partition = _choose(task, job, now, before) if _may_fit(task, job, now, before) else -1
         if partition < 0:
             at += 1
             continue
         _start(task, now, job, partition, True)
-        last = task.count[LAST]
+        last = task.counter[LAST]
         _remove(task, at)
         # Either those behind it have moved up, or those before it have moved back.
-        at += last == task.count[LAST]
+        at += last == task.counter[LAST]
         if not _any_free(task):
             return
         _open_groups(task)
@@ -407,7 +420,7 @@ def _fill_fixed(task: Task, now: float, before: float) -> None:
 def _fill_changing(task: Task, now: float, before: float, head: int) -> None:
     """Backfill where the order has to be found."""
     size, marked = 0, 0
-    for place in range(task.count[FIRST], task.count[LAST]):
+    for place in range(task.counter[FIRST], task.counter[LAST]):
         if place != head and _may_fit(task, task.q_job[place], now, before):
             task.heap[size] = place
             size += 1
@@ -439,7 +452,7 @@ def _pass_easy(task: Task, now: float, score: Any) -> None:
     partition, free_s = _reserve(task, now, head, False)
     if not promised:
         task.jobs[head].promised_s = free_s
-    task.count[STAMP] += 1
+    task.counter[STAMP] += 1
     _mark_conflicts(task, partition)
     _open_groups(task)
     if task.changes:
@@ -452,15 +465,15 @@ def _pass_easy(task: Task, now: float, score: Any) -> None:
 
 
 @_inner
-def _ones(bits: int) -> int:
+def _ones(bits: Any) -> int:
     """Count the bits of a word that are set."""
     bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
     bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+    return int((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@_inner
+@_making
 def _record(task: Task, now: float, times: Array, counts: Array, size: int) -> tuple[Array, Array]:
     """Note how the machine is used from now on: busy, empty, cables, held, scattered, queue."""
     if size == len(times):
@@ -470,7 +483,7 @@ def _record(task: Task, now: float, times: Array, counts: Array, size: int) -> t
     busy = 0
     for word in range(words):
         busy += _ones(task.used[word])
-    queue = task.count[LAST] - task.count[FIRST]
+    queue = task.counter[LAST] - task.counter[FIRST]
     cables, held = 0, 0
     if queue > 0 and busy < task.midplanes:
         cables, held = _causes(task)
@@ -512,7 +525,7 @@ def _causes(task: Task) -> tuple[int, int]:
 def _next_instant(task: Task, arrived: int) -> float:
     """When the next job ends or comes."""
     now = np.inf
-    if task.count[RUNNING] > 0:
+    if task.counter[RUNNING] > 0:
         now = task.jobs[task.running[0]].end_s
     if arrived < len(task.jobs) and task.jobs[arrived].submit_s < now:
         now = task.jobs[arrived].submit_s
@@ -522,7 +535,7 @@ def _next_instant(task: Task, arrived: int) -> float:
 @_inner
 def _take_in(task: Task, now: float, arrived: int) -> int:
     """End and queue all that ends and comes now; give how many have come so far."""
-    while task.count[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
+    while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
         _end(task)
     while arrived < len(task.jobs) and task.jobs[arrived].submit_s <= now:
         _insert(task, arrived)
@@ -530,7 +543,7 @@ def _take_in(task: Task, now: float, arrived: int) -> int:
     return arrived
 
 
-@_inner
+@_making
 def _tables(task: Task) -> tuple[Array, Array]:
     size = 2 * len(task.jobs)
     return np.empty(size), np.empty((size, 6), np.int64)
@@ -541,7 +554,7 @@ def run_none(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule without backfilling; give instants and how the machine was used from each."""
     times, counts = _tables(task)
     size, arrived = 0, 0
-    while arrived < len(task.jobs) or task.count[RUNNING] > 0:
+    while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
         now = _next_instant(task, arrived)
         arrived = _take_in(task, now, arrived)
         if _any_free(task):
@@ -556,7 +569,7 @@ def run_easy(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule with one reservation."""
     times, counts = _tables(task)
     size, arrived = 0, 0
-    while arrived < len(task.jobs) or task.count[RUNNING] > 0:
+    while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
         now = _next_instant(task, arrived)
         arrived = _take_in(task, now, arrived)
         _pass_easy(task, now, score)
@@ -572,7 +585,7 @@ def run_easy(task: Task, score: Any) -> tuple[Array, Array]:
 def _all_positions(task: Task) -> int:
     """Make a heap of all positions of the queue; give its size."""
     size = 0
-    for place in range(task.count[FIRST], task.count[LAST]):
+    for place in range(task.counter[FIRST], task.counter[LAST]):
         task.heap[size] = place
         size += 1
     if task.changes:
@@ -592,8 +605,8 @@ def _drain(task: Task, partition: int) -> None:
     """Mark whatever conflicts with a partition, and count down what is left in each group."""
     for at in range(task.parts[partition].first, task.parts[partition].last):
         other = task.conflicts[at].other
-        if task.parts[other].mark != task.count[STAMP]:
-            task.parts[other].mark = task.count[STAMP]
+        if task.parts[other].mark != task.counter[STAMP]:
+            task.parts[other].mark = task.counter[STAMP]
             for of in range(task.parts[other].groups_first, task.parts[other].groups_last):
                 task.groups[task.groups_of[of]].open -= 1
 
@@ -601,7 +614,7 @@ def _drain(task: Task, partition: int) -> None:
 @_inner
 def _start_or_drain(task: Task, now: float) -> bool:
     """Start jobs in order, those that cannot start keeping a partition from later ones; say whether any started."""
-    task.count[STAMP] += 1
+    task.counter[STAMP] += 1
     for group in range(len(task.groups)):
         task.groups[group].open = task.groups[group].last - task.groups[group].first
     size = _all_positions(task)
@@ -630,13 +643,13 @@ def _close_gaps(task: Task, marked: int) -> None:
     """Take out jobs whose place in the queue was emptied; the others keep their order."""
     if marked == 0:
         return
-    place = task.count[FIRST]
-    for at in range(task.count[FIRST], task.count[LAST]):
+    place = task.counter[FIRST]
+    for at in range(task.counter[FIRST], task.counter[LAST]):
         if task.q_job[at] >= 0:
             if at != place:
                 _move(task, at, place)
             place += 1
-    task.count[LAST] = place
+    task.counter[LAST] = place
 
 
 @_inner
@@ -663,7 +676,7 @@ def _choose_below(task: Task, job: int, now: float) -> int:
         if now + _length(task, job, partition) > _above_free_s(task, now, partition):
             continue
         if best < 0 or task.parts[partition].rank < task.parts[best].rank:
-            fewest = np.int64(1) << 60
+            fewest = MOST
         count = _blocked(task, partition, fewest)
         if count < fewest:
             best, fewest = partition, count
@@ -698,7 +711,7 @@ def run_drain(task: Task, score: Any) -> tuple[Array, Array]:
     """Schedule as Cobalt does."""
     times, counts = _tables(task)
     size, arrived = 0, 0
-    while arrived < len(task.jobs) or task.count[RUNNING] > 0:
+    while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
         now = _next_instant(task, arrived)
         arrived = _take_in(task, now, arrived)
         _pass_drain(task, now, score)
@@ -714,7 +727,7 @@ def run_drain(task: Task, score: Any) -> tuple[Array, Array]:
 # partition that was `freed` after a job `tried` can give it an earlier slot.
 
 
-@_inner
+@_making
 def _with_room(task: Task, profile: Profile, filled: Array, partition: int) -> Profile:
     """Give the profile with room for one more slot of a partition."""
     job, begin, end = profile
@@ -809,14 +822,14 @@ def _note_freed(task: Task, freed: Array, partition: int, stamp: int) -> None:
 
 @_inner
 def _was_freed(task: Task, job: int, freed: Array, since: int) -> bool:
+    found = False
     group = task.jobs[job].group
     for at in range(task.groups[group].first, task.groups[group].last):
-        if freed[task.members[at]] > since:
-            return True
-    return False
+        found |= freed[task.members[at]] > since
+    return found
 
 
-@_inner
+@_making
 def _take_slots(
     task: Task,
     profile: Profile,
@@ -833,7 +846,7 @@ def _take_slots(
 
     Those that have one give it up for that only if a job has ended.
     """
-    for place in range(task.count[FIRST], task.count[LAST]):
+    for place in range(task.counter[FIRST], task.counter[LAST]):
         job = task.q_job[place]
         old, old_s = slot[job], slot_s[job]
         if old < 0:
@@ -864,17 +877,17 @@ def _start_due(
     """
     next_s = np.inf
     passed = False
-    place = task.count[FIRST]
-    while place < task.count[LAST]:
+    place = task.counter[FIRST]
+    while place < task.counter[LAST]:
         job = task.q_job[place]
-        last = task.count[LAST]
+        last = task.counter[LAST]
         if slot_s[job] > now:
             next_s = min(next_s, slot_s[job])
         elif task.parts[slot[job]].blockers == 0:
             _start(task, now, job, slot[job], passed)
             _remove(task, place)
             # Either those behind it have moved up, or those before it have moved back.
-            place += last == task.count[LAST]
+            place += last == task.counter[LAST]
             continue
         else:
             _release(task, profile, filled, job, slot[job])
@@ -895,10 +908,10 @@ def run_conservative(task: Task, score: Any) -> tuple[Array, Array]:
     filled, freed = np.zeros(shape[0], np.int64), np.zeros(shape[0], np.int64)
     slot, slot_s, tried = np.full(jobs, -1), np.empty(jobs), np.zeros(jobs, np.int64)
     size, arrived, stamp, next_s = 0, 0, 0, np.inf
-    while arrived < jobs or task.count[RUNNING] > 0 or task.count[FIRST] < task.count[LAST]:
+    while arrived < jobs or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
         now = min(_next_instant(task, arrived), next_s)
         ended = False
-        while task.count[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
+        while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
             job = _end(task)
             _release(task, profile, filled, job, slot[job])
             if task.jobs[job].expected_s > now:
@@ -911,5 +924,155 @@ def run_conservative(task: Task, score: Any) -> tuple[Array, Array]:
         profile, stamp = _take_slots(task, profile, filled, now, slot, slot_s, freed, tried, stamp, ended)
         next_s, stamp = _start_due(task, profile, filled, now, slot, slot_s, freed, stamp)
         times, counts = _record(task, now, times, counts, size)
+        size += 1
+    return times[:size], counts[:size]
+
+
+# Nodes without a topology -----------------------------------------------------------------------------------------
+
+# `holder` [nodes] has the job on each node or -1; `reserved` [nodes] those that are kept for the head of the queue.
+
+
+@_inner
+def _give_nodes(task: Task, now: float, at: int, holder: Array, reserved: Array, backfilled: bool) -> None:
+    """Start the job at a position of the queue on the free nodes of the lowest numbers that are not reserved."""
+    job = task.q_job[at]
+    left = task.jobs[job].nodes
+    for node in range(len(holder)):
+        if left > 0 and holder[node] < 0 and not reserved[node]:
+            holder[node] = job
+            left -= 1
+    length = _shortest(task, job)
+    run = task.jobs[job].runtime_s * task.factor[job, 0]
+    if task.kill and run > length:
+        run = length
+    task.jobs[job].start_s = now
+    task.jobs[job].end_s = now + run
+    task.jobs[job].expected_s = now + length
+    task.jobs[job].partition = 0
+    task.jobs[job].backfilled = backfilled
+    _push(task, job)
+
+
+@_inner
+def _free_nodes(holder: Array, reserved: Array) -> int:
+    """Count nodes that are free and not reserved."""
+    count = 0
+    for node in range(len(holder)):
+        count += holder[node] < 0 and not reserved[node]
+    return count
+
+
+@_inner
+def _expected_s(task: Task, now: float, job: int) -> float:
+    """When a running job ends by its request; now if it is beyond it."""
+    return max(now, task.jobs[job].expected_s)
+
+
+@_inner
+def _nodes_by(task: Task, now: float, then: float, free: int) -> int:
+    """Count the nodes that are free at a time by the requests of running jobs."""
+    for place in range(task.counter[RUNNING]):
+        job = task.running[place]
+        if _expected_s(task, now, job) <= then:
+            free += int(task.jobs[job].nodes)
+    return free
+
+
+@_inner
+def _reserve_nodes(task: Task, now: float, head: int, free: int, holder: Array, reserved: Array) -> tuple[float, int]:
+    """Reserve the lowest nodes that are free as soon as there are enough; give when, and how many are left then."""
+    wanted = int(task.jobs[head].nodes)
+    then = np.inf
+    for place in range(task.counter[RUNNING]):
+        at_s = _expected_s(task, now, task.running[place])
+        if at_s < then and _nodes_by(task, now, at_s, free) >= wanted:
+            then = at_s
+    left = wanted
+    for node in range(len(holder)):
+        is_free = holder[node] < 0 or _expected_s(task, now, holder[node]) <= then
+        reserved[node] = left > 0 and is_free
+        left -= 1 if reserved[node] else 0
+    return then, _nodes_by(task, now, then, free) - wanted
+
+
+@_inner
+def _pass_nodes(
+    task: Task, now: float, score: Any, holder: Array, masks: Array, is_easy: bool, counts_only: bool
+) -> None:
+    """Start jobs in order; with EASY, later ones too that do not delay the first that has to wait.
+
+    Of `masks` the second row is what is reserved, and the first is nothing.
+    """
+    _rate(task, now, score)
+    size = _all_positions(task)
+    marked, spare, then, has_head = 0, 0, now, False
+    free = _free_nodes(holder, masks[0])
+    for taken in range(size):
+        at = _next_position(task, taken, size)
+        job = task.q_job[at]
+        wanted = int(task.jobs[job].nodes)
+        # Only a job that runs on into the reserved time has to leave alone what is reserved.
+        runs_on = has_head and now + _shortest(task, job) > then
+        keeps_off = masks[1] if runs_on and not counts_only else masks[0]
+        fits = free >= wanted and not (runs_on and counts_only and spare < wanted)
+        if fits and _free_nodes(holder, keeps_off) >= wanted:
+            _give_nodes(task, now, at, holder, keeps_off, has_head)
+            spare -= wanted if runs_on else 0
+            free -= wanted
+            task.q_job[at] = -1 - at
+            marked += 1
+        elif not is_easy:
+            break
+        elif not has_head:
+            has_head = True
+            then, spare = _reserve_nodes(task, now, job, free, holder, masks[1])
+            if np.isnan(task.jobs[job].promised_s):
+                task.jobs[job].promised_s = then
+    _close_gaps(task, marked)
+
+
+@_inner
+def _least_wanted(task: Task) -> float:
+    """Nodes of the smallest job that waits."""
+    least = np.inf
+    for place in range(task.counter[FIRST], task.counter[LAST]):
+        least = min(least, task.q_nodes[place])
+    return least
+
+
+@_inner
+def _record_nodes(task: Task, now: float, times: Array, counts: Array, size: int, holder: Array, nobody: Array) -> None:
+    """Note how the nodes are used from now on; idle ones are held if a job that waits would find enough."""
+    idle = _free_nodes(holder, nobody)
+    queue = task.counter[LAST] - task.counter[FIRST]
+    is_held = queue > 0 and _least_wanted(task) <= idle
+    times[size] = now
+    counts[size, 0] = len(holder) - idle
+    counts[size, 1] = idle if queue == 0 else 0
+    counts[size, 2] = 0
+    counts[size, 3] = idle if is_held else 0
+    counts[size, 4] = idle if queue > 0 and not is_held else 0
+    counts[size, 5] = queue
+
+
+@njit(cache=True)
+def run_nodes(task: Task, score: Any, nodes: int, is_easy: bool, counts_only: bool) -> tuple[Array, Array]:
+    """Schedule on nodes without a topology, without backfilling or with EASY."""
+    times, counts = _tables(task)
+    holder, masks = np.full(nodes, -1), np.zeros((2, nodes), np.bool_)
+    size, arrived = 0, 0
+    while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
+        now = _next_instant(task, arrived)
+        while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
+            job = _pop(task)
+            for node in range(nodes):
+                if holder[node] == job:
+                    holder[node] = -1
+        while arrived < len(task.jobs) and task.jobs[arrived].submit_s <= now:
+            _insert(task, arrived)
+            arrived += 1
+        _pass_nodes(task, now, score, holder, masks, is_easy, counts_only)
+        _record_nodes(task, now, times, counts, size, holder, masks[0])
         size += 1
     return times[:size], counts[:size]

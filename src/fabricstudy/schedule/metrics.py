@@ -6,6 +6,7 @@ emptying one at the end counts. Jobs that were rejected count in `rejected` alon
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,10 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
         `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
         partitions in use), `useful` (requested nodes times run time without slowdown), `lost_cables`, `lost_held`,
         `lost_scattered` and `empty` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
-        `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time, both of at least
-        10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled` (jobs that
-        started before one that stood before them), `on_slower_node_s` (node-seconds on partitions that slow their job),
+        `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time, both
+        of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled`
+        (jobs that started before one that stood before them), `on_slower_node_s` (node-seconds on partitions that slow
+        their job),
         `rounded_up` (jobs on a larger partition than they asked for), `running_at_end` (jobs that had not ended at the
         last submission), `saturated`.
     """
@@ -119,7 +121,7 @@ def is_saturated(instants: Instants, first_s: float, last_s: float) -> bool:
     second.
     """
     quarter = np.linspace(first_s, last_s, 5)
-    mean = [in_window(instants, *own)["queue"] for own in zip(quarter[1:-1], quarter[2:], strict=True)]
+    mean = [in_window(instants, *own)["queue"] for own in itertools.pairwise(quarter[1:])]
     return mean[0] < mean[1] < mean[2]
 
 

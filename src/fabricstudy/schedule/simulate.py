@@ -46,6 +46,8 @@ def simulate(
 
     Raises
     ------
+    ConfigError
+        If the rule of backfilling needs partitions, and there are none.
     ValueError
         If a time or a factor is not above zero, or there is not one factor for each job and variant.
 
@@ -70,12 +72,15 @@ def simulate(
     class_nodes = classes(jobs.nodes, variant_nodes, factors)
     kept = np.flatnonzero(class_nodes)
     order = order if backfill.follows_order else Fcfs()
-    if isinstance(partitions, Pool):
-        raise NotImplementedError
     task = task_of(
         partitions, jobs.at(kept), class_nodes[kept], factors[kept], order, scale_request, kill, backfill.needs_above
     )
-    times, counts = backfill.schedule(task, compiled_score(order))
+    score = compiled_score(order)
+    if isinstance(partitions, Pool):
+        times, counts = backfill.schedule_on_nodes(task, score, partitions)
+        class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
+    else:
+        times, counts = backfill.schedule(task, score)
     return _result(partitions, len(jobs), kept, class_nodes, task, Instants(times, *counts.T))
 
 
@@ -87,7 +92,7 @@ def _check(partitions: Partitions | Pool, jobs: Jobs, factors: Floats) -> None:
 
 
 def _result(
-    partitions: Partitions, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants
+    partitions: Partitions | Pool, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants
 ) -> Scheduled:
     def spread(found: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
         whole = np.full(size, otherwise, dtype=found.dtype)
@@ -95,7 +100,8 @@ def _result(
         return whole
 
     done = task.jobs
-    factor = task.factor[np.arange(len(kept)), partitions.variant[done["partition"]]]
+    variant = 0 if isinstance(partitions, Pool) else partitions.variant[done["partition"]]
+    factor = task.factor[np.arange(len(kept)), variant]
     return Scheduled(
         start_s=spread(done["start_s"], np.nan),
         end_s=spread(done["end_s"], np.nan),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .jobs import Floats, Jobs
 from .order.base import Order
-from .partitions import Partitions
+from .partitions import Partitions, Pool
 
 Array = npt.NDArray[Any]
 WORD = 64
@@ -24,9 +24,9 @@ class Task(NamedTuple):
     Parameters
     ----------
     parts : array of PART [partitions]
-        Where lists begin and end: of `conflicts`, of `groups_of`, and of `above`; `rank`, `variant`, `degree` (partitions
-        that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by a midplane
-        (`seats`), the job on it or -1 (`occupant`), and a `mark`, which is set where it equals the last one given out.
+        Where lists begin and end: of `conflicts`, of `groups_of`, and of `above`; `rank`, `variant`, `degree`
+        (partitions that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by
+        a midplane (`seats`), the job on it or -1 (`occupant`), and a `mark`, set where it equals the last given out.
     conflicts : array of CONFLICT
         The partitions with which each conflicts, and whether they share a midplane.
     groups : array of GROUP [groups]
@@ -44,12 +44,12 @@ class Task(NamedTuple):
     factor : float64 array [jobs, variants]
         How many times as long it runs.
     q_job, q_submit, q_request, q_nodes, q_score : arrays [jobs]
-        The queue, at positions `count[FIRST]` .. `count[LAST] - 1`.
+        The queue, at positions `counter[FIRST]` .. `counter[LAST] - 1`.
     running : int64 array [jobs]
-        Heap of running jobs by their end, the first `count[RUNNING]`.
+        Heap of running jobs by their end, the first `counter[RUNNING]`.
     heap : int64 array [jobs]
         Positions of the queue.
-    count : int64 array [4]
+    counter : int64 array [4]
         Numbers that change.
     scale_request, kill, changes : bool
         Whether requests grow with the run time, jobs end with their request, and the order of the queue changes.
@@ -74,7 +74,7 @@ class Task(NamedTuple):
     q_score: Array
     running: Array
     heap: Array
-    count: Array
+    counter: Array
     scale_request: bool
     kill: bool
     changes: bool
@@ -106,7 +106,7 @@ def classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
 
 
 def task_of(
-    partitions: Partitions,
+    partitions: Partitions | Pool,
     jobs: Jobs,
     class_nodes: Array,
     factors: Floats,
@@ -119,7 +119,7 @@ def task_of(
 
     Parameters
     ----------
-    partitions : Partitions
+    partitions : Partitions or Pool
         What may be given to jobs.
     jobs : Jobs
         Each has a class.
@@ -135,19 +135,20 @@ def task_of(
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])
     takes, group = np.unique(usable, axis=0, return_inverse=True)
-    of_group = takes[:, partitions.variant]
-    above = _above(partitions) if needs_above else np.zeros((len(partitions), 0), dtype=bool)
+    listed = None if isinstance(partitions, Pool) else partitions
+    of_group = np.zeros((1, 0), dtype=bool) if listed is None else takes[:, listed.variant]
+    above = _above(listed) if needs_above and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
     lowest = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
     size = len(jobs)
     return Task(
-        parts=_parts(partitions, of_group, above),
-        conflicts=_conflicts(partitions),
+        parts=_parts(listed, of_group, above),
+        conflicts=_conflicts(listed),
         groups=_groups(of_group),
         members=np.nonzero(of_group)[1],
         groups_of=np.nonzero(of_group.T)[1],
         above=np.nonzero(above)[1],
-        words=_words(partitions),
-        used=np.zeros(-(-partitions.midplanes // WORD), dtype=np.uint64),
+        words=np.empty((0, 0), dtype=np.uint64) if listed is None else _words(listed),
+        used=np.zeros(0 if listed is None else -(-listed.midplanes // WORD), dtype=np.uint64),
         jobs=_jobs(jobs, group.reshape(-1), lowest, _places(order, jobs)),
         factor=np.ascontiguousarray(factors),
         q_job=np.zeros(size, dtype=np.int64),
@@ -157,11 +158,11 @@ def task_of(
         q_score=np.zeros(size),
         running=np.zeros(size, dtype=np.int64),
         heap=np.zeros(size, dtype=np.int64),
-        count=np.zeros(4, dtype=np.int64),
+        counter=np.zeros(4, dtype=np.int64),
         scale_request=scale_request,
         kill=kill,
         changes=order.changes,
-        midplanes=partitions.midplanes,
+        midplanes=0 if listed is None else listed.midplanes,
     )
 
 
@@ -171,7 +172,9 @@ def _edges(table: Array) -> tuple[Array, Array]:
     return np.concatenate([[0], last[:-1]]), last
 
 
-def _parts(partitions: Partitions, of_group: Array, above: Array) -> Array:
+def _parts(partitions: Partitions | None, of_group: Array, above: Array) -> Array:
+    if partitions is None:
+        return np.zeros(0, dtype=PART)
     conflicts = partitions.conflicts
     found = np.zeros(len(partitions), dtype=PART)
     found["first"], found["last"] = conflicts.first[:-1], conflicts.first[1:]
@@ -182,7 +185,9 @@ def _parts(partitions: Partitions, of_group: Array, above: Array) -> Array:
     return found
 
 
-def _conflicts(partitions: Partitions) -> Array:
+def _conflicts(partitions: Partitions | None) -> Array:
+    if partitions is None:
+        return np.zeros(0, dtype=CONFLICT)
     found = np.empty(len(partitions.conflicts.other), dtype=CONFLICT)
     found["other"], found["shares_midplane"] = partitions.conflicts.other, partitions.conflicts.shares_midplane
     return found

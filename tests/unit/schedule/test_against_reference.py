@@ -61,16 +61,8 @@ def test_random_cases(order: str, backfill: str) -> None:
             Partition(int(of.nodes[p]), frozenset(of.midplanes_of(p)), frozenset(("c", c) for c in of.cables_of(p)))
             for p in range(len(of))
         ]
-        plain = [
-            Job(*own)
-            for own in zip(
-                jobs.submit_s.tolist(),
-                jobs.runtime_s.tolist(),
-                jobs.request_s.tolist(),
-                jobs.nodes.tolist(),
-                strict=True,
-            )
-        ]
+        columns = (jobs.submit_s, jobs.runtime_s, jobs.request_s, jobs.nodes)
+        plain = [Job(*own) for own in zip(*(column.tolist() for column in columns), strict=True)]
         expected = Reference(
             plain, listed, order, backfill, lambda job, p, f=factors, of=of: float(f[job, of.variant[p]]), not scale
         ).run()

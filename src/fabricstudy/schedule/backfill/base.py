@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fabricstudy.kinds import Family, Kind
+from fabricstudy.model import ConfigError
 
 from ..jobs import Floats, Ints
 
 if TYPE_CHECKING:
+    from ..partitions import Pool
     from ..task import Task
 
 
@@ -19,6 +21,9 @@ class Backfill(Kind):
 
     follows_order: ClassVar[bool] = True
     """Whether the order of the queue matters; otherwise jobs stand in it by submission."""
+
+    needs_partitions: ClassVar[bool] = True
+    """Whether it cannot be had on nodes without a topology."""
 
     needs_above: ClassVar[bool] = False
     """Whether it asks for the larger partitions above each."""
@@ -33,3 +38,13 @@ class Backfill(Kind):
             cables, held and scattered, and jobs that wait.
         """
         raise NotImplementedError
+
+    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
+        """Run the event loop on nodes without a topology; as `schedule`, with nodes for midplanes.
+
+        Raises
+        ------
+        ConfigError
+            If this rule needs partitions.
+        """
+        raise ConfigError("this rule of backfilling needs partitions", "take none or easy, or a list of partitions")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
@@ -10,6 +10,7 @@ from ..jobs import Floats, Ints
 from .base import Backfill
 
 if TYPE_CHECKING:
+    from ..partitions import Pool
     from ..task import Task
 
 
@@ -23,6 +24,8 @@ class Easy(Backfill):
     IEEE TPDS 12, 2001).
     """
 
+    needs_partitions: ClassVar[bool] = False
+
     kind: Literal["easy"] = "easy"
 
     def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
@@ -30,4 +33,11 @@ class Easy(Backfill):
         from ..kernel import run_easy
 
         times, counts = run_easy(task, score)
+        return times, counts
+
+    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
+        """Run the event loop without a topology."""
+        from ..kernel import run_nodes
+
+        times, counts = run_nodes(task, score, pool.machine_nodes, True, pool.counts_only)
         return times, counts

@@ -143,7 +143,7 @@ def swf_text(jobs: Jobs, scheduled: Scheduled | None = None) -> str:
     """Write jobs in the standard workload format, nodes for processors; with a schedule, what became of each.
 
     Without one, what is read again are the same jobs. With one, wait (field 3), run time, processors and partition
-    (field 16, from 1) are those of the schedule, and a job that was rejected has status 5 and neither wait nor partition.
+    (field 16, from 1) are those of the schedule; a job that was rejected has status 5, and neither wait nor partition.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def swf_text(jobs: Jobs, scheduled: Scheduled | None = None) -> str:
         partition = np.where(ran, scheduled.partition + 1, -1)
         status = np.where(ran, 1, 5)
     columns = (
-        jobs.number, jobs.submit_s, wait, run, processors, unknown, unknown, jobs.nodes, jobs.request_s, unknown, status,
-        unknown, unknown, jobs.executable, jobs.queue, partition, unknown, unknown,
+        jobs.number, jobs.submit_s, wait, run, processors, unknown, unknown, jobs.nodes, jobs.request_s, unknown,
+        status, unknown, unknown, jobs.executable, jobs.queue, partition, unknown, unknown,
     )  # fmt: skip
     rows = zip(*(column.tolist() for column in columns), strict=True)
     lines = [" ".join(map(_plain, row)) for row in rows]

@@ -87,4 +87,5 @@ class Synthetic(Trace):
                 problem = f"{self.number} jobs of at most {own.longest_s:g} s come to a load of {most:.2f} at most"
                 remedy = "take more jobs, longer ones, or a lower load"
                 raise StudyError(problem, remedy, path="load", value=self.load, code="trace-load")
-        return np.minimum(drawn * factor, own.longest_s)
+        runtime_s: Floats = np.minimum(drawn * factor, own.longest_s)
+        return runtime_s
