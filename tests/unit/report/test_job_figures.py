@@ -73,7 +73,7 @@ def test_spans_without_cables_are_those_that_the_kernel_counts(done: Performed) 
 def test_what_can_be_drawn_is_and_twice_the_same(
     figure: dict[str, Any], drawn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_figures, "MOST_BOXES", 1000)
+    monkeypatch.setattr(job_figures, "MOST_BOXES", 300)
     study = study_of(**figure)
     of = plan(study)
     tables = collect(of, [], [], {}, schedule_tables(of, {}))
