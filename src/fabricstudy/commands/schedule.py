@@ -18,6 +18,7 @@ from fabricstudy.errors import FabricstudyError, suggestion
 from fabricstudy.report.job_figures import NothingToDraw, canvas_of
 from fabricstudy.schedule.partitions import Partitions
 from fabricstudy.schedule.stage import MissingRatio, Performed, facts_of, perform
+from fabricstudy.schedule.trace.swf_text import swf_text
 from fabricstudy.study.figures import JobsFigure
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
@@ -101,23 +102,8 @@ def _write_gantt(path: Path, done: Performed, row: RunRow, given: argparse.Names
 
 
 def _write_swf(path: Path, done: Performed, row: RunRow, given: argparse.Namespace) -> None:
-    """Write 18 fields a job; the third is its wait, the sixteenth its partition, counted from 1."""
-    jobs, result = done.jobs, done.result
-    with path.open("w", encoding="utf-8") as out:
-        out.write(
-            f"; Note: schedule {row.schedule} of the study {given.study}, seed {row.seed}; fields 3 and 16 are ours\n"
-        )
-        out.write(f"; MaxNodes: {done.partitions.machine_nodes}\n; MaxProcs: {done.partitions.machine_nodes}\n")
-        for job in range(len(jobs)):
-            ran = bool(result.ran[job])
-            wait = f"{result.start_s[job] - jobs.submit_s[job]:g}" if ran else "-1"
-            runtime = f"{result.end_s[job] - result.start_s[job]:.10g}" if ran else "-1"
-            fields = [
-                jobs.number[job], f"{jobs.submit_s[job]:.10g}", wait, runtime, jobs.nodes[job], -1, -1, jobs.nodes[job],
-                f"{jobs.request_s[job]:.10g}", -1, 1 if ran else 5, -1, -1, jobs.executable[job], jobs.queue[job],
-                result.partition[job] + 1 if ran else -1, -1, -1,
-            ]  # fmt: skip
-            out.write(" ".join(map(str, fields)) + "\n")
+    """Write the jobs; wait (field 3), run time, processors and partition (field 16, from 1) are those of the run."""
+    path.write_text(swf_text(done.jobs, done.result), encoding="utf-8")
 
 
 def _write_csv(path: Path, done: Performed, row: RunRow, given: argparse.Namespace) -> None:
