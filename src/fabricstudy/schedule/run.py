@@ -108,13 +108,13 @@ START_CPU_S = 0.02
 CPU_S_OF_A_JOB = 3e-5
 
 
-def run_id(run: Run, needs: Mapping[tuple[int, int], Needed], log: str = "") -> str:
+def run_id(run: Run, needs: Mapping[tuple[int, int], Needed], log: str | None = None) -> str:
     """Give "r" and 12 hexadecimal digits over what can change a run: itself, the points that it rests on, and its log.
 
     Parameters
     ----------
-    log : str
-        SHA-256 of the file of its trace; "" if it has none.
+    log : str or None
+        SHA-256 of the file of its trace, if it has one.
     """
     points = [f"{key} {needed}" for key, needed in sorted(needs.items())]
     return digest("r", canonical_json([run.physics(), log, points]))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+from tests.schedules import SCHEDULE
 
 from fabricstudy.columns import (
     FAILURES,
@@ -17,6 +18,8 @@ from fabricstudy.columns import (
     METRICS,
     NAMES,
     RESERVED,
+    RESERVED_BY_SCHEDULES,
+    SCHEDULED,
     STATUSES,
     TABLES,
     column_unit,
@@ -25,7 +28,8 @@ from fabricstudy.columns import (
 from fabricstudy.errors import StudyError
 from fabricstudy.study.claims import AnyMeasure, Claim, check_names
 from fabricstudy.study.figures import Figure, unit_factor
-from fabricstudy.study.sweep import Sweep
+from fabricstudy.study.schedules import Schedule
+from fabricstudy.study.sweep import Sweep, Varied
 
 FIGURE = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
 VALUE = {"kind": "value", "metric": "runtime_ns"}
@@ -154,12 +158,18 @@ def test_the_first_metric_of_a_table_is_what_readers_look_for() -> None:
 
 
 def test_no_axis_can_be_called_like_a_column() -> None:
-    for name in (name for table in TABLES if table not in JUDGED for name in names_of(table)):
-        assert name in RESERVED
-        if name == "engine":
-            continue
-        with pytest.raises(ValidationError):
-            Sweep.model_validate({"sweep": {name: {"of": "routing", "values": ["minimal"]}}})
+    for table in TABLES.keys() - JUDGED:
+        for name in names_of(table):
+            assert name in (RESERVED_BY_SCHEDULES if table in SCHEDULED else RESERVED)
+            if name == "engine":
+                continue
+            with pytest.raises(ValidationError):
+                _sweep(name, table in SCHEDULED)
+
+
+def _sweep(name: str, of_schedule: bool) -> Varied:
+    sweep = {"sweep": {name: {"of": "order" if of_schedule else "routing", "values": ["fcfs"]}}}
+    return Schedule.model_validate({**SCHEDULE, **sweep}) if of_schedule else Sweep.model_validate(sweep)
 
 
 def test_statuses() -> None:
