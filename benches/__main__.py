@@ -1,6 +1,6 @@
 """Run the benches named, or the short ones.
 
-``python -m benches [pipeline] [structure] [partitions] [simulate] [phit] [scale]``.
+``python -m benches [pipeline] [structure] [partitions] [simulate] [phit] [schedule] [scale]``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("pipeline", "structure", "partitions", "simulate", "phit")
+BENCHES = ("pipeline", "structure", "partitions", "simulate", "phit", "schedule")
 
 
 def main() -> None:

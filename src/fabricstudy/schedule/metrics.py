@@ -41,12 +41,11 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
         `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
         partitions in use), `useful` (requested nodes times run time without slowdown), `lost_cables`, `lost_held`,
         `lost_scattered` and `empty` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
-        `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time, both
-        of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled`
-        (jobs that started before one that stood before them), `on_slower_node_s` (node-seconds on partitions that slow
-        their job),
-        `rounded_up` (jobs on a larger partition than they asked for), `running_at_end` (jobs that had not ended at the
-        last submission), `saturated`.
+        `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time,
+        both of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`,
+        `backfilled` (jobs that started before one that stood before them), `on_slower_node_s` (node-seconds on
+        partitions that slow their job), `rounded_up` (jobs on a larger partition than they asked for),
+        `running_at_end` (jobs that had not ended at the last submission), `saturated`.
     """
     ran = scheduled.ran
     window_s = (float(jobs.submit_s.min(initial=np.inf)), float(jobs.submit_s.max(initial=-np.inf)))
