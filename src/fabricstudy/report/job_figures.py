@@ -286,7 +286,7 @@ def canvas_of(figure: JobsFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Ca
         axes.set_ylabel(name)
     handles = _handles(figure, grid[0][0], colours)
     if handles:
-        canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6), frameon=False)
+        canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
     return canvas, "; ".join(words)
 
 
