@@ -65,6 +65,7 @@ rule artifact:
 include: "workflow/rules/machine.smk"
 include: "workflow/rules/structure.smk"
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/schedule.smk"
 include: "workflow/rules/table.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/artifact.smk"

@@ -1,6 +1,6 @@
 """Run the benches named, or the short ones.
 
-``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [phit] [mapping] [scale]``.
+``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [phit] [mapping] [schedule] [scale]``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("pipeline", "structure", "partitions", "simulate", "front_end", "phit", "mapping")
+BENCHES = ("pipeline", "structure", "partitions", "simulate", "front_end", "phit", "mapping", "schedule")
 
 
 def main() -> None:

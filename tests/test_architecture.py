@@ -10,7 +10,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src/fabricstudy"
 STAGES = [
-    "machine", "routing", "structure", "workload", "engine", "analysis", "study", "table", "report", "artifact",
+    "machine", "routing", "structure", "workload", "engine", "schedule", "analysis", "study", "table", "report",
+    "artifact",
 ]  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from fabricstudy.extensions import load_extensions
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
+from fabricstudy.schedule import Backfill, Jobs, Order, Pool, simulate
 from fabricstudy.structure.load import link_loads
 from fabricstudy.structure.summary import structure
 from fabricstudy.study.file import load_study
@@ -55,7 +56,7 @@ def known(folder: Path) -> None:
 
 
 def test_the_page_has_the_examples_that_are_tested_here() -> None:
-    assert FILES == ["cyclic.py", "megafly.py", "megafly_sizes.py", "stride.py", "tornado.py"]
+    assert FILES == ["cyclic.py", "expansion.py", "megafly.py", "megafly_sizes.py", "stride.py", "tornado.py"]
 
 
 @pytest.mark.parametrize("arguments", [("check", "--ignore", "I001"), ("format", "--check")])
@@ -265,3 +266,11 @@ def test_cyclic_seats_by_hand() -> None:
 def test_sizes_by_hand(folder: Path) -> None:
     rows = load_study(folder / "all-together.yaml").analyses["sizes"].rows()
     assert rows[0] == {"radix": 8, "groups": 17, "routers": 136, "nodes": 272}
+
+
+def test_an_order_by_expansion_factor_by_hand() -> None:
+    """At 100 s a job of 100 s has waited 99 s, one of 10 s only 20 s: 1.99 against 3, so the later one goes first."""
+    nodes = Pool(1)
+    jobs = Jobs.of([0, 1, 80], [100, 100, 10], [100, 100, 10], [1, 1, 1])
+    found = simulate(nodes, jobs, Order.model_validate("expansion"), Backfill.model_validate("none"))
+    assert found.start_s.tolist() == [0, 110, 100]

@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import version
 from typing import Any
 
-from fabricstudy.commands import compare, engines, kinds, machine, map, partitions, plan, point, status
+from fabricstudy.commands import compare, engines, kinds, machine, map, partitions, plan, point, schedule, status
 from fabricstudy.errors import exit_code_of
 
 
@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     point.add_arguments(command("point", point.point_details, point.show_point))
     kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
     partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
+    schedule.add_arguments(command("schedule", schedule.schedule_study, schedule.show_schedule))
     map.add_arguments(command("map", map.map_job, map.show_mapping))
     machine.add_arguments(command("machine", machine.describe_machines, machine.show_machines))
     compare.add_arguments(command("compare", compare.compare_runs, compare.show_comparison))

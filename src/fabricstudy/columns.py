@@ -21,7 +21,11 @@ FINAL = frozenset({DONE, "refused"})
 FAILURES = ("failed", "timeout", "memory", "refused")
 """Statuses of points that ended otherwise than done."""
 
-VERDICTS = ("reproduced", "differs", "not run")
+NOT_RUN = "not run"
+VERDICTS = ("reproduced", "differs", NOT_RUN)
+
+FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "bound")
+"""Where the factor is from by which a job runs longer on its partition."""
 
 ALONE = "(alone)"
 """Stands for the experiment of points that run only to give the time of a job by itself."""
@@ -129,6 +133,18 @@ _MEASURED = (
 _PAIRS = (
     _count("pairs", "comparisons it rests on", missing=True),
     _count("pairs_asked", "comparisons asked for; more than `pairs` where points have no partner", missing=True),
+)
+_OF_RUN = (
+    _text("schedule", "schedule of the study"),
+    _SEED,
+    _id("run_id", "digest of all that can change the run"),
+)
+_TIMES = (
+    _metric("wait_mean_s", "mean wait, from submission to start"),
+    _metric("wait_p95_s", "wait that 95 % of the jobs do not exceed"),
+    _metric("wait_max_s", "longest wait"),
+    _metric("response_mean_s", "mean response, from submission to end"),
+    _metric("slowdown_mean", "mean bounded slowdown: response over run time without slowdown, 10 s at least"),
 )
 _JUDGED = (
     _text("verdict", "verdict on this part", one_of=VERDICTS),
@@ -241,6 +257,61 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("slowdown_b", "slowdown on the other", "number", missing=True),
         _metric("slowdown_ratio", "ratio of the slowdowns"),
     ),
+    "schedules": (
+        *_OF_RUN,
+        _text("list_id", "digest of machine and list of partitions"),
+        _text("status", "whether it was run", one_of=(DONE, NOT_RUN)),
+        _text("reason", "why it was not", missing=True),
+        *_TIMES,
+        _metric("utilisation", "busy node-seconds over those of the machine, from the first to the last submission"),
+        _metric("useful", "the same of the nodes asked for and the run times without slowdown"),
+        _metric("lost_cables", "share of the window's node-seconds idle for want of cables"),
+        _metric("lost_held", "share that is free for a waiting job which may not start"),
+        _metric("lost_scattered", "share that no waiting job's partition can use"),
+        _metric("empty", "share idle while nothing waits"),
+        _metric("on_slower_node_s", "node-seconds on partitions that slow their job down"),
+        _metric("makespan_s", "from the first submission to the last end"),
+        _count("jobs", "jobs that ran", missing=True, metric=True),
+        _count("rejected", "jobs that no partition can hold", missing=True, metric=True),
+        _count("rounded_up", "jobs on a partition with more nodes than they asked for", missing=True, metric=True),
+        _count("backfilled", "jobs that started while one before them had to wait", missing=True, metric=True),
+        _count("queue_max", "most jobs that waited at once", missing=True, metric=True),
+        _count("running_at_end", "jobs that run when the last one is submitted", missing=True, metric=True),
+        Column("saturated", "whether the queue kept growing, so that means depend on the trace's length", "flag", True),
+        _text("mended", "oddities of the log, each with how often", missing=True),
+    ),
+    "size_classes": (
+        *_OF_RUN,
+        Column("class_nodes", "nodes of the size class", "count", key=True, identity=True),
+        *_TIMES,
+        _count("jobs", "jobs of the class", metric=True),
+    ),
+    "partition_lists": (
+        _text("schedule", "schedule of the study"),
+        Column("seed", "none: a list has no random choices", "count", missing=True),
+        _id("list_id", "digest of machine and list of partitions"),
+        Column("class_nodes", "nodes of the size class", "count", key=True, identity=True),
+        _count("at_once", "most partitions of the class in use at once", missing=True, metric=True),
+        _metric("at_once_share", "their share of the machine's nodes"),
+        _metric("bisection_links", "largest bisection of the class, in links", missing=False),
+        _metric("cables", "mean cables that a partition takes", missing=False),
+        _metric("conflicts", "mean partitions with which one cannot be in use", missing=False),
+        _count("partitions", "partitions of the class", metric=True),
+    ),
+    "scheduled_jobs": (
+        *_OF_RUN,
+        Column("job", "number of the job in the trace", "count", key=True, identity=True),
+        _text("application", "its application"),
+        Column("class_nodes", "nodes of its size class", "count", key=True),
+        _count("nodes", "nodes that it asked for"),
+        Column("submit_s", "when it was submitted", "number"),
+        Column("start_s", "when it started", "number", missing=True),
+        Column("end_s", "when it ended", "number", missing=True),
+        _metric("wait_s", "from submission to start"),
+        _text("partition", "where it ran", missing=True),
+        _metric("factor", "how many times as long it ran there"),
+        _text("factor_from", "where the factor is from", one_of=FACTOR_SOURCES),
+    ),
     "claims": (
         _id("claim", "name of the claim"),
         Column("part", "number of the part, from 0", "count", identity=True),
@@ -275,6 +346,10 @@ JUDGED = frozenset({"claims", "verdicts"})
 """Tables of verdicts. They have no axes, and figures and claims cannot ask for them."""
 
 
+SCHEDULED = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
+"""Tables that a study has only if it has schedules."""
+
+
 def names_of(table: str) -> tuple[str, ...]:
     """Names of the columns that a table has in every study."""
     return tuple(column.name for column in TABLES[table])
@@ -305,5 +380,10 @@ KEYS = {table: tuple(one.name for one in columns if one.key) for table, columns 
 NAMES = {table: {one.name: one.names for one in columns if one.names is not None} for table, columns in _DRAWN.items()}
 """Columns that name what a key numbers, and that key; they stand in its place where a study mentions them."""
 
-RESERVED = frozenset({"study"} | {one.name for columns in _DRAWN.values() for one in columns})
-"""Names that no axis may have, since a table has such a column."""
+RESERVED = frozenset(
+    {"study"} | {one.name for table, columns in _DRAWN.items() if table not in SCHEDULED for one in columns}
+)
+"""Names that no axis of an experiment may have, since a table has such a column."""
+
+RESERVED_BY_SCHEDULES = frozenset({"study"} | {one.name for table in SCHEDULED for one in TABLES[table]})
+"""Names that no axis of a schedule may have."""

@@ -27,11 +27,14 @@ Code = Literal[
     "no-node", "too-few-ranks", "too-many-ranks", "no-such-node", "node-taken",
     "ranks-do-not-fit", "mapping-does-not-fit", "mixed-units", "mix-never-full", "no-foreground",
     # what is shown
-    "no-such-experiment", "no-such-analysis", "no-such-column", "repeated-id", "not-run-alone", "no-labels-to-scale",
-    "no-partner", "ambiguous-jobs",
+    "no-such-experiment", "no-such-analysis", "no-such-schedule", "no-such-column", "repeated-id", "not-run-alone",
+    "no-labels-to-scale", "no-partner", "ambiguous-jobs",
     # how it is run
     "no-such-study", "several-studies", "same-study-name", "no-such-point", "no-such-machine", "not-a-folder",
     "folder-not-empty", "engine-missing", "study-changed", "gone-from-store",
+    # what is scheduled
+    "bad-loop", "trace-fields", "trace-number", "trace-empty", "trace-order", "trace-twice", "trace-negative",
+    "trace-too-large", "trace-cores", "trace-not-text", "trace-digest", "trace-load",
     # the rest
     "disk-full", "system", "other",
 ]  # fmt: skip

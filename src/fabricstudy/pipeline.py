@@ -19,6 +19,7 @@ from fabricstudy.engine.validity import fingerprint
 from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.model import Number
+from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.source import code_digest
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
@@ -30,6 +31,38 @@ Seconds = Annotated[Number, Field(gt=0)]
 # Analysing a machine takes seconds; a study has at most so many jobs of each of the two machine stages.
 MACHINES_A_CHUNK = 4
 MOST_MACHINE_CHUNKS = 20
+
+
+# A job of Snakemake costs some seconds itself, whatever it runs.
+LEAST_RUNS_CPU_S = 10.0
+FEWEST_RUN_CHUNKS = 4
+MOST_RUN_CHUNKS = 100
+
+
+@dataclass(frozen=True)
+class RunChunk:
+    """Runs of one schedule that one job of Snakemake does; `name` is that of the schedule, and where it is divided."""
+
+    name: str
+    runs: tuple[PlannedRun, ...]
+
+    @property
+    def points(self) -> set[str]:
+        """Ids of the points that they need."""
+        return {point for run in self.runs for point in run.points}
+
+    @property
+    def cpu_s(self) -> float:
+        """Predicted processor time."""
+        return sum(run.predicted_cpu_s for run in self.runs)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the runs, of the points that they rest on, and of the code that does them."""
+        kinds = ("machine", "partitions", "trace", "order", "backfill")
+        modules = {type(getattr(one.run, name)).__module__ for one in self.runs for name in kinds}
+        ids = [f"{run.key} {run.keeps_jobs}" for run in self.runs]
+        return _digest([*ids, code_digest("fabricstudy.schedule.stage", *sorted(modules))])
 
 
 @dataclass(frozen=True)
@@ -72,6 +105,26 @@ class Pipeline:
         own = self.batches[batch]
         states = sorted({str(fingerprint(point.point)) for point in own.points})
         return _digest([*states, engine_named(own.engine).probe().version or "missing"])
+
+    @cached_property
+    def run_chunks(self) -> dict[str, RunChunk]:
+        """Chunks of the runs of each schedule, by name."""
+        found = {}
+        for schedule in self.plan.study.schedules:
+            runs = {run.key: run for run in self.plan.runs.values() if run.schedule == schedule}
+            costs = [run.predicted_cpu_s for run in runs.values()]
+            target = min(self.batch_cpu_s, max(sum(costs) / FEWEST_RUN_CHUNKS, LEAST_RUNS_CPU_S))
+            for chunk in divide_in_at_most(list(runs), costs, 2 * target, MOST_RUN_CHUNKS):
+                name = f"{schedule}-{chunk.name}"
+                found[name] = RunChunk(name, tuple(runs[key] for key in chunk.keys))
+        return found
+
+    def batches_of_runs(self, chunk: str) -> list[str]:
+        """Names of the batches whose times slow down the jobs of a chunk of runs."""
+        needed = self.run_chunks[chunk].points
+        if not needed:
+            return []
+        return [name for name, batch in self.batches.items() if any(one.point_id in needed for one in batch.points)]
 
     @property
     def analyses(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.simulate import Stores
 from fabricstudy.engine.validity import is_current
-from fabricstudy.pipeline import Pipeline
+from fabricstudy.pipeline import Pipeline, RunChunk
 from fabricstudy.store import Record
 
 # The pace is that of what ended in so many last seconds.
@@ -41,6 +42,7 @@ class Progress:
     def __init__(self, pipeline: Pipeline, results: Path) -> None:
         self._pipeline = pipeline
         self._store = Stores(results).points
+        self._folder = results / pipeline.name / "schedule"
         self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
         self._missing = sorted(
             name
@@ -55,7 +57,8 @@ class Progress:
         Returns
         -------
         dict
-            `left` counts all that have not ended, `unavailable` those among them whose engine is missing here; the
+            `runs_done` counts the runs of schedules whose job of Snakemake has ended, as they are asked for now. `left`
+            counts all that have not ended, `unavailable` those among them whose engine is missing here; the
             times are those of the others. `left_cpu_s` is predicted, times what the done points took over their
             prediction. `left_s` is elapsed time at the pace of the last quarter of an hour, or None if nothing ended
             in it.
@@ -82,7 +85,17 @@ class Progress:
             "left_cpu_s": round(left_s * (used_s / predicted_s if predicted_s else 1.0), 1),
             "left_s": round(left_s / pace, 1) if pace else None,
             "used_cpu_s": round(used_s, 1),
+            "runs": len(self._pipeline.plan.runs),
+            "runs_done": sum(len(chunk.runs) for chunk in self._pipeline.run_chunks.values() if self._is_done(chunk)),
         }
+
+    def _is_done(self, chunk: RunChunk) -> bool:
+        """Whether the file of a chunk is there and says that it holds what is asked for now."""
+        try:
+            with (self._folder / f"{chunk.name}.jsonl").open(encoding="utf-8") as lines:
+                return bool(json.loads(lines.readline()).get("digest") == chunk.digest)
+        except (OSError, ValueError):
+            return False
 
     def _read_new(self) -> None:
         inodes = self._store.inodes()

@@ -35,6 +35,7 @@ tebi- = 1099511627776 = Ti-
 second = [time] = s
 minute = 60 second = min
 hour = 3600 second = h
+day = 86400 second = d
 bit = [information] = b
 byte = 8 bit = B
 """
@@ -161,6 +162,12 @@ LATENCIES = Range("0 s", "1 s", "nanosecond")
 DURATIONS = Range("1 ms", "10000 h", "second")
 """A process cannot start in less, and no cluster lends a core for more than a year."""
 
+MOMENTS = Range("0 s", "100000 days", "second")
+"""From the start of a log to three centuries later."""
+
+SPANS = Range("1 ms", "100000 days", "second")
+"""What is simulated may take longer than what simulates it."""
+
 SIZES = Range("1 B", "4194304 TiB", "byte")
 """What 63 bits hold, with one to spare."""
 
@@ -170,5 +177,7 @@ MEMORIES = Range("1 MB", "4194304 TiB", "byte")
 Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)
 Latency = _quantity(float, LATENCIES, "40 ns", ge=0)
 Duration = _quantity(float, DURATIONS, "10 min", gt=0)
+Moment = _quantity(float, MOMENTS, "14 days", ge=0)
+Span = _quantity(float, SPANS, "14 days", gt=0)
 Size = _quantity(int, SIZES, "100 kB", gt=0, le=2**62)
 Memory = _quantity(int, MEMORIES, "2 GB", gt=0, le=2**62)

@@ -1,4 +1,4 @@
-"""What the first stages of the workflow do: ``python -m fabricstudy.stages machine|structure|analysis|simulate``.
+"""What the stages before the tables do: ``python -m fabricstudy.stages machine|structure|analysis|...``.
 
 A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
 is no longer the one that Snakemake saw.
@@ -10,6 +10,7 @@ import argparse
 import json
 import signal
 import sys
+import time
 from pathlib import Path
 
 from fabricstudy.engine.batch import run_batch
@@ -58,6 +59,17 @@ def simulate_batch(args: argparse.Namespace) -> None:
     run_batch(batch, Stores(args.results), args.out)
 
 
+def run_schedules(args: argparse.Namespace) -> None:
+    """Do the runs of one chunk of a schedule, and write their records and the jobs of some."""
+    from fabricstudy.schedule.stage import read_ratios, run_chunk
+
+    chunk = _pipeline(args, args.batch_cpu_s).run_chunks[args.name]
+    _check(args, chunk.digest)
+    start_s = time.process_time()
+    run_chunk(chunk.runs, chunk.digest, read_ratios(args.points, chunk.points), args.out, args.jobs)
+    print(f"{len(chunk.runs)} runs in {time.process_time() - start_s:.2f} s of processor time")
+
+
 def _pipeline(args: argparse.Namespace, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
     return Pipeline(args.study, plan(load_study(args.study)), batch_cpu_s)
 
@@ -93,6 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
     stages = parser.add_subparsers(required=True, metavar="STAGE")
     jobs = {
         "machine": build_machines, "structure": analyse_machines, "analysis": make_analysis, "simulate": simulate_batch,
+        "schedule": run_schedules,
     }  # fmt: skip
     for name, work in jobs.items():
         stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
@@ -103,9 +116,12 @@ def main(arguments: list[str] | None = None) -> None:
             stage.add_argument("--machines", type=Path, required=True, help="what the machine stage wrote")
             continue
         stage.add_argument("--study", type=Path, required=True, help="study file")
-        if name == "simulate":
+        if name == "schedule":
+            stage.add_argument("--points", type=Path, nargs="*", default=[], help="records of points, JSON lines")
+            stage.add_argument("--jobs", type=Path, required=True, help="file for jobs, Parquet")
+        if name in ("simulate", "schedule"):
             stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
-        stage.add_argument("--name", required=True, help="chunk, batch or analysis of the plan")
+        stage.add_argument("--name", required=True, help="chunk, batch, analysis or runs of the plan")
         stage.add_argument("--digest", required=True, help="what Snakemake saw of it")
     args = parser.parse_args(arguments)
     _end_when_asked()

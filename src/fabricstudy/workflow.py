@@ -27,6 +27,7 @@ WILDCARDS = {
     "chunk": "[01]+|all",
     "batch": "[a-z][a-z0-9-]*-([01]+|all)",
     "analysis": "[a-z0-9][a-z0-9-]*",
+    "runs": "[a-z0-9][a-z0-9-]*-([01]+|all)",
 }
 """What the parts of our file names look like; a batch is called after its engine."""
 
@@ -109,6 +110,7 @@ def products(pipeline: Pipeline) -> list[str]:
         *(f"{made}/structure/{chunk}.{end}" for chunk in pipeline.machine_chunks for end in ("jsonl", "stored")),
         *(f"{made}/analysis/{name}.jsonl" for name in pipeline.analyses),
         *(f"{made}/simulate/{batch}.{end}" for batch in pipeline.batches for end in ("jsonl", "stored")),
+        *(f"{made}/schedule/{runs}.{end}" for runs in pipeline.run_chunks for end in ("jsonl", "parquet")),
         *(f"{made}/{name}" for name in ("tables", "tables.stored", "figures.stored")),
         *(f"reports/{pipeline.name}/{name}" for name in ("index.html", "figures")),
     ]

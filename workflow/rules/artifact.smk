@@ -23,6 +23,11 @@ rule pack:
             study=wildcards.study,
             analysis=STUDIES[wildcards.study].analyses,
         ),
+        schedules=lambda wildcards: expand(
+            "results/{study}/schedule/{runs}.jsonl",
+            study=wildcards.study,
+            runs=STUDIES[wildcards.study].run_chunks,
+        ),
     output:
         "artifact/{study}.tar.gz",
     log:
@@ -40,4 +45,5 @@ rule pack:
         ].plan.study.extension_package,
     shell:
         "python -m fabricstudy.artifact pack --study {input.study:q} --shards {input.points:q}"
-        " --structures {input.structures:q} --analyses {input.analyses:q} --out {output:q} > {log:q} 2>&1"
+        " --structures {input.structures:q}"
+        " --analyses {input.analyses:q} --schedules {input.schedules:q} --out {output:q} > {log:q} 2>&1"

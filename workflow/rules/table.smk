@@ -1,4 +1,5 @@
-# In:  results/{study}/simulate/*.jsonl, results/{study}/structure/*.jsonl and results/{study}/analysis/*.jsonl.
+# In:  results/{study}/simulate/*.jsonl, results/{study}/structure/*.jsonl, results/{study}/analysis/*.jsonl and
+#      results/{study}/schedule/*.
 # Out: results/{study}/tables/*.parquet and *.csv.
 
 
@@ -21,6 +22,11 @@ rule table:
             study=wildcards.study,
             analysis=STUDIES[wildcards.study].analyses,
         ),
+        schedules=lambda wildcards: expand(
+            "results/{study}/schedule/{runs}.jsonl",
+            study=wildcards.study,
+            runs=STUDIES[wildcards.study].run_chunks,
+        ),
     output:
         tables=directory("results/{study}/tables"),
         # Their names; taken away where one is gone; see fabricstudy.workflow.
@@ -35,5 +41,6 @@ rule table:
         code=code_digest("fabricstudy.table.__main__"),
     shell:
         "python -m fabricstudy.table --study {input.study:q} --shards {input.points:q}"
-        " --structures {input.structures:q} --analyses {input.analyses:q} --out {output.tables:q} > {log:q} 2>&1"
+        " --structures {input.structures:q} --analyses {input.analyses:q} --schedules {input.schedules:q}"
+        " --out {output.tables:q} > {log:q} 2>&1"
         " && ls {output.tables:q} > {output.stored:q}"

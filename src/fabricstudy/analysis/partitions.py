@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
-from fabricstudy.errors import suggestion
 from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.model import ConfigError, Whole, Written
+from fabricstudy.model import ConfigError
 from fabricstudy.quantities import Size
 from fabricstudy.structure.partitions import Geometry, SizeChoice, Space, choices, space_of
+from fabricstudy.structure.production import Allowed, fits
 
 from .base import Analysis
 
@@ -37,52 +37,6 @@ def _facts(space: Space, size: SizeChoice, geometry: Geometry, message_bytes: in
         "geometries": size.geometries,
         "misordered": size.misordered,
     }
-
-
-PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
-    # Oltchik and Schwartz, Network Partitioning and Avoidable Contention, Table 6, current geometries.
-    "mira": (
-        (1, 1, 1, 1),
-        (2, 1, 1, 1),
-        (4, 1, 1, 1),
-        (4, 2, 1, 1),
-        (4, 4, 1, 1),
-        (4, 3, 2, 1),
-        (4, 4, 2, 1),
-        (4, 4, 3, 1),
-        (4, 4, 2, 2),
-        (4, 4, 3, 2),
-    )
-}
-"""Published lists of the partitions that a machine's scheduler gives out, in midplanes."""
-
-
-def _by_name(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if value not in PRODUCTION:
-        raise ConfigError(
-            "no published list of this name", suggestion(value, PRODUCTION), value=value, code="unknown-word"
-        )
-    return PRODUCTION[value]
-
-
-Side = Annotated[Whole, Field(ge=1, le=100_000)]
-Sides = Annotated[tuple[Side, ...], Field(min_length=1, max_length=26)]
-Allowed = Annotated[
-    tuple[Sides, ...],
-    Field(min_length=1, max_length=100_000),
-    BeforeValidator(_by_name),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": sorted(PRODUCTION)},
-                {"type": "array", "items": {"type": "array", "items": {"type": "integer", "minimum": 1}}},
-            ]
-        }
-    ),
-    Written("name of a published list (" + ", ".join(f"`{name}`" for name in PRODUCTION) + ") or list of geometries"),
-]
 
 
 @register
@@ -139,7 +93,7 @@ class Partitions(Analysis):
             assert isinstance(machine, GridConfig)  # checked above
             blocks = space_of(machine).blocks
             for number, geometry in enumerate(self.allowed or ()):
-                if not _fits(geometry, blocks):
+                if not fits(geometry, blocks):
                     raise ConfigError(
                         f"it does not fit into the {'x'.join(map(str, blocks))} blocks of {label}",
                         "take sides that do",
@@ -166,9 +120,3 @@ class Partitions(Analysis):
                     if geometry is not None
                 ]
         return found
-
-
-def _fits(geometry: tuple[int, ...], blocks: tuple[int, ...]) -> bool:
-    """Whether a cuboid fits in some orientation; sides that are left out are 1."""
-    longest = zip(sorted(geometry, reverse=True), sorted(blocks, reverse=True), strict=False)
-    return len(geometry) <= len(blocks) and all(own <= most for own, most in longest)

@@ -16,7 +16,8 @@ from .pack import pack
 
 def pack_study(args: argparse.Namespace) -> None:
     """Pack a study that ran in this folder, with the code that ran it."""
-    pack(finished(args.study, Path(), args.shards, args.structures, args.analyses), checkout(), args.out)
+    shards = (args.shards, args.structures, args.analyses, args.schedules)
+    pack(finished(args.study, Path(), *shards), checkout(), args.out)
 
 
 def check_folder(args: argparse.Namespace) -> None:
@@ -34,6 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     packing.add_argument("--shards", type=Path, nargs="*", default=[], help="records of points, JSON lines")
     packing.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
     packing.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")
+    packing.add_argument("--schedules", type=Path, nargs="*", default=[], help="records of runs, JSON lines")
     packing.add_argument("--out", type=Path, required=True, help="the archive, such as artifact/quick.tar.gz")
     checking = commands.add_parser("check", help=check_folder.__doc__, description=check_folder.__doc__)
     checking.set_defaults(work=check_folder)

@@ -20,6 +20,9 @@ from fabricstudy.table.store import ANALYSIS, read_tables
 from .checksums import CHECKSUMS, check
 from .finished import ArtifactError
 
+_PARTS = ("experiment", "schedule")
+"""First columns of tables with axes; they go by their names alone."""
+
 TOLERANCE = 0.05
 """Relative difference that is allowed where two versions of an engine simulated."""
 
@@ -237,13 +240,13 @@ def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _axes(name: str, frame: pd.DataFrame) -> list[str]:
-    return ["experiment", *axes_of(frame)] if "experiment" in frame else []
+    return [frame.columns[0], *axes_of(frame)] if frame.columns[0] in _PARTS else []
 
 
 def _row_names(frame: pd.DataFrame, keys: Iterable[str]) -> pd.Index[str]:
     """Name each row by its keys; rows of the same name are numbered, so that one too many is seen."""
     parts = [
-        [f"{key} {label_text(value)}" for value in frame[key]] if key != "experiment" else list(frame[key])
+        [f"{key} {label_text(value)}" for value in frame[key]] if key not in _PARTS else list(frame[key])
         for key in keys
     ]
     names = pd.Series([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)

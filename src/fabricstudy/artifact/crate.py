@@ -54,6 +54,7 @@ _OUTPUTS = {
     "figures": "Each figure as SVG and PDF.",
     "records": "One record a simulated point, as the workflow's batches wrote them.",
     "analysis": "What needs no simulation, one object a row.",
+    "schedule": "Runs of schedules, one object a run, and the jobs of some.",
 }
 _DESCRIPTIONS = {
     "README.md": "How to run it again and compare",
@@ -159,6 +160,8 @@ def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any])
         outputs["records"] = _collection(crate, simulated, "Records of the simulations", files)
     if run.outputs.analyses:
         outputs["analysis"] = _collection(crate, f"results/{name}/analysis/", "Rows of the analyses", files)
+    if run.outputs.schedules:
+        outputs["schedule"] = _collection(crate, f"results/{name}/schedule/", "Records of the schedules", files)
     if any(path.startswith(f"{report}figures/") for path in files):
         outputs["figures"] = _collection(crate, f"{report}figures/", "Figures", files)
     workflow["input"] = [_parameter(crate, "study", "What to compare.", files[run.study_path])]
@@ -186,7 +189,7 @@ def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any])
 
 def _outcome(run: Finished) -> str:
     if not run.plan.rows:
-        return f"{len(run.outputs.analyses)} analyses, no simulations."
+        return f"{len(run.outputs.analyses)} analyses, {len(run.plan.run_rows)} scheduled runs, no simulations."
     done, hosts = int((run.points["status"] == DONE).sum()), sorted(run.points["host"].dropna().unique())
     return f"{done} of {len(run.points)} points done, on {', '.join(hosts)}."
 

@@ -18,7 +18,7 @@ from fabricstudy.checkout import Checkout
 from fabricstudy.columns import DONE
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import expectation, shown
-from fabricstudy.study.figures import Figure
+from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.store import ANALYSIS
 
 from .compare import ROUNDING, TOLERANCE
@@ -120,7 +120,7 @@ def _figures(run: Finished) -> list[dict[str, str]]:
     ]
 
 
-def _table_of(figure: Figure) -> str:
+def _table_of(figure: AnyFigure) -> str:
     return figure.table if figure.analysis is None else f"{ANALYSIS}{figure.analysis}"
 
 

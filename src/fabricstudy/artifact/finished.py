@@ -35,8 +35,9 @@ class Outputs:
         The folder.
     study : str
         Name of the study.
-    shards, structures, analyses : tuple of Path
-        Records of points, structures of machines and rows of analyses, JSON lines.
+    shards, structures, analyses, schedules : tuple of Path
+        Records of points, structures of machines, rows of analyses and records of runs, JSON lines; beside those of
+        runs stand their jobs.
     """
 
     base: Path
@@ -44,6 +45,7 @@ class Outputs:
     shards: tuple[Path, ...]
     structures: tuple[Path, ...]
     analyses: tuple[Path, ...] = ()
+    schedules: tuple[Path, ...] = ()
 
     @property
     def tables(self) -> Path:
@@ -65,6 +67,7 @@ class Outputs:
             "structure": [folder / "structure" / name for name in chunks],
             "analysis": [folder / "analysis" / path.name for path in self.analyses],
             "simulate": [folder / "simulate" / path.name for path in self.shards],
+            "schedule": [folder / "schedule" / path.name for path in self.schedules],
             "table": [folder / "table.jsonl"],
             "report": [folder / "report.jsonl"],
         }
@@ -75,7 +78,8 @@ class Outputs:
         timings = [path for paths in self.benchmarks.values() for path in paths]
         folders = [path for folder in (self.tables, self.report) for path in folder.rglob("*")]
         kept = [path for path in folders if path.is_file() and not path.name.startswith(".")]
-        return sorted({*self.shards, *self.structures, *self.analyses, *timings, *kept})
+        jobs = [path.with_suffix(".parquet") for path in self.schedules]
+        return sorted({*self.shards, *self.structures, *self.analyses, *self.schedules, *jobs, *timings, *kept})
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +166,12 @@ def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
 
 
 def finished(
-    study: Path, base: Path, shards: Iterable[Path], structures: Iterable[Path], analyses: Iterable[Path] = ()
+    study: Path,
+    base: Path,
+    shards: Iterable[Path],
+    structures: Iterable[Path],
+    analyses: Iterable[Path] = (),
+    schedules: Iterable[Path] = (),
 ) -> Finished:
     """Load a study that ran in `base` and check that tables, report and records are those of this study.
 
@@ -175,7 +184,8 @@ def finished(
     """
     planned = plan(load_study(study))
     source = study.read_text(encoding="utf-8")
-    outputs = Outputs(base, planned.study.study, *(tuple(sorted(paths)) for paths in (shards, structures, analyses)))
+    found_shards = (tuple(sorted(paths)) for paths in (shards, structures, analyses, schedules))
+    outputs = Outputs(base, planned.study.study, *found_shards)
     again = f"run snakemake --cores all artifact --config {shlex.quote(f'study={study}')}"
     if not (outputs.tables / "points.parquet").is_file():
         raise ArtifactError(f"{outputs.tables}: the study {planned.study.study} was not run; {again}")
@@ -194,6 +204,10 @@ def _stale_tables(run: Finished) -> str:
     only_alone = set(run.plan.points) - {row.point_id for row in run.plan.rows}
     if list(rows) != planned or set(points.loc[alone, "point_id"]) != only_alone:
         return f"{run.outputs.tables}: the tables are older than the study {run.file} and have other points"
+    runs = [(row.schedule, row.run_id, row.seed) for row in run.plan.run_rows]
+    made = run.tables.schedules
+    if [tuple(row) for row in made[["schedule", "run_id", "seed"]].to_numpy()] != runs if runs else len(made):
+        return f"{run.outputs.tables}: the tables are older than the study {run.file} and have other runs"
     if run.plan.rows and not (points["status"] == DONE).any():
         return f"{run.outputs.tables}: no point of the study is done"
     return ""

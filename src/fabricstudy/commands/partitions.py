@@ -12,7 +12,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fabricstudy.analysis.partitions import PRODUCTION
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine.base import published
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
@@ -20,6 +19,7 @@ from fabricstudy.machine.bluegene_q import BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.partitions import Geometry, choices, space_of
+from fabricstudy.structure.production import PRODUCTION
 from fabricstudy.study.file import load_machine, parse_yaml, read_machine
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")

@@ -47,6 +47,9 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
         "machines": len(pipeline.plan.machines),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.analyses),
+        "schedules": len(pipeline.plan.study.schedules),
+        "runs": len(pipeline.plan.runs),
+        "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "cpu_s": round(sum(_cost(point) for point in new), 1),
         "over_time": sum(_cost(point) > limits.time_s for point in new),
         "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
@@ -79,6 +82,9 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(*row.values(), sep="\t")
     if summary["analyses"]:
         print(f"analyses  {summary['analyses']} without simulation")
+    if summary["runs"]:
+        cost = f"predicted {summary['runs_cpu_s'] / 60:.1f} CPU-minutes"
+        print(f"runs      {summary['runs']} of {summary['schedules']} schedules, {cost}")
     print(f"points    {summary['points']} on {summary['machines']} machines, for {summary['rows']} rows of the tables")
     print(f"new       {summary['new']}")
     print(f"kept      {summary['kept']} (simulated before)")

@@ -55,8 +55,10 @@ def show_status(counts: dict[str, Any]) -> None:
 
 def _progress_text(counts: dict[str, Any]) -> str:
     """A bar and three short lines, which fit a terminal of 80 columns."""
+    of_runs = f"{counts['runs_done']} of {counts['runs']} runs of schedules done"
+    runs = [f"{counts['study']}: {of_runs}"] if counts["runs"] else []
     if not counts["points"]:
-        return f"{counts['study']}: nothing to simulate, analyses alone"
+        return runs[0] if runs else f"{counts['study']}: nothing to simulate, analyses alone"
     ended = counts["points"] - counts["left"]
     width = BAR_COLUMNS * ended // counts["points"]
     kinds = ", ".join(f"{count} {status}" for status, count in counts["failures"].items())
@@ -66,6 +68,7 @@ def _progress_text(counts: dict[str, Any]) -> str:
         f"{counts['failed']} failed{f' ({kinds})' if kinds else ''}",
         f"{counts['left']} left{_time_left(counts) if _possible(counts) else ''}",
     ]
+    lines += runs
     if counts["unavailable"]:
         lines.append(f"{counts['unavailable']} of them need {_listed(counts['missing_engines'])}")
     return "\n".join(lines)

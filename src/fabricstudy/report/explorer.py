@@ -23,6 +23,10 @@ DATA_BYTES = 1_000_000
 """Most bytes of data in a page; with 0.9 MB of scripts and the pictures it stays below 5 MB."""
 
 
+_LEFT_OUT = frozenset({"scheduled_jobs"})
+"""Tables of which no page could hold the rows."""
+
+
 @dataclass(frozen=True)
 class Explorer:
     """What the explorer of a page needs.
@@ -93,8 +97,10 @@ def _libraries() -> str:
 
 def _sources(tables: Tables) -> Iterator[_Source]:
     """Tables that hold something to draw; that of the jobs, which most readers want, is given room first."""
-    for name in sorted(METRICS, key="jobs".__ne__):
+    for name in sorted((one for one in METRICS if one not in _LEFT_OUT), key="jobs".__ne__):
         rows = _drawable(name, tables)
+        if rows.empty:
+            continue
         metrics = [metric for metric in METRICS[name] if rows[metric].notna().any()]
         if metrics:
             yield _Source(name, rows, _keys(name, rows), metrics)
@@ -117,7 +123,7 @@ def _keys(name: str, rows: pd.DataFrame) -> list[str]:
     columns = list(rows.columns)
     if name == "machines":
         return ["experiment", *columns[columns.index("machine_id") + 1 : columns.index("kind") + 1]]
-    return list(dict.fromkeys(("experiment", *axes_of(rows), *KEYS[name], *NAMES.get(name, ()), "seed")))
+    return list(dict.fromkeys((rows.columns[0], *axes_of(rows), *KEYS[name], *NAMES.get(name, ()), "seed")))
 
 
 def _medians(source: _Source) -> _Source:

@@ -19,10 +19,12 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from fabricstudy.columns import column_unit
-from fabricstudy.study.figures import Figure, unit_factor
+from fabricstudy.study.figures import AnyFigure, Figure, JobsFigure, unit_factor
+from fabricstudy.study.model import Study
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
 from fabricstudy.table.store import Tables
 
+from .job_figures import NothingToDraw, canvas_of, runs_of
 from .text import counted_pairs
 
 _STYLE = {
@@ -65,7 +67,7 @@ class Drawn:
         Panels side by side.
     """
 
-    figure: Figure
+    figure: AnyFigure
     svg: bytes
     pdf: bytes
     alt: str
@@ -92,8 +94,11 @@ class _Data:
     noise: tuple[float, float] | None = None
 
 
-def draw(figure: Figure, tables: Tables) -> Drawn:
-    """Draw a figure of a study; where nothing can be drawn, say why in `basis`."""
+def draw(figure: AnyFigure, tables: Tables, study: Study | None = None) -> Drawn:
+    """Draw a figure of a study, which those of the jobs of a schedule need; where nothing can be drawn, say why."""
+    if isinstance(figure, JobsFigure):
+        assert study is not None
+        return _draw_jobs(figure, tables, study)
     seen = observe(tables, figure, figure.y)
     data = _data(figure, tables, seen)
     if data.frame.empty:
@@ -101,11 +106,30 @@ def draw(figure: Figure, tables: Tables) -> Drawn:
         reason = f"Nothing to draw: table {figure.table} has no such rows{'; ' * bool(gap)}{gap}."
         return Drawn(figure, b"", b"", "", reason, 1)
     with mpl.rc_context(_STYLE):
-        canvas = _canvas(figure, data)
-        svg, pdf = io.BytesIO(), io.BytesIO()
-        canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": figure.title})
-        canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
-    return Drawn(figure, svg.getvalue(), pdf.getvalue(), _alt(figure, data), data.basis, len(data.columns))
+        svg, pdf = _saved(figure, _canvas(figure, data))
+    return Drawn(figure, svg, pdf, _alt(figure, data), data.basis, len(data.columns))
+
+
+def _draw_jobs(figure: JobsFigure, tables: Tables, study: Study) -> Drawn:
+    with mpl.rc_context(_STYLE):
+        try:
+            runs = runs_of(figure, study, tables)
+            canvas, words = canvas_of(figure, runs)
+        except NothingToDraw as reason:
+            return Drawn(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
+        rows = [row for own in runs.values() for row, _ in own]
+        basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
+        canvas.supxlabel(basis, fontsize=8.5, color="#444444")
+        svg, pdf = _saved(figure, canvas)
+    names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
+    return Drawn(figure, svg, pdf, f"{names[figure.kind]}. {words}.", basis, len(runs))
+
+
+def _saved(figure: AnyFigure, canvas: Canvas) -> tuple[bytes, bytes]:
+    svg, pdf = io.BytesIO(), io.BytesIO()
+    canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": figure.title})
+    canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
+    return svg.getvalue(), pdf.getvalue()
 
 
 def _data(figure: Figure, tables: Tables, seen: Observations) -> _Data:
@@ -189,7 +213,7 @@ def _basis(
     marks = [drawn[name] for name in ("x", "hue", "style", "column", "row")]
     groups = frame[[name for name in seen.keys if name not in figure.axes()]].groupby(marks, dropna=False)
     over = [str(name) for name, most in groups.nunique(dropna=False).max().items() if most > 1]
-    if seen.noun == "points":
+    if seen.noun in ("points", "runs"):
         parts[0] += f", {seeds} seed{'s' * (seeds != 1)}"
         over = ["seeds"] * (seeds > 1) + over
     if figure.interval:

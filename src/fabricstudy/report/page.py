@@ -29,6 +29,7 @@ from fabricstudy.table.store import Tables
 
 from .explorer import explorer
 from .figures import Drawn, draw
+from .schedules import schedule_words
 from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
 
 EMBEDDED_BYTES = 1_800_000
@@ -78,6 +79,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         totals=_totals(tables),
         machines=_machines(tables),
         analyses=_analyses(tables),
+        schedules=schedule_words(tables),
         figures=_pictures(drawn),
         explorer=explorer(tables),
         jobs=_jobs(study, tables.jobs),
@@ -378,7 +380,7 @@ def write_report(study: Study, tables: Tables, source: bytes, name: str, folder:
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables) for figure in study.figures]
+    drawn = [draw(figure, tables, study) for figure in study.figures]
     for one in drawn:
         for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
             if content:

@@ -14,7 +14,7 @@ from fabricstudy.columns import KEYS, NAMES
 from fabricstudy.errors import StudyError
 from fabricstudy.model import ConfigError, Model, Name, check_all
 
-from .figures import Condition, Figure, Label, Selection, as_tuple
+from .figures import AnyFigure, Condition, JobsFigure, Label, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]
 
@@ -215,12 +215,13 @@ class Claim(Model):
 
 
 def check_names(
-    figures: Iterable[Figure],
+    figures: Iterable[AnyFigure],
     claims: Iterable[Claim],
     experiments: Mapping[str, Iterable[str]],
     analyses: Mapping[str, Analysis] = MappingProxyType({}),
+    schedules: Mapping[str, Iterable[str]] = MappingProxyType({}),
 ) -> None:
-    """Refuse figures and claims that repeat an id or name an experiment, analysis or axis that is not there.
+    """Refuse figures and claims that repeat an id or name an experiment, analysis, schedule or axis that is not there.
 
     Parameters
     ----------
@@ -230,6 +231,8 @@ def check_names(
         Names of the axes that rows of each experiment have.
     analyses : mapping, optional
         Analyses by name.
+    schedules : mapping, optional
+        Names of the axes of each schedule.
 
     Raises
     ------
@@ -242,12 +245,12 @@ def check_names(
         [
             lambda: _check_ids("figures", [figure.id for figure in figures]),
             lambda: _check_ids("claims", [claim.id for claim in claims]),
-            *(partial(_check_selection, path, one, experiments, analyses) for path, one in selections),
+            *(partial(_check_selection, path, one, experiments, analyses, schedules) for path, one in selections),
         ]
     )
 
 
-def _selections(figures: Iterable[Figure], claims: Iterable[Claim]) -> list[tuple[str, Selection]]:
+def _selections(figures: Iterable[AnyFigure], claims: Iterable[Claim]) -> list[tuple[str, Selection]]:
     """Give all selections of rows, each with its dotted path."""
     selections: list[tuple[str, Selection]] = [(f"figures.{index}", figure) for index, figure in enumerate(figures)]
     for index, claim in enumerate(claims):
@@ -256,7 +259,7 @@ def _selections(figures: Iterable[Figure], claims: Iterable[Claim]) -> list[tupl
     return selections
 
 
-def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Collection[str]) -> None:
+def check_slowdown(figures: Iterable[AnyFigure], claims: Iterable[Claim], asked: Collection[str]) -> None:
     """Refuse figures and claims on a job's time alone where the experiment does not run jobs alone.
 
     Parameters
@@ -275,7 +278,7 @@ def check_slowdown(figures: Iterable[Figure], claims: Iterable[Claim], asked: Co
 
 
 def _check_alone(path: str, selection: Selection, asked: Collection[str]) -> None:
-    for column in selection.numbers() if selection.analysis is None else ():
+    for column in selection.numbers() if selection.of_points else ():
         if column in ("slowdown", "alone_ns", "variation") and selection.experiment not in asked:
             problem = "jobs are not run alone in this experiment"
             remedy = f"set slowdown: true for the experiment {selection.experiment!r}"
@@ -291,8 +294,15 @@ def _check_ids(section: str, ids: list[str]) -> None:
 
 
 def _check_selection(
-    path: str, selection: Selection, experiments: Mapping[str, Iterable[str]], analyses: Mapping[str, Analysis]
+    path: str,
+    selection: Selection,
+    experiments: Mapping[str, Iterable[str]],
+    analyses: Mapping[str, Analysis],
+    schedules: Mapping[str, Iterable[str]],
 ) -> None:
+    if selection.schedule is not None:
+        _check_schedule(path, selection, selection.schedule, schedules)
+        return
     if selection.analysis is not None:
         _check_columns(path, selection, selection.analysis, analyses)
         return
@@ -310,6 +320,17 @@ def _check_selection(
     unknown = sorted(selection.axes() - known)
     if unknown:
         remedy = f"take one of {', '.join(sorted(known))}"
+        raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
+
+
+def _check_schedule(path: str, selection: Selection, name: str, schedules: Mapping[str, Iterable[str]]) -> None:
+    if name not in schedules:
+        known = ", ".join(sorted(schedules)) or "none: write them below `schedules`"
+        raise StudyError("no such schedule", f"known: {known}", None, f"{path}.schedule", name, code="no-such-schedule")
+    keys = ("class_nodes",) if isinstance(selection, JobsFigure) else KEYS[selection.table]
+    unknown = sorted(selection.axes() - {*schedules[name], *keys, "seed"})
+    if unknown:
+        remedy = f"take one of {', '.join((*schedules[name], *keys, 'seed'))}"
         raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
 
 

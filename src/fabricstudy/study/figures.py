@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fabricstudy.columns import METRICS, column_unit
+from fabricstudy.columns import METRICS, SCHEDULED, column_unit
 from fabricstudy.model import ConfigError, Model, Name
-from fabricstudy.quantities import to_unit
+from fabricstudy.quantities import Moment, to_unit
 
-TableName = Literal["points", "jobs", "links", "interference", "machines", "agreement"]
+TableName = Literal[
+    "points", "jobs", "links", "interference", "machines", "agreement", "schedules", "size_classes", "partition_lists"
+]
 
 Label = bool | int | float | str
 
@@ -60,11 +62,14 @@ class Selection(Model):
 
     The jobs of a point count as one observation: their largest number (`over_jobs: max`), their mean or sum, or
     each by itself, told apart by its number (`job`) or its name (`job_name`). With `analysis` the rows are those
-    of a named analysis, and conditions may be on any column.
+    of a named analysis, and conditions may be on any column; with `schedule` those of a named schedule.
     """
 
     table: TableName = Field("jobs", description="table to read")
     analysis: str | None = Field(None, description="analysis whose rows are taken, in place of those of simulations")
+    schedule: str | None = Field(
+        None, description="schedule whose rows are taken, of `schedules` unless `table` says otherwise"
+    )
     experiment: str = Field("main", description="experiment whose rows are taken")
     where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on axes and keys: {axis: label, [labels] or {min, max}}"
@@ -73,13 +78,31 @@ class Selection(Model):
         "max", description="how the jobs of a point become one number, or each by itself"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_schedules(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("schedule") is not None and "table" not in value:
+            return {**value, "table": "schedules"}
+        return value
+
     @model_validator(mode="after")
     def _one_source(self) -> Selection:
+        if (self.schedule is not None) != (self.table in SCHEDULED):
+            problem = "tables of schedules go with the name of one"
+            raise ConfigError(problem, f"write schedule: NAME, and one of {', '.join(SCHEDULED)}", ("schedule",))
+        beside = self.model_fields_set & {"analysis", "experiment", "over_jobs"}
+        if self.schedule is not None and beside:
+            raise ValueError(f"`{sorted(beside)[0]}` means nothing for a schedule; leave one of them out")
         both = self.model_fields_set & {"table", "experiment", "over_jobs"}
         if self.analysis is not None and both:
             key = sorted(both)[0]
             raise ConfigError("an analysis has no such key", "leave it out", (key,), code="not-with-these-keys")
         return self
+
+    @property
+    def of_points(self) -> bool:
+        """Whether the rows are those of simulations."""
+        return self.analysis is None and self.schedule is None
 
     def axes(self) -> set[str]:
         """Names of the axes that the selection mentions."""
@@ -121,6 +144,35 @@ Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 FigureId = Annotated[
     str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
 ]
+
+
+class JobsFigure(Selection):
+    """One figure of the jobs of one run: the first that fulfils `where`, of the first seed unless `where` says another.
+
+    `timeline`: busy nodes by size class, idle ones by cause, and the queue, over time. `gantt`: midplanes over time, a
+    box a job, hatched where a midplane is idle for want of cables. `ecdf`: share of jobs that wait no longer than x.
+    """
+
+    id: FigureId = Field(description="name of the file and of the anchor in the page")
+    kind: Literal["timeline", "gantt", "ecdf"] = Field(description="what is drawn of the run")
+    title: str = Field(min_length=1, max_length=200, description="what the figure shows, above it")
+    caption: str = Field("", max_length=2000, description="what the reader should see, below it")
+    hue: Names = Field((), description="of an ecdf: axes, or class_nodes, told apart by colour")
+    columns: str | None = Field(None, description="axis with one column of panels for each label")
+    from_s: Moment | None = Field(None, alias="from", description="where the window begins")
+    to_s: Moment | None = Field(None, alias="to", description="where it ends")
+
+    @model_validator(mode="after")
+    def _is_of_a_schedule(self) -> JobsFigure:
+        if self.schedule is None:
+            raise ConfigError("this kind draws the jobs of a schedule", "write schedule: NAME", ("schedule",))
+        if self.hue and self.kind != "ecdf":
+            raise ValueError(f"hue cannot be drawn in kind {self.kind}; leave it out")
+        return self
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the figure mentions."""
+        return set(self.where) | set(self.hue) | ({self.columns} if self.columns else set())
 
 
 class Figure(Selection):
@@ -195,6 +247,9 @@ class Figure(Selection):
     def numbers(self) -> tuple[str, ...]:
         """Names of the columns of numbers that it draws."""
         return (self.y, *(self.interval or ()))
+
+
+AnyFigure = Annotated[Figure | JobsFigure, Field(discriminator="kind")]
 
 
 def check_metric(table: str, column: str) -> None:

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from fabricstudy.errors import is_close, suggestion
-from fabricstudy.kinds import kind_of, members_of
+from fabricstudy.kinds import members_of
 from fabricstudy.model import ConfigError, Model
 
 from .paths import fields_of
@@ -146,8 +146,13 @@ def _container(annotation: Any) -> Any:
 def _chosen(members: list[type[Model]], raw: Any) -> type[Model] | None:
     written = members[0].from_shorthand(raw) if members else raw
     kind = written.get("kind") if isinstance(written, dict) else written
-    named = [member for member in members if "kind" in member.model_fields and kind_of(member) == kind]
+    named = [member for member in members if kind in _kinds(member)]
     return named[0] if named else members[0] if members else None
+
+
+def _kinds(member: type[Model]) -> tuple[Any, ...]:
+    """Give the words that select a member; a figure may be of several kinds."""
+    return get_args(member.model_fields["kind"].annotation) if "kind" in member.model_fields else ()
 
 
 def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annotation: Any) -> ConfigError:

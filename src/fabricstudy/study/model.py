@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from fabricstudy.analysis.base import Analysis
+from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Name, check_all
@@ -18,8 +19,8 @@ from fabricstudy.workload.job import Job
 
 from .checks import check_point
 from .claims import Claim, check_names, check_slowdown
-from .figures import Figure
-from .paths import ROOTS
+from .figures import AnyFigure
+from .schedules import Schedule
 from .sweep import Experiment, Sweep
 
 MOST_POINTS = 1_000_000
@@ -38,7 +39,7 @@ _OF_A_POINT = ("machine", "routing", "jobs", "engine")
 class Study(Sweep):
     """One complete point, what varies around it, and what to show of it.
 
-    A study of analyses alone leaves out machine, routing, jobs and engine, and whatever belongs to points.
+    A study of analyses and schedules alone leaves out machine, routing, jobs, engine and all that belongs to points.
     """
 
     study: StudyName = Field(description="name of the study, and of its folders in results/ and reports/")
@@ -61,7 +62,10 @@ class Study(Sweep):
     analyses: dict[StudyName, Analysis] = Field(
         default_factory=dict, description="named tables of what needs no simulation"
     )
-    figures: tuple[Figure, ...] = Field((), description="figures of the report")
+    schedules: dict[StudyName, Schedule] = Field(
+        default_factory=dict, description="named schedules: jobs on the partitions of a machine in time"
+    )
+    figures: tuple[AnyFigure, ...] = Field((), description="figures of the report")
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
 
     _base: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -73,7 +77,7 @@ class Study(Sweep):
     def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         study = handler(data)
         if isinstance(data, dict):
-            study._base = {key: data[key] for key in ROOTS if key in data}
+            study._base = {key: data[key] for key in Point.model_fields if key in data}
         study._file = (info.context or {}).get("file")
         study._extension_package = (info.context or {}).get("extensions", "")
         return study
@@ -117,18 +121,16 @@ class Study(Sweep):
 
     def _check_names(self) -> None:
         axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
-        check_names(self.figures, self.claims, axes, self.analyses)
-        check_slowdown(
-            self.figures,
-            self.claims,
-            {name for name, experiment in self.all_experiments.items() if experiment.slowdown},
-        )
+        schedules = {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()}
+        check_names(self.figures, self.claims, axes, self.analyses, schedules)
+        slowed = {name for name, experiment in self.all_experiments.items() if experiment.slowdown}
+        check_slowdown(self.figures, self.claims, slowed)
 
     @property
     def simulates(self) -> bool:
-        """Whether the study has points; one that says nothing of any has analyses only."""
+        """Whether the study has points; one that says nothing of any has analyses or schedules only."""
         of_points = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
-        return not self.analyses or bool(self.model_fields_set & of_points)
+        return not (self.analyses or self.schedules) or bool(self.model_fields_set & of_points)
 
     @property
     def axes(self) -> tuple[str, ...]:

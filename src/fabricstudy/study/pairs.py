@@ -79,7 +79,7 @@ def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
     for index, claim in enumerate(study.claims):
         for number, part in enumerate(claim.parts):
             selections += [(f"claims.{index}.parts.{number}.measure", one) for one in part.measures()]
-    return ((path, selection) for path, selection in selections if selection.analysis is None)
+    return ((path, selection) for path, selection in selections if selection.of_points)
 
 
 def _check_labels(study: Study, rows: Sequence[Row]) -> None:
@@ -129,7 +129,7 @@ def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "n
 
 def _comparisons(study: Study) -> Iterator[_Comparison]:
     for index, figure in enumerate(study.figures):
-        if figure.normalise_to and _is_planned(figure):
+        if isinstance(figure, Figure) and figure.normalise_to and _is_planned(figure):
             yield _Comparison(f"figures.{index}", figure, {}, figure.normalise_to, {})
     for index, claim in enumerate(study.claims):
         for number, part in enumerate(claim.parts):
@@ -141,7 +141,7 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
 
 
 def _is_planned(selection: Selection) -> bool:
-    return selection.analysis is None and selection.table != "agreement"
+    return selection.of_points and selection.table != "agreement"
 
 
 def _known(comparison: _Comparison) -> _Comparison:

@@ -16,8 +16,8 @@ from fabricstudy.errors import suggestion
 from fabricstudy.kinds import kind_of, members_of
 from fabricstudy.model import ConfigError, Model
 
-ROOTS = ("machine", "routing", "jobs", "network", "engine")
-"""Parts of a study that a path may begin with."""
+_SEED = "seed"
+"""What repeats a point or a run; it has a grammar of its own, and no path leads to it."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def find_path(text: str, root: type[Model]) -> Path:
             steps.append(Step(key, True))
             info = None
             continue
-        known = _keys(models, only_roots=number == 0)
+        known = [key for model in models for key in fields_of(model) if number or key != _SEED]
         if not known:
             raise ConfigError(
                 f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text, code="no-such-path"
@@ -115,10 +115,6 @@ def find_path(text: str, root: type[Model]) -> Path:
         info = next(iter(fields.values()))
         models = list(dict.fromkeys(member for below in owners.values() for member in below))
     return Path(text, tuple(steps))
-
-
-def _keys(models: list[type[Model]], only_roots: bool) -> list[str]:
-    return [key for model in models for key in fields_of(model) if not only_roots or key in ROOTS]
 
 
 def _is_list(annotation: Any) -> bool:

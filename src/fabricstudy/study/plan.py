@@ -16,6 +16,7 @@ from fabricstudy.kinds import only_extensions_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
+from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
@@ -23,6 +24,7 @@ from .messages import mistakes
 from .model import WHOLE_SWEEP, Study
 from .pairs import check_pairs
 from .paths import Path, put
+from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .sweep import Experiment, Label, Row
 
 FOLLOWED = 10_000
@@ -31,13 +33,17 @@ FOLLOWED = 10_000
 
 @dataclass(frozen=True)
 class Plan:
-    """All rows in the order of the study, and the distinct points and machines behind them (alone points, too)."""
+    """All rows in the order of the study, and what is behind them: distinct points, machines and runs of schedules."""
 
     study: Study
     rows: list[Row]
     points: dict[str, PlannedPoint]
     machines: dict[str, Topology]
     axes: tuple[str, ...]
+    run_rows: list[RunRow]
+    runs: dict[str, PlannedRun]
+    """Runs of schedules, each by the name of its schedule and its id."""
+    run_axes: tuple[str, ...]
 
 
 def plan(study: Study) -> Plan:
@@ -64,10 +70,48 @@ def plan(study: Study) -> Plan:
         raise together(wrong)
     _unify(planner.rows, study.axes)
     check_pairs(study, planner.rows, planner.points)
-    return Plan(study, planner.rows, planner.points, planner.machines, study.axes)
+    runs = _plan_schedules(study, planner.rows)
+    run_axes = axes_of_schedules(study.schedules)
+    return Plan(study, planner.rows, planner.points, planner.machines, study.axes, runs.rows, runs.runs, run_axes)
 
 
-def _unify(rows: list[Row], axes: tuple[str, ...]) -> None:
+def _plan_schedules(study: Study, rows: list[Row]) -> RunPlanner:
+    """Expand the schedules of a study into their runs."""
+    planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
+    wrong: list[StudyError] = []
+    with only_extensions_of(study.extension_package):
+        for name, schedule in study.schedules.items():
+            try:
+                _plan_schedule(planner, study, name, schedule)
+            except StudyError as error:
+                wrong.append(error)
+    if wrong:
+        raise together(wrong)
+    _unify(planner.rows, axes_of_schedules(study.schedules))
+    return planner
+
+
+def _plan_schedule(planner: RunPlanner, study: Study, name: str, schedule: Schedule) -> None:
+    expansion = _Expansion(study, schedule, ("schedules", name))
+    found: dict[tuple[str | None, str], StudyError] = {}
+    indices = None
+    for indices in schedule.combinations():
+        axes = zip(schedule.sweep.items(), indices, strict=True)
+        labels = {axis_name: axis.labels[index] for (axis_name, axis), index in axes}
+        try:
+            planner.add(name, schedule, labels, expansion.tree(indices))
+        except ConfigError as error:
+            for one in (expansion.error(each, indices) for each in error.each()):
+                found.setdefault((one.path, one.code), one)
+            if len(found) >= SHOWN:
+                break
+    if found:
+        raise together(list(found.values()))
+    if indices is None:
+        raise expansion.nothing_left()
+
+
+def _unify(rows: Sequence[Row | RunRow], axes: tuple[str, ...]) -> None:
     """Make an axis' labels text where experiments use different kinds, since they become one column."""
     for axis in axes:
         kinds = {_kind(row.labels[axis]) for row in rows} - {None}
@@ -188,8 +232,7 @@ class _Planner:
         if errors:
             raise together(list(errors.values()))
         if not number:
-            nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
-            raise expansion.error_at(nothing, ("exclude",))
+            raise expansion.nothing_left()
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
         jobs = sections["jobs"]
@@ -258,14 +301,17 @@ def _applied(tree: dict[str, Any], change: list[tuple[Path, Any]]) -> dict[str, 
 
 
 class _Expansion:
-    """Makes the raw points of one experiment; neighbours share the trees up to the first axis that differs."""
+    """Makes the raw points of one experiment, or runs of one schedule.
 
-    def __init__(self, study: Study, experiment: Experiment, prefix: tuple[str, ...]) -> None:
-        self._study, self._experiment, self._prefix = study, experiment, prefix
-        self._axes = list(experiment.changes.values())
+    Neighbours share the trees up to the first axis that differs.
+    """
+
+    def __init__(self, study: Study, varied: Experiment | Schedule, prefix: tuple[str, ...]) -> None:
+        self._study, self._varied, self._prefix = study, varied, prefix
+        self._axes = list(varied.changes.values())
         self._indices: tuple[int, ...] = ()
-        base = study.base
-        for path, value in experiment.fixed:
+        base = varied.base if isinstance(varied, Schedule) else study.base
+        for path, value in varied.fixed:
             try:
                 base = put(base, path, value)
             except ConfigError as error:
@@ -283,8 +329,8 @@ class _Expansion:
             try:
                 self._trees.append(_applied(self._trees[-1], change))
             except ConfigError as error:
-                name = list(self._experiment.sweep)[number]
-                place = self._experiment.sweep[name].path_place(indices[number], str(error.value))
+                name = list(self._varied.sweep)[number]
+                place = self._varied.sweep[name].path_place(indices[number], str(error.value))
                 raise self.error_at(error, ("sweep", name, *place), error.value) from None
         self._indices = indices
         return self._trees[-1]
@@ -297,8 +343,8 @@ class _Expansion:
         if not touching:
             return self._error_in_base(error)
         name, index, path, value = touching[-1]
-        place = ("sweep", name, *self._experiment.sweep[name].place(index, path.text))
-        labels = {other: str(self._experiment.sweep[other].labels[number]) for other, number, _, _ in touching}
+        place = ("sweep", name, *self._varied.sweep[name].place(index, path.text))
+        labels = {other: str(self._varied.sweep[other].labels[number]) for other, number, _, _ in touching}
         at = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
         if own:
             place, value = (*place, *error.path[len(path.steps) :]), error.value
@@ -307,22 +353,28 @@ class _Expansion:
     def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, Path, Any]]:
         return [
             (name, index, path, value)
-            for name, axis, index in zip(self._experiment.sweep, self._axes, indices, strict=True)
+            for name, axis, index in zip(self._varied.sweep, self._axes, indices, strict=True)
             for path, value in axis[index]
             if path.touches(keys)
         ]
 
     def _error_in_base(self, error: ConfigError) -> StudyError:
-        for path, _ in self._experiment.fixed:
+        for path, _ in self._varied.fixed:
             if path.touches(error.path):
                 place = ("set", path.text, *error.path[len(path.steps) :])
                 return self.error_at(error, place, error.value)
-        return StudyError(error.problem, error.remedy, self._file, ".".join(error.path), error.value, error.code)
+        place = (*self._prefix, *error.path) if isinstance(self._varied, Schedule) else error.path
+        return StudyError(error.problem, error.remedy, self._file, ".".join(place), error.value, error.code)
 
     def error_at(self, error: ConfigError, place: tuple[str, ...], value: object = None, at: str = "") -> StudyError:
         """Make the error for a place in this experiment; `at` says for which labels it holds."""
         path = ".".join((*self._prefix, *place))
         return StudyError(error.problem + at, error.remedy, self._file, path, value, error.code)
+
+    def nothing_left(self) -> StudyError:
+        """Make the error for a part of which everything is excluded."""
+        nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
+        return self.error_at(nothing, ("exclude",))
 
     @property
     def _file(self) -> str | None:

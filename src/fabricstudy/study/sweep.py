@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
 
@@ -165,10 +165,10 @@ def _axes_in_full(axes: Any) -> Any:
     return {name: {"of": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
 
 
-def point_path(text: str, place: tuple[str, ...]) -> Path:
-    """Read a dotted path into a point that stands at `place` in the file."""
+def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> Path:
+    """Read a dotted path into a model; it stands at `place` in the file."""
     try:
-        return find_path(text, Point)
+        return find_path(text, root)
     except ConfigError as error:
         raise ConfigError(error.problem, error.remedy, place, text, error.code) from None
 
@@ -190,8 +190,14 @@ def _seed_list(value: Any) -> Any:
     return tuple(value)
 
 
-class Sweep(Model):
-    """What varies around a base."""
+class Varied(Model):
+    """What varies around a base: a point, or a run of a schedule."""
+
+    VARIES: ClassVar[type[Model]]
+    """Where the paths of the axes lead."""
+
+    TAKEN: ClassVar[frozenset[str]]
+    """Names that no axis may have, since a table has such a column."""
 
     sweep: Annotated[
         dict[AxisName, Annotated[Axis, OrList()]],
@@ -213,12 +219,11 @@ class Sweep(Model):
         WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}),
         Written("whole number, or list of whole numbers"),
     ] = Field((1,), description="number of repetitions (seeds 1, 2, ...), or the list of seeds")
-    slowdown: Flag = Field(False, description="also run each job alone, which slowdown needs")
 
     @model_validator(mode="after")
-    def _names_fit(self) -> Sweep:
+    def _names_fit(self) -> Self:
         for name, axis in self.sweep.items():
-            taken = name in RESERVED and not (name == "engine" and axis.of in ("engine", "engine.kind"))
+            taken = name in self.TAKEN and not (name == "engine" and axis.of in ("engine", "engine.kind"))
             if taken or keyword.iskeyword(name):
                 problem = "the name is taken by a column of the tables or by Python"
                 raise ConfigError(problem, f"call it {name}_axis, say", ("sweep", name), name, code="reserved-name")
@@ -235,7 +240,7 @@ class Sweep(Model):
                 raise ConfigError(problem, remedy, ("sweep", "engine", "values", str(label)), label, code="bad-label")
 
     @model_validator(mode="after")
-    def _paths_fit(self) -> Sweep:
+    def _paths_fit(self) -> Self:
         names, paths = list(self.sweep), [self._paths_of(name) for name in self.sweep]
         for later, earlier in ((j, i) for j in range(len(names)) for i in range(j)):
             for path, other in itertools.product(paths[later], paths[earlier]):
@@ -257,7 +262,7 @@ class Sweep(Model):
         return {
             name: [
                 [
-                    (point_path(path, ("sweep", name, *axis.path_place(index, path))), value)
+                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_place(index, path))), value)
                     for path, value in change.items()
                 ]
                 for index, change in enumerate(axis.changes)
@@ -266,7 +271,7 @@ class Sweep(Model):
         }
 
     @model_validator(mode="after")
-    def _zips_fit(self) -> Sweep:
+    def _zips_fit(self) -> Self:
         used: set[str] = set()
         for number, group in enumerate(self.zip_):
             path = ("zip", str(number))
@@ -295,7 +300,7 @@ class Sweep(Model):
         return self
 
     @model_validator(mode="after")
-    def _excludes_fit(self) -> Sweep:
+    def _excludes_fit(self) -> Self:
         for number, entry in enumerate(self.exclude):
             if not entry:
                 raise ConfigError(
@@ -360,6 +365,15 @@ class Sweep(Model):
         return index
 
 
+class Sweep(Varied):
+    """What varies around a point."""
+
+    VARIES: ClassVar[type[Model]] = Point
+    TAKEN: ClassVar[frozenset[str]] = RESERVED
+
+    slowdown: Flag = Field(False, description="also run each job alone, which slowdown needs")
+
+
 class Experiment(Sweep):
     """A named part of a study: changes to the base, and its own sweep."""
 
@@ -375,7 +389,7 @@ class Experiment(Sweep):
     @cached_property
     def fixed(self) -> list[tuple[Path, Any]]:
         """The paths of `set`, with their values."""
-        return [(point_path(text, ("set", text)), value) for text, value in self.settings.items()]
+        return [(path_into(Point, text, ("set", text)), value) for text, value in self.settings.items()]
 
 
 @dataclass(frozen=True)

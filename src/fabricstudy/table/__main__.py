@@ -13,6 +13,7 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 
 from .collect import Record, collect
+from .schedules import schedule_of, schedule_tables
 from .store import TableError, read_shards, write_tables
 
 
@@ -23,11 +24,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--shards", type=Path, nargs="*", default=[], help="records of points, JSON lines")
     parser.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
     parser.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")
+    parser.add_argument("--schedules", type=Path, nargs="*", default=[], help="records of runs, JSON lines")
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
     args = parser.parse_args(arguments)
     planned = plan(load_study(args.study))
     analyses = {path.stem: list(read_shards([path])) for path in args.analyses}
-    write_tables(collect(planned, _records(args.shards, planned), read_shards(args.structures), analyses), args.out)
+    runs: dict[str, list[Record]] = {}
+    for path in args.schedules:
+        runs.setdefault(schedule_of(path), []).extend(read_shards([path]))
+    schedules = schedule_tables(planned, runs, [path.with_suffix(".parquet") for path in args.schedules])
+    records, structures = _records(args.shards, planned), read_shards(args.structures)
+    write_tables(collect(planned, records, structures, analyses, schedules), args.out)
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:

@@ -182,7 +182,7 @@ class _Sample:
         self.asked = asked
         self.frame, self.keys = _gather(asked, tables)
         self.seeds = {int(seed) for seed in self.frame["seed"]}
-        self.seeded = asked.analysis is None and asked.table != "machines"
+        self.seeded = asked.analysis is None and asked.table not in ("machines", "partition_lists")
         self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
         within = {*KEYS[asked.table], *NAMES.get(asked.table, ())} - {"engine"}
         of_point = [name for name in self.keys if asked.analysis or name not in within]

@@ -38,6 +38,7 @@ def collect(
     records: Iterable[Record],
     structures: Iterable[Record],
     analyses: Mapping[str, Sequence[Record]] = MappingProxyType({}),
+    schedules: Mapping[str, pd.DataFrame] = MappingProxyType({}),
 ) -> Tables:
     """Build all tables of a study.
 
@@ -51,6 +52,8 @@ def collect(
         Structures of machines.
     analyses : mapping, optional
         Rows of the named analyses.
+    schedules : mapping, optional
+        The tables of its schedules, as `schedule_tables` gives them.
 
     Returns
     -------
@@ -77,7 +80,7 @@ def collect(
     axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name not in of_engine]}
     tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in frames}
     named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
-    unjudged = Tables(**tables, analyses=named)
+    unjudged = Tables(**tables, **schedules, analyses=named)
     return replace(
         unjudged,
         claims=checked("claims", judge(plan.study.claims, unjudged)),

@@ -48,9 +48,9 @@ def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.
 
 
 def axes_of(frame: pd.DataFrame) -> list[str]:
-    """Names of the study's axes: the columns between ``experiment`` and ``seed``."""
+    """Names of the study's axes: the columns between the first one, experiment or schedule, and ``seed``."""
     names = list(frame.columns)
-    return names[names.index("experiment") + 1 : names.index("seed")]
+    return names[1 : names.index("seed")]
 
 
 def own_axes(points: pd.DataFrame) -> list[str]:

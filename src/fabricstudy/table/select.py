@@ -14,7 +14,7 @@ from fabricstudy.columns import DONE, KEYS, NAMES
 from fabricstudy.study.figures import Condition, Selection, fulfils
 
 from .schemas import axes_of, own_axes
-from .store import Tables
+from .store import TableError, Tables
 
 VALUE = "(value)"
 """Column of the number of an observation; the parentheses keep it apart from every axis."""
@@ -104,6 +104,8 @@ def observe(
     """
     if selection.analysis is not None:
         return _of_analysis(tables, selection, column, any_of)
+    if selection.schedule is not None:
+        return _of_schedule(tables, selection, column, any_of)
     # Conditions on the table's own keys, such as the link class, do not choose points.
     own = {*KEYS[selection.table], *NAMES.get(selection.table, ())} - set(tables.points)
     points = _chosen(tables.points, selection, any_of, leave_out=own)
@@ -139,12 +141,7 @@ def _chosen(
     any_of: Sequence[Mapping[str, Condition]],
     leave_out: Collection[str] = (),
 ) -> pd.DataFrame:
-    frame = frame[frame["experiment"] == selection.experiment]
-    chosen = pd.Series(False, index=frame.index)
-    for more in any_of:
-        where = {**selection.where, **more}
-        chosen |= mask(frame, {name: where[name] for name in where if name not in leave_out})
-    return frame[chosen]
+    return _fulfilling(frame[frame["experiment"] == selection.experiment], selection, any_of, leave_out)
 
 
 def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column: str) -> pd.DataFrame:
@@ -177,6 +174,44 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     return Observations(values, keys, "machines", len(labels), missing)
 
 
+def _of_schedule(
+    tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]]
+) -> Observations:
+    """One observation a run, or a size class of one; a list of partitions has no seeds."""
+    frame: pd.DataFrame = getattr(tables, selection.table)
+    if "schedule" not in frame:
+        raise TableError("the tables have no schedules; make them again")
+    own = frame[frame["schedule"] == selection.schedule]
+    axes = [axis for axis in axes_of(own) if own[axis].notna().any()]
+    rows = _fulfilling(own, selection, any_of)
+    keys = [*axes, *KEYS[selection.table]]
+    if selection.table == "partition_lists":
+        rows = rows.assign(seed=0, **{VALUE: rows[column].astype(float)})
+        return Observations(rows[rows[VALUE].notna()].reset_index(drop=True), keys, "rows", len(rows), {})
+    runs = tables.schedules[tables.schedules["schedule"] == selection.schedule]
+    runs = _fulfilling(runs, selection, any_of, leave_out=KEYS[selection.table])
+    missing = Counter(runs.loc[runs["status"] != DONE, "status"])
+    rows = rows.assign(**{VALUE: rows[column].astype(float)})
+    rows = rows[rows[VALUE].notna()].reset_index(drop=True)
+    done = runs.loc[runs["status"] == DONE, "run_id"]
+    missing["without a number"] = int((~done.isin(rows["run_id"])).sum())
+    return Observations(rows, keys, "runs", len(runs), {k: n for k, n in missing.items() if n})
+
+
+def _fulfilling(
+    frame: pd.DataFrame,
+    selection: Selection,
+    any_of: Sequence[Mapping[str, Condition]],
+    leave_out: Collection[str] = (),
+) -> pd.DataFrame:
+    """Give the rows that fulfil the selection's own conditions and one set of the others."""
+    chosen = pd.Series(False, index=frame.index)
+    for more in any_of:
+        where = {**selection.where, **more}
+        chosen |= mask(frame, {name: where[name] for name in where if name not in leave_out})
+    return frame[chosen]
+
+
 def _of_analysis(
     tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]]
 ) -> Observations:
@@ -196,10 +231,7 @@ def analysis_rows(
 ) -> pd.DataFrame:
     """Give the rows of an analysis that a selection asks for."""
     frame = tables.analyses.get(str(selection.analysis), pd.DataFrame({"kind": []}, dtype=str))
-    chosen = pd.Series(False, index=frame.index)
-    for more in any_of:
-        chosen |= mask(frame, {**selection.where, **more})
-    return frame[chosen]
+    return _fulfilling(frame, selection, any_of)
 
 
 def by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from fabricstudy.columns import SCHEDULED
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.files import atomic_path
 
@@ -22,7 +23,8 @@ class TableError(FabricstudyError):
 class Tables:
     """The tables of one study; see the package's docstring.
 
-    `analyses` holds a frame for each named analysis, in files called ``analysis-<name>``.
+    `analyses` holds a frame for each named analysis, in files called ``analysis-<name>``. Those of schedules have no
+    columns, and no files, where a study has none.
     """
 
     points: pd.DataFrame
@@ -33,15 +35,22 @@ class Tables:
     agreement: pd.DataFrame
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    schedules: pd.DataFrame = field(default_factory=pd.DataFrame)
+    size_classes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    partition_lists: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scheduled_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
     analyses: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """All tables by the names of their files."""
-        named = {name: getattr(self, name) for name in _FRAMES}
+        named = {name: getattr(self, name) for name in _FRAMES if name not in SCHEDULED or len(self.schedules)}
         return named | {f"{ANALYSIS}{name}": frame for name, frame in self.analyses.items()}
 
 
 _FRAMES = tuple(item.name for item in fields(Tables) if item.name != "analyses")
+PARQUET_ONLY = frozenset({"scheduled_jobs"})
+"""Tables too large to be read as text."""
+
 ANALYSIS = "analysis-"
 """What the names of the tables of analyses begin with."""
 
@@ -75,8 +84,9 @@ def write_tables(tables: Tables, folder: Path) -> None:
     for name, frame in tables.frames().items():
         with atomic_path(folder / f"{name}.parquet") as path:
             frame.to_parquet(path, index=False)
-        with atomic_path(folder / f"{name}.csv") as path:
-            frame.to_csv(path, index=False)
+        if name not in PARQUET_ONLY:
+            with atomic_path(folder / f"{name}.csv") as path:
+                frame.to_csv(path, index=False)
 
 
 def read_tables(folder: Path) -> Tables:
@@ -88,7 +98,9 @@ def read_tables(folder: Path) -> Tables:
         If one is absent or broken.
     """
     analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS}*.parquet"))]
-    frames = {name: _read(folder / f"{name}.parquet") for name in (*_FRAMES, *analyses)}
+    has_schedules = (folder / "schedules.parquet").is_file()
+    names = [name for name in _FRAMES if name not in SCHEDULED or has_schedules]
+    frames = {name: _read(folder / f"{name}.parquet") for name in (*names, *analyses)}
     by_name = {name.removeprefix(ANALYSIS): frames.pop(name) for name in analyses}
     return Tables(**frames, analyses=by_name)
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricstudy.analysis.partitions import PRODUCTION
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.bisection import bisect
 from fabricstudy.structure.partitions import Space, choices, space_of
+from fabricstudy.structure.production import PRODUCTION
 
 
 def grid(kind: str, **more: Any) -> GridConfig:

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.schedules import SCHEDULE
 
 from fabricstudy.columns import (
     FAILURES,
@@ -16,6 +17,8 @@ from fabricstudy.columns import (
     METRICS,
     NAMES,
     RESERVED,
+    RESERVED_BY_SCHEDULES,
+    SCHEDULED,
     STATUSES,
     TABLES,
     column_unit,
@@ -26,6 +29,7 @@ from fabricstudy.model import Model
 from fabricstudy.study.claims import Claim, check_names
 from fabricstudy.study.figures import Figure, unit_factor
 from fabricstudy.study.file import validated
+from fabricstudy.study.schedules import Schedule
 from fabricstudy.study.sweep import Sweep
 
 FIGURE = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
@@ -168,12 +172,15 @@ def test_the_first_metric_of_a_table_is_what_readers_look_for() -> None:
 
 
 def test_no_axis_can_be_called_like_a_column() -> None:
-    for name in (name for table in TABLES if table not in JUDGED for name in names_of(table)):
-        assert name in RESERVED
-        if name == "engine":
-            continue
-        code, _ = refused(Sweep, {"sweep": {name: {"of": "routing", "values": ["minimal"]}}})
-        assert code == ("reserved-name" if name.islower() else "bad-name")
+    for table in TABLES.keys() - JUDGED:
+        of_schedule = table in SCHEDULED
+        for name in names_of(table):
+            assert name in (RESERVED_BY_SCHEDULES if of_schedule else RESERVED)
+            if name == "engine":
+                continue
+            sweep = {"sweep": {name: {"of": "order" if of_schedule else "routing", "values": ["fcfs"]}}}
+            code, _ = refused(Schedule, {**SCHEDULE, **sweep}) if of_schedule else refused(Sweep, sweep)
+            assert code == ("reserved-name" if name.islower() else "bad-name")
 
 
 def test_statuses() -> None:

@@ -64,7 +64,7 @@
   // x: the longest axis, of numbers if there is one; colour: the last of the others that does not follow from them.
   function chooseAxes(varying, rows) {
     const names = varying.length ? varying.map((one) => one.name) : [table().axes[0].name];
-    const usual = names.filter((name) => !["experiment", "seed", "job"].includes(name));
+    const usual = names.filter((name) => !["experiment", "schedule", "seed", "job"].includes(name));
     const length = (name) => axis(name).labels.length + (axis(name).numeric ? table().rows : 0);
     const x = usual.reduce((best, name) => (length(name) > length(best) ? name : best), usual[0]);
     const follows = (name) => !mixes(axis(name), groupsOf(rows, varying.filter((one) => one.name !== name)));
@@ -83,7 +83,7 @@
     if (pinned.has(one.name) && pinned.get(one.name) !== ALL && !rows.some((row) => one.codes[row] === pinned.get(one.name))) {
       pinned.delete(one.name);
     }
-    const apart = one.name !== "experiment" && !mixes(one, groupsOf(rows, drawnAxes()));
+    const apart = !["experiment", "schedule"].includes(one.name) && !mixes(one, groupsOf(rows, drawnAxes()));
     const free = one.name === "seed" || shown().includes(one.name) || apart;
     const value = pinned.get(one.name) ?? (free || !rows.length ? ALL : one.codes[rows[0]]);
     filterOf(one.name).value = String(value);
@@ -92,7 +92,7 @@
 
   // Sets all controls as the reader's choices demand; gives the rows to draw and the axes that vary.
   function settle(metric) {
-    const experiment = axis("experiment");
+    const experiment = (axis("experiment") || axis("schedule"));
     const known = Array.from({ length: table().rows }, (_, row) => row).filter((row) => metric.values[row] !== null);
     const part = experiment ? limit(experiment, known) : known;
     const varying = table().axes.filter((one) => one === experiment ? one.labels.length > 1 : mixes(one, [{ rows: part }]));

@@ -1,0 +1,93 @@
+"""How many partitions of a list can be in use at one time, alone and beside others."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.schedule.packing import at_once
+from fabricstudy.schedule.partition_list import PartitionList
+from fabricstudy.schedule.partitions import Partitions, Pool
+
+from .base import Analysis
+
+MOST_PLACINGS = 10_000
+NOTHING = "nothing"
+
+Counts = dict[Annotated[int, Field(ge=1)], Annotated[Whole, Field(ge=1, le=1000)]]
+
+
+@register
+class Packings(Analysis):
+    """How many partitions of each size fit at once, beside partitions that are in use already.
+
+    Partitions conflict if they share a midplane or a cable. Each number is the optimum of an integer program; of the
+    places that the partitions in use may have, the best count. The columns: `list`, `given` (the label of what is in
+    use, `nothing` for the empty machine) and `class_nodes` tell rows apart; `at_once`, and `at_once_share`, their share
+    of the machine's nodes.
+    """
+
+    kind: Literal["packings"] = "packings"
+    keys: ClassVar[tuple[str, ...]] = ("list", "given", "class_nodes")
+    numbers: ClassVar[tuple[str, ...]] = ("class_nodes", "at_once", "at_once_share")
+
+    machine: Topology = Field(description="machine to divide")
+    lists: dict[str, PartitionList] = Field(min_length=1, max_length=100, description="lists of partitions by name")
+    given: dict[str, Counts] = Field(
+        default_factory=dict, description="what is in use already, by label: {label: {nodes: how many}}"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Packings:
+        for name, one in self.lists.items():
+            try:
+                found = one.partitions(self.machine)
+            except ConfigError as error:
+                raise error.below("lists", name) from None
+            if isinstance(found, Pool):
+                raise ConfigError("nodes without a topology always fit", "leave it out", ("lists", name))
+        return self
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Compute the table."""
+        found = []
+        for name, one in self.lists.items():
+            partitions = one.partitions(self.machine)
+            assert isinstance(partitions, Partitions)  # checked above
+            sizes = sorted(set(partitions.nodes.tolist()))
+            for label, counts in {NOTHING: {}, **self.given}.items():
+                placings = list(_placings(partitions, counts))
+                if len(placings) > MOST_PLACINGS:
+                    raise FabricstudyError(f"{label}: more than {MOST_PLACINGS:,} places; give fewer partitions")
+                for nodes in sizes:
+                    own = partitions.nodes == nodes
+                    # What cannot be in use together leaves nothing known.
+                    most = max((len(at_once(partitions, own, placing)) for placing in placings), default=None)
+                    share = None if most is None else most * nodes / partitions.machine_nodes
+                    found.append(
+                        {"list": name, "given": label, "class_nodes": nodes, "at_once": most, "at_once_share": share}
+                    )
+        return found
+
+
+def _placings(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
+    """Give the sets of partitions of these sizes that can be in use together, up to one more than may be tried."""
+    choices = [
+        itertools.combinations([place for place, own in enumerate(partitions.nodes) if own == nodes], count)
+        for nodes, count in counts.items()
+    ]
+    conflicts = partitions.conflicts
+    rivals = [
+        frozenset(conflicts.other[conflicts.first[place] : conflicts.first[place + 1]].tolist()) - {place}
+        for place in range(len(partitions))
+    ]
+    sets = (tuple(itertools.chain(*parts)) for parts in itertools.product(*choices))
+    apart = (places for places in sets if all(rivals[place].isdisjoint(places) for place in places))
+    return itertools.islice(apart, MOST_PLACINGS + 1)

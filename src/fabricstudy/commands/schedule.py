@@ -1,0 +1,40 @@
+"""``fabricstudy schedule``: one run of a schedule in the foreground.
+
+What runs and draws it takes a second to import, so it waits until it is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .common import add_study, pipeline_of, results_folder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    add_study(parser)
+    parser.add_argument("--schedule", metavar="NAME", help="schedule of the study (default: the first one)")
+    parser.add_argument(
+        "--where", nargs="+", default=[], metavar="AXIS=LABEL", help="which run (default: the first one that fits)"
+    )
+    parser.add_argument("--seed", type=int, help="seed (default: the first one)")
+    parser.add_argument("--gantt", type=Path, metavar="FILE", help="draw midplanes over time: .svg, .pdf or .png")
+    parser.add_argument("--days", nargs=2, type=float, metavar=("FROM", "TO"), help="part of the trace to draw")
+    parser.add_argument("--swf", type=Path, metavar="FILE", help="write the jobs with waits and partitions (SWF)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the jobs as Batsim does, for evalys")
+
+
+def schedule_study(args: argparse.Namespace) -> dict[str, Any]:
+    """Run one run of a study's schedule in the foreground: who waits for what."""
+    from .schedule_run import run_schedule
+
+    return run_schedule(args, pipeline_of(args.study).plan, results_folder(args))
+
+
+def show_schedule(outcome: dict[str, Any]) -> None:
+    """Print what `schedule_study` found."""
+    from .schedule_run import show_schedule
+
+    show_schedule(outcome)

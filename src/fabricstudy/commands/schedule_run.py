@@ -1,0 +1,161 @@
+"""The work of ``fabricstudy schedule``: do a run, draw it, write its jobs, print who waits."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from fabricstudy.engine.simulate import Stores
+from fabricstudy.errors import FabricstudyError, suggestion
+from fabricstudy.report.job_figures import NothingToDraw, canvas_of
+from fabricstudy.schedule.partitions import Partitions
+from fabricstudy.schedule.stage import MissingRatio, Performed, facts_of, perform
+from fabricstudy.schedule.trace.swf_text import swf_text
+from fabricstudy.study.figures import JobsFigure
+from fabricstudy.study.plan import Plan
+from fabricstudy.study.schedules import RunRow
+from fabricstudy.table.select import label_text
+
+DAY_S = 86400.0
+HOUR_S = 3600.0
+_BATSIM = (
+    "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time",
+    "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
+    "stretch", "allocated_resources", "consumed_energy", "metadata",
+)  # fmt: skip
+
+
+def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict[str, Any]:
+    """Run one run of a schedule in the foreground."""
+    row = _chosen(args, planned)
+    run = planned.runs[f"{row.schedule} {row.run_id}"]
+    points = {one: record for one in run.points if (record := Stores(results).points.record(one)) is not None}
+    try:
+        done = perform(run, points)
+    except MissingRatio as reason:
+        problem = f"{reason}; run snakemake --config study={args.study} first"
+        raise FabricstudyError(f"{row.schedule}: {problem}", "no-such-point") from None
+    written = {"gantt": args.gantt, "swf": args.swf, "csv": args.csv}
+    for name, write in (("gantt", _write_gantt), ("swf", _write_swf), ("csv", _write_csv)):
+        if written[name] is not None:
+            write(written[name], done, row, args)
+    labels = {axis: label for axis, label in row.labels.items() if label is not None}
+    return {
+        "schedule": row.schedule,
+        "labels": labels,
+        "seed": row.seed,
+        **facts_of(done),
+        "files": [str(path) for path in written.values() if path is not None],
+    }
+
+
+def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
+    known = list(dict.fromkeys(row.schedule for row in planned.run_rows))
+    if not known:
+        raise FabricstudyError(f"{args.study}: the study has no schedules", "no-such-schedule")
+    name = args.schedule or known[0]
+    if name not in known:
+        raise FabricstudyError(f"{name}: no such schedule; {suggestion(name, known)}", "no-such-schedule")
+    rows = [row for row in planned.run_rows if row.schedule == name]
+    for axis, wanted in map(_condition, args.where):
+        own = [one for one, label in rows[0].labels.items() if label is not None]
+        if axis not in own:
+            raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, own)}", "no-such-axis")
+        labels = {label_text(row.labels[axis]) for row in rows}
+        rows = [row for row in rows if label_text(row.labels[axis]) == wanted]
+        if not rows:
+            raise FabricstudyError(f"{axis}={wanted}: no such label; {suggestion(wanted, labels)}", "no-such-label")
+    seeds = [row.seed for row in rows]
+    if args.seed is not None and args.seed not in seeds:
+        raise FabricstudyError(f"{args.seed}: no such seed; known: {', '.join(map(str, sorted(set(seeds))))}")
+    return next(row for row in rows if args.seed in (None, row.seed))
+
+
+def _condition(text: str) -> tuple[str, str]:
+    axis, equals, label = text.partition("=")
+    if not equals:
+        raise FabricstudyError(f"{text}: not a condition; write AXIS=LABEL, such as network=mesh", "bad-label")
+    return axis, label
+
+
+def _write_gantt(path: Path, done: Performed, row: RunRow, args: argparse.Namespace) -> None:
+    window = {} if args.days is None else {"from": f"{args.days[0]} days", "to": f"{args.days[1]} days"}
+    figure = JobsFigure.model_validate(
+        {"id": "gantt", "kind": "gantt", "title": "Midplanes in time", "schedule": row.schedule, **window}
+    )
+    try:
+        with mpl.rc_context({"text.parse_math": False}):
+            canvas, _ = canvas_of(figure, {"": [(row, done)]})
+            canvas.savefig(path)
+    except NothingToDraw as reason:
+        raise FabricstudyError(f"{path}: {reason}") from None
+    except ValueError as reason:  # a suffix that is no format
+        raise FabricstudyError(f"{path}: {reason}") from None
+
+
+def _write_swf(path: Path, done: Performed, row: RunRow, args: argparse.Namespace) -> None:
+    """Write the jobs; wait (field 3), run time, processors and partition (field 16, from 1) are those of the run."""
+    path.write_text(swf_text(done.jobs, done.result), encoding="utf-8")
+
+
+def _write_csv(path: Path, done: Performed, row: RunRow, args: argparse.Namespace) -> None:
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(_BATSIM)
+        writer.writerows(_batsim_rows(done, row))
+
+
+def _batsim_rows(done: Performed, row: RunRow) -> Iterator[list[Any]]:
+    """Jobs that ran, as Batsim's: resources are building blocks, or nodes where there are no partitions."""
+    jobs, result, block = done.jobs, done.result, done.partitions.block_nodes
+    for job in np.flatnonzero(result.ran):
+        submit, start, end = jobs.submit_s[job], result.start_s[job], result.end_s[job]
+        stretch = (end - submit) / (end - start) if end > start else ""
+        yield [
+            jobs.number[job], row.schedule, "delay", submit, -(-int(jobs.nodes[job]) // block), jobs.request_s[job],
+            1, "COMPLETED_SUCCESSFULLY", start, end - start, end, start - submit, end - submit, stretch,
+            _resources(done, int(result.partition[job])), -1, "",
+        ]  # fmt: skip
+
+
+def _resources(done: Performed, partition: int) -> str:
+    """Write numbers of midplanes as intervals, such as 0-3 8."""
+    if not isinstance(done.partitions, Partitions):
+        return ""
+    numbers = np.array(done.partitions.midplanes_of(partition))
+    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return " ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
+
+
+def show_schedule(found: dict[str, Any]) -> None:
+    """Print what `run_schedule` found."""
+    console = Console(highlight=False)
+    labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in found["labels"].items())
+    console.print(f"{found['schedule']}{f' ({labels})' if labels else ''}, seed {found['seed']}: {found['jobs']} jobs")
+    for name, words in (
+        ("utilisation", "busy"),
+        ("useful", "useful"),
+        ("lost_cables", "idle for want of cables"),
+        ("lost_held", "idle, held"),
+        ("lost_scattered", "idle, scattered"),
+        ("empty", "nothing waits"),
+    ):
+        console.print(f"{words:24} {100 * found[name]:6.1f} %")
+    table = Table(box=None)
+    for head in ("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)"):
+        table.add_column(head, justify="right")
+    every = {**found, "class_nodes": "all"}
+    for one in (*found["classes"], every):
+        times = [f"{one[name] / HOUR_S:.2f}" for name in ("wait_mean_s", "wait_p95_s", "response_mean_s")]
+        table.add_row(str(one["class_nodes"]), str(one["jobs"]), *times)
+    console.print(table)
+    for file in found["files"]:
+        console.print(f"written: {file}")

@@ -1,0 +1,300 @@
+"""Figures of the jobs of single runs: the machine over time, a Gantt chart of its midplanes, waits of the jobs.
+
+A run costs less than its jobs take on disk, so it is done again here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from fabricstudy.columns import DONE
+from fabricstudy.schedule.partitions import Partitions, Pool
+from fabricstudy.schedule.stage import MissingRatio, Performed, perform
+from fabricstudy.study.figures import JobsFigure, fulfils
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.schedules import RunRow
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import Tables
+
+DAY_S, HOUR_S = 86400.0, 3600.0
+MOST_BOXES = 2000
+"""More cannot be told apart in a picture, and would make the page slow."""
+
+CAUSES = {"cables": "#d55e00", "held": "#e69f00", "scattered": "#999999", "empty": "#eeeeee"}
+"""Why midplanes are idle, with colours, as they lie above each other."""
+
+_CAUSE_WORDS = {
+    "cables": "idle: no cables", "held": "idle: held", "scattered": "idle: scattered", "empty": "idle: nothing waits",
+}  # fmt: skip
+
+Run = tuple[RunRow, Performed]
+
+
+class NothingToDraw(Exception):
+    """A figure has no runs, or too much in its window; the message is the reason."""
+
+
+def runs_of(figure: JobsFigure, study: Study, tables: Tables) -> dict[str, list[Run]]:
+    """Do the runs that a figure draws: by the label of its columns, those of one seed.
+
+    Raises
+    ------
+    NothingToDraw
+        If there is none, or one could not be done.
+    """
+    planned = plan(study)
+    rows = [row for row in planned.run_rows if row.schedule == figure.schedule and _is_chosen(row, figure)]
+    seeds = {row.seed for row in rows}
+    if not rows:
+        raise NothingToDraw("no run of the schedule is selected")
+    rows = [row for row in rows if row.seed == min(seeds)]
+    panels: dict[str, list[RunRow]] = {}
+    for row in rows:
+        panels.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", []).append(row)
+    if figure.kind != "ecdf":
+        panels = {label: own[:1] for label, own in panels.items()}
+    points = _points(tables)
+    return {label: [(row, _performed(planned, row, points)) for row in own] for label, own in panels.items()}
+
+
+def _is_chosen(row: RunRow, figure: JobsFigure) -> bool:
+    labels = {**row.labels, "seed": row.seed}
+    return all(name == "class_nodes" or fulfils(labels[name], wanted) for name, wanted in figure.where.items())
+
+
+def _performed(planned: Plan, row: RunRow, points: Mapping[str, Any]) -> Performed:
+    try:
+        return perform(planned.runs[f"{row.schedule} {row.run_id}"], points)
+    except MissingRatio as reason:
+        raise NothingToDraw(str(reason)) from None
+
+
+def _points(tables: Tables) -> dict[str, dict[str, Any]]:
+    """Give the times of points as their records have them."""
+    found: dict[str, dict[str, Any]] = {
+        str(one["point_id"]): {"status": one["status"], "reason": one["reason"], "jobs": []}
+        for one in tables.points[["point_id", "status", "reason"]].to_dict("records")
+    }
+    times = tables.jobs.drop_duplicates(["point_id", "job"])[["point_id", "messages", "runtime_ns", "bound_ns"]]
+    for job in times.to_dict("records"):
+        known = {key: None if pd.isna(job[key]) else job[key] for key in ("messages", "runtime_ns", "bound_ns")}
+        found[str(job["point_id"])]["jobs"].append(known)
+    return {name: record for name, record in found.items() if record["status"] != DONE or record["jobs"]}
+
+
+def draw_panel(figure: JobsFigure, axes: Sequence[Axes], runs: Sequence[Run], colours: Mapping[int, Any]) -> str:
+    """Draw the runs of one panel; give its words for those who cannot see it."""
+    if figure.kind == "ecdf":
+        return _waits(figure, axes[0], runs)
+    window = _window(figure, runs[0][1])
+    draw = _timeline if figure.kind == "timeline" else _gantt
+    return draw(axes, runs[0][1], window, colours)
+
+
+def classes_of(runs: Mapping[str, Sequence[Run]]) -> list[int]:
+    """Give the size classes of all runs of a figure, ascending."""
+    return sorted(
+        {int(one) for own in runs.values() for _, run in own for one in np.unique(run.result.class_nodes) if one}
+    )
+
+
+def class_colours(classes: Sequence[int]) -> dict[int, Any]:
+    """Give each size class a colour, darker the larger it is."""
+    return dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))
+
+
+def _window(figure: JobsFigure, run: Performed) -> tuple[float, float]:
+    last = float(np.nanmax(run.result.end_s))
+    low = 0.0 if figure.from_s is None else figure.from_s
+    return low, last if figure.to_s is None else min(figure.to_s, last)
+
+
+def _timeline(axes: Sequence[Axes], run: Performed, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+    upper, lower = axes
+    instants, block = run.result.instants, run.partitions.block_nodes
+    inside = (instants.time_s >= window[0]) & (instants.time_s <= window[1])
+    days = instants.time_s[inside] / DAY_S
+    bottom = np.zeros(len(days))
+    layers = [(busy_nodes(run, size)[inside], colours[size]) for size in colours]
+    layers += [(getattr(instants, cause)[inside] * block, colour) for cause, colour in CAUSES.items()]
+    for nodes, colour in layers:
+        upper.fill_between(days, bottom, bottom + nodes, step="post", color=colour, linewidth=0)
+        bottom = bottom + nodes
+    upper.set_ylim(0, run.partitions.machine_nodes)
+    lower.step(days, instants.queue[inside], where="post", color="#333333", linewidth=0.9)
+    lower.set_ylim(bottom=0)
+    for one in axes:
+        one.set_xlim(window[0] / DAY_S, window[1] / DAY_S)
+        one.grid(visible=False)
+    steps = np.diff(instants.time_s[inside], append=window[1])
+    total = steps.sum() * run.partitions.machine_nodes
+    shares = {cause: float((getattr(instants, cause)[inside] * block * steps).sum() / total) for cause in CAUSES}
+    told = ", ".join(f"{cause} {100 * share:.1f} %" for cause, share in shares.items())
+    return f"idle: {told}; at most {instants.queue[inside].max()} jobs wait"
+
+
+def busy_nodes(run: Performed, size: int) -> npt.NDArray[np.int64]:
+    """Give how many nodes of partitions of one size are in use from each instant to the next."""
+    mine = run.result.class_nodes == size
+    time_s = run.result.instants.time_s
+    started, ended = (np.sort(side[mine]) for side in (run.result.start_s, run.result.end_s))
+    running = np.searchsorted(started, time_s, "right") - np.searchsorted(ended, time_s, "right")
+    return running.astype(np.int64) * size
+
+
+def _gantt(axes: Sequence[Axes], run: Performed, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+    if isinstance(run.partitions, Pool):
+        raise NothingToDraw("nodes without a topology have no midplanes to draw")
+    boxes = list(_boxes(run, window))
+    blocked = list(blocked_by_cables(run, window))
+    if len(boxes) + len(blocked) > MOST_BOXES:
+        words = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be told apart"
+        raise NothingToDraw(f"{words}; narrow it with from and to until there are at most {MOST_BOXES:,}")
+    (ax,) = axes
+    for start_s, end_s, low, high, size in boxes:
+        ax.fill_between([start_s / DAY_S, end_s / DAY_S], low, high, color=colours[size], ec="white", linewidth=0.4)
+    for start_s, end_s, midplane in blocked:
+        ax.fill_between(
+            [start_s / DAY_S, end_s / DAY_S], midplane, midplane + 1, facecolor="none", edgecolor=CAUSES["cables"],
+            hatch="////", linewidth=0,
+        )  # fmt: skip
+    ax.set_xlim(window[0] / DAY_S, window[1] / DAY_S)
+    ax.set_ylim(0, run.partitions.midplanes)
+    ax.grid(visible=False)
+    jobs = len({box[:2] for box in boxes})
+    hours = sum(end_s - start_s for start_s, end_s, _ in blocked) / HOUR_S
+    return f"{jobs} jobs; midplanes stand idle for want of cables for {hours:.1f} midplane-hours"
+
+
+def _boxes(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float, float, int, int, int]]:
+    """Give start, end, first midplane, the one after the last, and size of each row of midplanes of each job."""
+    assert isinstance(run.partitions, Partitions)
+    result = run.result
+    for job in np.flatnonzero((result.start_s < window[1]) & (result.end_s > window[0])):
+        midplanes = np.array(run.partitions.midplanes_of(int(result.partition[job])))
+        for row in np.split(midplanes, np.flatnonzero(np.diff(midplanes) > 1) + 1):
+            span = max(result.start_s[job], window[0]), min(result.end_s[job], window[1])
+            yield (*span, int(row[0]), int(row[-1]) + 1, int(result.class_nodes[job]))
+
+
+def blocked_by_cables(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
+    """Give when which midplane stands idle for want of cables: start, end, midplane; one span follows no other."""
+    assert isinstance(run.partitions, Partitions)
+    time_s = run.result.instants.time_s
+    first, last = (int(np.searchsorted(time_s, end_s, "right")) for end_s in window)
+    ends = np.append(time_s[1:], time_s[-1])
+    since = np.full(run.partitions.midplanes, np.nan)
+    for instant in range(max(first - 1, 0), last):
+        now = _idle_for_cables(run, float(time_s[instant]))
+        start_s = max(float(time_s[instant]), window[0])
+        for midplane in np.flatnonzero(~now & ~np.isnan(since)):
+            yield float(since[midplane]), start_s, int(midplane)
+        since = np.where(now, np.where(np.isnan(since), start_s, since), np.nan)
+        end_s = min(float(ends[instant]), window[1])
+    for midplane in np.flatnonzero(~np.isnan(since)):
+        yield float(since[midplane]), end_s, int(midplane)
+
+
+def _idle_for_cables(run: Performed, now_s: float) -> npt.NDArray[np.bool_]:
+    """Give the midplanes on which a waiting job has a partition of free midplanes, but none with free cables, too."""
+    assert isinstance(run.partitions, Partitions)
+    result, partitions = run.result, run.partitions
+    running = np.unique(result.partition[(result.start_s <= now_s) & (result.end_s > now_s)])
+    on_midplanes, on_cables = partitions.midplane_table, partitions.cable_table
+    taken = on_midplanes[running].sum(axis=0) > 0
+    cables = on_cables[running].sum(axis=0) > 0
+    has_midplanes = on_midplanes @ taken.astype(np.int64) == 0
+    has_all = has_midplanes & (on_cables @ cables.astype(np.int64) == 0)
+    waiting = (run.jobs.submit_s <= now_s) & (result.start_s > now_s)
+    idle = np.zeros(partitions.midplanes, dtype=bool)
+    for wanted in {tuple(may) for may in np.isfinite(run.factors.table[waiting])}:
+        for size in np.unique(result.class_nodes[waiting]):
+            if not (
+                (np.isfinite(run.factors.table) == wanted).all(axis=1) & waiting & (result.class_nodes == size)
+            ).any():
+                continue
+            own = (partitions.nodes == size) & np.array(wanted)[partitions.variant]
+            nearly = on_midplanes[np.flatnonzero(own & has_midplanes)].sum(axis=0) > 0
+            wholly = on_midplanes[np.flatnonzero(own & has_all)].sum(axis=0) > 0
+            idle |= nearly & ~wholly
+    return idle & ~taken
+
+
+def _waits(figure: JobsFigure, ax: Axes, runs: Sequence[Run]) -> str:
+    series = list(_series(figure, runs))
+    told = []
+    for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
+        hours = np.sort(wait_s) / HOUR_S
+        ax.step(
+            hours, np.arange(1, len(hours) + 1) / len(hours), where="post", color=colour, linewidth=1.3, label=label
+        )
+        told.append(
+            f"{label or 'all'}: half wait at most {np.median(hours):.3g} h, 95 % {np.quantile(hours, 0.95):.3g} h"
+        )
+    ax.set_xscale("symlog", linthresh=0.1)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.set_xlim(left=0)
+    ax.set_ylim(0, 1)
+    return "; ".join(told)
+
+
+def _series(figure: JobsFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+    by_class = "class_nodes" in figure.hue
+    found: dict[str, list[npt.NDArray[np.float64]]] = {}
+    for row, run in runs:
+        wait_s, ran = run.result.start_s - run.jobs.submit_s, run.result.ran
+        sizes = np.unique(run.result.class_nodes[ran]) if by_class else [0]
+        for size in sizes:
+            wanted = figure.where.get("class_nodes")
+            if by_class and wanted is not None and not fulfils(int(size), wanted):
+                continue
+            labels = [f"{size:,}" if name == "class_nodes" else label_text(row.labels[name]) for name in figure.hue]
+            mine = ran & (run.result.class_nodes == size) if by_class else ran
+            found.setdefault(", ".join(labels), []).append(wait_s[mine])
+    return ((label, np.concatenate(parts)) for label, parts in found.items())
+
+
+def canvas_of(figure: JobsFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
+    """Draw all panels of a figure; give the canvas and its words."""
+    colours = class_colours(classes_of(runs))
+    wide = len(runs)
+    high = {"timeline": 2, "gantt": 1, "ecdf": 1}[figure.kind]
+    width = (4.6 if figure.kind == "ecdf" else 7.6) * (1 if wide == 1 else 0.8 * wide)
+    canvas = Canvas(figsize=(width, 5.0 if figure.kind != "ecdf" else 3.6), layout="constrained")
+    ratios = [4, 1] if high == 2 else [1]
+    grid = canvas.subplots(high, wide, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
+    words = []
+    for place, (label, own) in enumerate(runs.items()):
+        told = draw_panel(figure, list(grid[:, place]), own, colours)
+        words.append(f"{label}: {told}" if label else told)
+        if label:
+            grid[0][place].set_title(f"{figure.columns}: {label}")
+        grid[-1][place].set_xlabel("wait (h)" if figure.kind == "ecdf" else "days from the start of the trace")
+    names = {"timeline": ("nodes", "jobs waiting"), "gantt": ("midplane",), "ecdf": ("share of jobs",)}[figure.kind]
+    for axes, name in zip(grid[:, 0], names, strict=True):
+        axes.set_ylabel(name)
+    handles = _handles(figure, grid[0][0], colours)
+    if handles:
+        canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
+    return canvas, "; ".join(words)
+
+
+def _handles(figure: JobsFigure, axes: Axes, colours: Mapping[int, Any]) -> list[Any]:
+    if figure.kind == "ecdf":
+        return list(axes.get_legend_handles_labels()[0]) if figure.hue else []
+    boxes = [Patch(facecolor=colour, label=f"{size:,} nodes") for size, colour in colours.items()]
+    if figure.kind == "timeline":
+        return boxes + [Patch(facecolor=colour, label=_CAUSE_WORDS[cause]) for cause, colour in CAUSES.items()]
+    hatched = Patch(facecolor="none", edgecolor=CAUSES["cables"], hatch="////", label=_CAUSE_WORDS["cables"])
+    return [*boxes, hatched]

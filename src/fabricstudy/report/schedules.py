@@ -1,0 +1,111 @@
+"""What the page says of schedules: what varied, who waited for what, and why midplanes stood idle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.columns import DONE
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import Tables
+
+from .text import NO_NUMBER, Grid, number
+
+HOUR_S = 3600.0
+_SHARES = ("utilisation", "useful", "lost_cables", "lost_held", "lost_scattered", "empty")
+
+
+@dataclass(frozen=True)
+class ScheduleWords:
+    """What the page says of one schedule.
+
+    Parameters
+    ----------
+    runs, done, seeds, saturated : int
+        Runs, those that were done, seeds, and runs whose queue kept growing.
+    waits : Grid
+        Medians over seeds: how the machine was used, and the mean wait of each size class, a row each combination of
+        labels.
+    lists : Grid
+        The lists of partitions, by size class.
+    reasons : list of str
+        Why runs were not done.
+    mended : list of str
+        Oddities of the log that were mended.
+    """
+
+    name: str
+    runs: int
+    done: int
+    seeds: int
+    saturated: int
+    varies: str
+    waits: Grid
+    lists: Grid
+    reasons: list[str]
+    mended: list[str]
+
+
+def schedule_words(tables: Tables) -> list[ScheduleWords]:
+    """Say what came of each schedule of a study."""
+    if tables.schedules.empty:
+        return []
+    return [_words(str(name), part, tables) for name, part in tables.schedules.groupby("schedule", sort=False)]
+
+
+def _words(name: str, runs: pd.DataFrame, tables: Tables) -> ScheduleWords:
+    axes = [axis for axis in axes_of(runs) if runs[axis].notna().any()]
+    varied = [axis for axis in axes if runs[axis].nunique() > 1]
+    done = runs[runs["status"] == DONE]
+    return ScheduleWords(
+        name=name,
+        runs=len(runs),
+        done=len(done),
+        seeds=runs["seed"].nunique(),
+        saturated=int(done["saturated"].fillna(False).sum()),
+        varies="; ".join(f"{axis}: {', '.join(map(label_text, runs[axis].unique()))}" for axis in varied) or "nothing",
+        waits=_waits(name, done, axes, tables.size_classes),
+        lists=_lists(name, axes, tables.partition_lists),
+        reasons=_counted(runs.loc[runs["status"] != DONE, "reason"]),
+        mended=_counted(runs["mended"].dropna()),
+    )
+
+
+def _counted(texts: pd.Series[Any]) -> list[str]:
+    return [f"{text} ({count} runs)" for text, count in texts.value_counts().items()]
+
+
+def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame) -> Grid:
+    of_classes = classes[classes["schedule"] == name]
+    sizes = sorted(of_classes["class_nodes"].unique())
+    by_run = of_classes.pivot_table(index=[*axes, "seed"], columns="class_nodes", values="wait_mean_s", dropna=False)
+    keys = axes or ["schedule"]
+    rows = []
+    for key, part in runs.groupby(keys, sort=False, dropna=False):
+        labels = [label_text(label) for label in key][: len(axes)]
+        shares = [f"{100 * part[share].median():.1f}" for share in _SHARES]
+        hours = [number(part[column].median() / HOUR_S, 3) for column in ("wait_mean_s", "response_mean_s")]
+        wanted = pd.MultiIndex.from_frame(part[[*axes, "seed"]]) if axes else pd.Index(part["seed"])
+        own = by_run.reindex(wanted).median()
+        each = [NO_NUMBER if pd.isna(own.get(size)) else number(own[size] / HOUR_S, 3) for size in sizes]
+        rows.append([*labels, *shares, *hours, *each])
+    head = [
+        *axes, "busy %", "useful %", "no cables %", "held %", "scattered %", "empty %", "mean wait (h)",
+        "mean response (h)", *(f"wait of {size:,}" for size in sizes),
+    ]  # fmt: skip
+    return Grid(head, rows, frozenset(range(len(axes), len(head))))
+
+
+def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> Grid:
+    own = lists[lists["schedule"] == name]
+    shown = [axis for axis in axes if own[axis].notna().any()]
+    facts = ("class_nodes", "partitions", "at_once", "at_once_share", "cables", "conflicts", "bisection_links")
+    rows = [
+        [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in facts)]
+        for row in own.to_dict("records")
+    ]
+    head = [*shown, *(fact.replace("_", " ") for fact in facts)]
+    return Grid(head, rows, frozenset(range(len(shown), len(head))))

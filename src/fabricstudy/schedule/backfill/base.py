@@ -1,0 +1,50 @@
+"""What every backfilling rule has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fabricstudy.kinds import Family, Kind
+from fabricstudy.model import ConfigError
+
+from ..jobs import Floats, Ints
+
+if TYPE_CHECKING:
+    from ..partitions import Pool
+    from ..task import Task
+
+
+class Backfill(Kind):
+    """Which later jobs may start while an earlier one has to wait."""
+
+    FAMILY: ClassVar[Family] = Family("backfill", "fabricstudy.schedule.backfill")
+
+    follows_order: ClassVar[bool] = True
+    """Whether the order of the queue matters; otherwise jobs stand in it by submission."""
+
+    needs_partitions: ClassVar[bool] = True
+    """Whether it cannot be had on nodes without a topology."""
+
+    needs_above: ClassVar[bool] = False
+    """Whether it asks for the larger partitions above each."""
+
+    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
+        """Run the event loop with this rule; what becomes of the jobs is written into the task.
+
+        Returns
+        -------
+        times_s, counts : float64 array [instants], int64 array [instants, 6]
+            When something ended, came or was due, and from then on: midplanes that are busy, empty, idle for want of
+            cables, held and scattered, and jobs that wait.
+        """
+        raise NotImplementedError
+
+    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
+        """Run the event loop on nodes without a topology; as `schedule`, with nodes for midplanes.
+
+        Raises
+        ------
+        ConfigError
+            If this rule needs partitions.
+        """
+        raise ConfigError("this rule of backfilling needs partitions", "take none or easy, or a list of partitions")

@@ -1,0 +1,204 @@
+"""Lines of midplanes, and the cables that a partition takes of them.
+
+* A **line** holds the midplanes along one dimension, in the order of their cables; on a ring the last one is joined to
+  the first. A **loop** is a subset of a line that can be closed by itself, where its cables are split; the whole line
+  is one.
+* A **torus** on a line takes no cable if it has one midplane there, else all cables among the members of the smallest
+  loop that holds it: what lies between its midplanes and the way back can serve nobody else.
+* A **mesh** takes the cables of the shortest arc that holds it, and on all of a line all cables.
+* A partition takes this on each line through it, in each dimension by its `wrap`. Cables are taken whole, in both
+  directions. A midplane of another partition is passed through, so it is in nobody's way.
+
+So do the link chips of Blue Gene/P (Desai et al., *Improving Resource Availability by Relaxing Network Allocation
+Constraints on Blue Gene/P*; IBM, *Blue Gene/P System Administration*); of Blue Gene/Q it is assumed. On all other
+machines a ring stays one only where a partition spans the dimension, and partitions share no cables.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fabricstudy.errors import suggestion
+from fabricstudy.model import ConfigError
+from fabricstudy.structure.partitions import Geometry, Space
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A cuboid of midplanes.
+
+    Parameters
+    ----------
+    corner, shape : tuple of int
+        First midplane and midplanes along each dimension; on a ring it may go on from the last midplane to the first.
+    wrap : tuple of bool
+        Whether it is a torus in each dimension. Where it has one midplane this says nothing, and is True.
+    """
+
+    corner: Geometry
+    shape: Geometry
+    wrap: tuple[bool, ...]
+
+    @property
+    def is_torus(self) -> bool:
+        """Whether it is a torus in each dimension."""
+        return all(self.wrap)
+
+    def __str__(self) -> str:
+        rings = "torus" if self.is_torus else "mesh" if not any(self._of_long()) else "torus in some dimensions"
+        return f"{_times(self.shape)} at {','.join(map(str, self.corner))} ({rings})"
+
+    def _of_long(self) -> Iterator[bool]:
+        return (wrap for wrap, side in zip(self.wrap, self.shape, strict=True) if side > 1)
+
+
+def _times(sides: Sequence[int]) -> str:
+    return "x".join(map(str, sides))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """All lines of a machine.
+
+    Parameters
+    ----------
+    lengths : tuple of int
+        Midplanes along each dimension.
+    closed : tuple of bool
+        Whether the lines of each dimension are rings.
+    passes : bool
+        Whether cables lead past midplanes of other partitions, so that a part of a line can close to a ring.
+    loops : tuple of tuple of frozenset of int
+        For each dimension, which subsets of a line close by themselves, beside the whole line.
+
+    Examples
+    --------
+    Lines of four midplanes, as along the third dimension of Intrepid: a torus of two takes all four cables, a mesh one.
+
+    >>> lines = Lines((4,), (True,), True, ((),))
+    >>> lines.cables(Partition((0,), (2,), (True,))), lines.cables(Partition((0,), (2,), (False,)))
+    ([0, 1, 2, 3], [0])
+    """
+
+    lengths: Geometry
+    closed: tuple[bool, ...]
+    passes: bool
+    loops: tuple[tuple[frozenset[int], ...], ...]
+
+    @property
+    def midplanes(self) -> int:
+        """Midplanes of the machine."""
+        return math.prod(self.lengths)
+
+    def along(self, dimension: int, first: int, side: int) -> list[int]:
+        """Positions of a partition along a line."""
+        return [(first + step) % self.lengths[dimension] for step in range(side)]
+
+    def cables_along(self, dimension: int, first: int, side: int, wrap: bool) -> list[int]:
+        """Positions of the cables that a partition takes of a line; cable p joins midplane p to the next one."""
+        length = self.lengths[dimension]
+        if side == 1:
+            return []
+        every = range(length if self.closed[dimension] else length - 1)
+        members = self.along(dimension, first, side)
+        if not wrap:
+            return list(every) if side == length else members[:-1]
+        whole = frozenset(range(length))
+        loop = min((loop for loop in (*self.loops[dimension], whole) if loop.issuperset(members)), key=len)
+        return [cable for cable in every if cable in loop and (cable + 1) % length in loop]
+
+    def number(self, midplane: Sequence[int]) -> int:
+        """Give the number of a midplane by its coordinates; the last dimension counts fastest."""
+        found = 0
+        for length, coordinate in zip(self.lengths, midplane, strict=True):
+            found = found * length + coordinate
+        return found
+
+    def midplanes_of(self, partition: Partition) -> list[int]:
+        """Give the numbers of a partition's midplanes."""
+        sides = [self.along(*own) for own in zip(itertools.count(), partition.corner, partition.shape, strict=False)]
+        return sorted(self.number(midplane) for midplane in itertools.product(*sides))
+
+    def cables(self, partition: Partition) -> list[int]:
+        """Give the numbers of the cables that a partition takes.
+
+        The cable from a midplane to the next one along dimension d has the number of the midplane, plus d times all
+        midplanes.
+        """
+        sides = [self.along(*own) for own in zip(itertools.count(), partition.corner, partition.shape, strict=False)]
+        found = []
+        for dimension, (first, side, wrap) in enumerate(
+            zip(partition.corner, partition.shape, partition.wrap, strict=True)
+        ):
+            taken = [*sides[:dimension], self.cables_along(dimension, first, side, wrap), *sides[dimension + 1 :]]
+            found += [dimension * self.midplanes + self.number(place) for place in itertools.product(*taken)]
+        return sorted(found)
+
+    def corners(self, shape: Geometry, aligned: bool) -> list[Geometry]:
+        """List the corners at which a cuboid may stand: multiples of its sides, or everywhere."""
+        return list(itertools.product(*(self._firsts(*own, aligned) for own in enumerate(shape))))
+
+    def _firsts(self, dimension: int, side: int, aligned: bool) -> range:
+        length = self.lengths[dimension]
+        if side == length:
+            return range(1)
+        if aligned:
+            return range(0, length - side + 1, side)
+        return range(length if self.closed[dimension] and self.passes else length - side + 1)
+
+    def rings(self, shape: Geometry) -> tuple[bool, ...]:
+        """Say in which dimensions a partition can be a torus; one midplane always is."""
+        return tuple(
+            side == 1 or (closed and (self.passes or side == length))
+            for side, length, closed in zip(shape, self.lengths, self.closed, strict=True)
+        )
+
+
+def lines_of(space: Space, loops: Mapping[str, Sequence[Sequence[int]]], names: Sequence[str]) -> Lines:
+    """Give the lines of a machine.
+
+    Parameters
+    ----------
+    space : Space
+        The machine.
+    loops : mapping
+        For the name of a dimension, which positions of a line close by themselves.
+    names : sequence of str
+        Names of the dimensions.
+
+    Raises
+    ------
+    ConfigError
+        If a loop is no part of a line. The path begins below `loops`.
+    """
+    dimensions = space.dimensions[: space.outer]
+    lengths = space.blocks
+    known = names[: len(lengths)]
+    for name in loops:
+        if name not in known:
+            raise ConfigError("no such dimension", suggestion(name, known), (name,), name, code="unknown-word")
+    found = [
+        tuple(_loop(name, place, loop, length) for place, loop in enumerate(loops.get(name, ())))
+        for name, length in zip(known, lengths, strict=True)
+    ]
+    return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, tuple(found))
+
+
+def _loop(name: str, place: int, loop: Sequence[int], length: int) -> frozenset[int]:
+    if len(set(loop)) < len(loop) or len(loop) < 2 or not set(loop) <= set(range(length)):
+        problem = f"a loop has to be two or more of the {length} midplanes of a line, each once"
+        raise ConfigError(problem, f"take numbers from 0 to {length - 1}", (name, str(place)), list(loop), "bad-loop")
+    return frozenset(loop)
+
+
+def partition_space(space: Space, partition: Partition) -> Space:
+    """Give the machine as its partition is cabled, to ask it for the bisection."""
+    outer = [
+        replace(dimension, wrap=dimension.wrap and (wrap or side == 1))
+        for dimension, wrap, side in zip(space.dimensions, partition.wrap, partition.shape, strict=False)
+    ]
+    keeps = replace(space, dimensions=(*outer, *space.dimensions[space.outer :]))
+    return replace(keeps, wraps=True) if space.wraps else keeps

@@ -1,0 +1,61 @@
+"""Which partitions cannot be in use at one time: those that share a midplane or a cable, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fabricstudy.model import ConfigError
+
+MOST_CONFLICTS = 100_000_000
+"""Pairs that conflict, both ways; each takes five bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conflicts:
+    """With which others each partition conflicts; it is one of these itself.
+
+    Parameters
+    ----------
+    first : int64 array [partitions + 1]
+        Where those of each partition begin in the other arrays.
+    other : int32 array [conflicts]
+        The other partition, ascending for each.
+    shares_midplane : bool array [conflicts]
+        Whether the two share a midplane; otherwise they share cables alone.
+    """
+
+    first: npt.NDArray[np.int64]
+    other: npt.NDArray[np.int32]
+    shares_midplane: npt.NDArray[np.bool_]
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """With how many partitions each conflicts, itself counted."""
+        return np.diff(self.first)
+
+
+def conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflicts:
+    """Find all conflicts.
+
+    Parameters
+    ----------
+    midplanes, cables : sparse array [partitions, midplanes or cables]
+        1 where a partition takes it.
+
+    Raises
+    ------
+    ConfigError
+        If there are more than a hundred million.
+    """
+    shared = (midplanes @ midplanes.T).astype(np.int32)
+    # Twice the cables, so that what is odd tells of midplanes.
+    both = (shared.sign() + 2 * (cables @ cables.T).sign()).tocsr()
+    if both.nnz > MOST_CONFLICTS:
+        problem = f"{midplanes.shape[0]:,} partitions have {both.nnz // 2:,} conflicts, which is too many"
+        raise ConfigError(problem, f"list fewer partitions; {MOST_CONFLICTS // 2:,} conflicts will do")
+    both.sort_indices()
+    return Conflicts(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data % 2 == 1)

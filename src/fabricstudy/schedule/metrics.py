@@ -1,0 +1,177 @@
+"""The rows of the tables: what a schedule comes to.
+
+The *window* goes from the first to the last submission, so that neither the empty machine at the beginning nor the
+emptying one at the end counts. Jobs that were rejected count in `rejected` alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .jobs import Floats, Jobs
+from .packing import at_once
+from .partitions import Partitions, Pool
+from .scheduled import Instants, Scheduled
+
+Row = dict[str, Any]
+
+LEAST_RUNTIME_S = 10.0
+"""Run times are taken as at least this in the bounded slowdown (Feitelson, JSSPP 2001)."""
+
+CAUSES = ("busy", "empty", "cables", "held", "scattered")
+
+
+def in_window(instants: Instants, first_s: float, last_s: float) -> dict[str, float]:
+    """Give the midplane-seconds of each use within a window, and those of jobs in the queue as `queue`."""
+    edges = np.clip(np.append(instants.time_s, np.inf), first_s, last_s)
+    lengths = np.diff(edges)
+    return {name: float((getattr(instants, name) * lengths).sum()) for name in (*CAUSES, "queue")}
+
+
+def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled) -> Row:
+    """Give the row of a schedule.
+
+    Returns
+    -------
+    dict
+        `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
+        partitions in use), `useful` (requested nodes times run time without slowdown), `lost_cables`, `lost_held`,
+        `lost_scattered` and `empty` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
+        `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time,
+        both of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`,
+        `backfilled` (jobs that started before one that stood before them), `on_slower_node_s` (node-seconds on
+        partitions that slow their job), `rounded_up` (jobs on a larger partition than they asked for),
+        `running_at_end` (jobs that had not ended at the last submission), `saturated`.
+    """
+    ran = scheduled.ran
+    window_s = (float(jobs.submit_s.min(initial=np.inf)), float(jobs.submit_s.max(initial=-np.inf)))
+    occupied = _occupied(partitions, jobs, scheduled)
+    end_s = scheduled.end_s[ran]
+    return {
+        "jobs": int(ran.sum()),
+        "rejected": int((~ran).sum()),
+        **_shares(partitions, jobs, scheduled, window_s),
+        **_times(jobs, scheduled, ran),
+        "makespan_s": float(end_s.max() - window_s[0]) if len(end_s) else None,
+        "queue_max": int(scheduled.instants.queue.max(initial=0)),
+        "backfilled": int(scheduled.backfilled.sum()),
+        "on_slower_node_s": float(
+            ((scheduled.end_s - scheduled.start_s) * occupied)[ran & (scheduled.factor > 1)].sum()
+        ),
+        "rounded_up": int((ran & (occupied > jobs.nodes)).sum()),
+        "running_at_end": int((end_s > window_s[1]).sum()),
+        "saturated": is_saturated(scheduled.instants, *window_s),
+    }
+
+
+def _occupied(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled) -> npt.NDArray[np.int64]:
+    """Nodes that each job keeps from others."""
+    return jobs.nodes if isinstance(partitions, Pool) else scheduled.class_nodes
+
+
+def _shares(
+    partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled, window_s: tuple[float, float]
+) -> dict[str, float | None]:
+    length_s = window_s[1] - window_s[0]
+    names = {
+        "utilisation": "busy", "lost_cables": "cables", "lost_held": "held", "lost_scattered": "scattered",
+        "empty": "empty",
+    }  # fmt: skip
+    if not length_s > 0:
+        return dict.fromkeys(["utilisation", "useful", *list(names)[1:]])
+    blocks = partitions.machine_nodes / partitions.block_nodes
+    found = in_window(scheduled.instants, *window_s)
+    shares: dict[str, float | None] = {name: found[cause] / blocks / length_s for name, cause in names.items()}
+    inside_s = np.clip(scheduled.end_s, *window_s) - np.clip(scheduled.start_s, *window_s)
+    useful = float(np.nansum(inside_s * jobs.nodes / scheduled.factor))
+    return {"utilisation": shares.pop("utilisation"), "useful": useful / partitions.machine_nodes / length_s, **shares}
+
+
+def _times(jobs: Jobs, scheduled: Scheduled, of: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+    names = ("wait_mean_s", "wait_p95_s", "wait_max_s", "response_mean_s", "slowdown_mean")
+    if not of.any():
+        return dict.fromkeys(names)
+    wait = scheduled.start_s[of] - jobs.submit_s[of]
+    response = scheduled.end_s[of] - jobs.submit_s[of]
+    slowdown = bounded_slowdown(response, jobs.runtime_s[of])
+    found = (wait.mean(), np.percentile(wait, 95), wait.max(), response.mean(), slowdown.mean())
+    return dict(zip(names, map(float, found), strict=True))
+
+
+def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
+    """Give response over run time, both of at least 10 s, and at least 1.
+
+    Examples
+    --------
+    >>> bounded_slowdown(np.array([100.0, 5.0, 90.0]), np.array([50.0, 1.0, 3.0])).tolist()
+    [2.0, 1.0, 9.0]
+    """
+    return np.maximum(response_s / np.maximum(runtime_s, LEAST_RUNTIME_S), 1.0)
+
+
+def is_saturated(instants: Instants, first_s: float, last_s: float) -> bool:
+    """Tell whether the queue keeps growing, so that means depend on the length of the trace.
+
+    It does if it is longer on average in the last quarter of the window than in the third, and in the third than in the
+    second.
+    """
+    quarter = np.linspace(first_s, last_s, 5)
+    mean = [in_window(instants, *own)["queue"] for own in itertools.pairwise(quarter[1:])]
+    return mean[0] < mean[1] < mean[2]
+
+
+def class_rows(jobs: Jobs, scheduled: Scheduled) -> list[Row]:
+    """Give the times of each size class: `class_nodes`, `jobs`, and those of `schedule_row`."""
+    classes = np.unique(scheduled.class_nodes[scheduled.ran])
+    return [
+        {"class_nodes": int(nodes), "jobs": int((scheduled.class_nodes == nodes).sum())}
+        | _times(jobs, scheduled, scheduled.class_nodes == nodes)
+        for nodes in classes
+    ]
+
+
+def job_columns(jobs: Jobs, scheduled: Scheduled) -> dict[str, npt.NDArray[Any]]:
+    """Give the columns of the table of jobs, those that were rejected included."""
+    return {
+        "job": jobs.number,
+        "submit_s": jobs.submit_s,
+        "start_s": scheduled.start_s,
+        "end_s": scheduled.end_s,
+        "nodes": jobs.nodes,
+        "class_nodes": scheduled.class_nodes,
+        "partition": scheduled.partition,
+        "factor": scheduled.factor,
+    }
+
+
+def list_rows(partitions: Partitions) -> list[Row]:
+    """Give a row for each size class of a list.
+
+    Returns
+    -------
+    list of dict
+        `class_nodes`; `partitions` of it; `cables` that one takes and other `conflicts` that it has, on average;
+        `at_once`, how many can be in use at one time, and `at_once_share`, their share of the machine; the most
+        `bisection_links` that one has.
+    """
+    cables = np.asarray(partitions.cable_table.sum(axis=1)).reshape(-1)
+    rivals = partitions.conflicts.counts - 1
+    links = np.array([variant.bisection_links for variant in partitions.variants])[partitions.variant]
+    found = []
+    for nodes in np.unique(partitions.nodes):
+        own = partitions.nodes == nodes
+        most = len(at_once(partitions, own))
+        found.append({
+            "class_nodes": int(nodes),
+            "partitions": int(own.sum()),
+            "cables": float(cables[own].mean()),
+            "conflicts": float(rivals[own].mean()),
+            "at_once": most,
+            "at_once_share": most * int(nodes) / partitions.machine_nodes,
+            "bisection_links": int(links[own].max()),
+        })  # fmt: skip
+    return found

@@ -1,0 +1,30 @@
+"""What every order of the queue has."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.kinds import Family, Kind
+
+Floats = npt.NDArray[np.float64]
+
+
+class Order(Kind):
+    """Which waiting job comes first: the one of highest score, then the earlier submitted, then the lower number."""
+
+    FAMILY: ClassVar[Family] = Family("order", "fabricstudy.schedule.order")
+
+    changes: ClassVar[bool] = False
+    """Whether the order of two jobs may change while they wait; then scores are computed anew at each pass."""
+
+    @staticmethod
+    def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
+        """Write the score of each job into `score`; all arrays are float64 [jobs].
+
+        It is compiled by numba, so plain loops and what numpy functions numba knows will do. Without `changes` it
+        must not read `now_s`.
+        """
+        raise NotImplementedError

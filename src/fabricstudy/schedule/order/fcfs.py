@@ -1,0 +1,21 @@
+"""First come, first served."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fabricstudy.kinds import register
+
+from .base import Floats, Order
+
+
+@register
+class Fcfs(Order):
+    """First come, first served: by time of submission."""
+
+    kind: Literal["fcfs"] = "fcfs"
+
+    @staticmethod
+    def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
+        """Give all the same; ties go by submission."""
+        score[:] = 0.0

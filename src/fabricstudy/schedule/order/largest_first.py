@@ -1,0 +1,21 @@
+"""The largest first."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fabricstudy.kinds import register
+
+from .base import Floats, Order
+
+
+@register
+class LargestFirst(Order):
+    """The job that asked for most nodes first."""
+
+    kind: Literal["largest-first"] = "largest-first"
+
+    @staticmethod
+    def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
+        """Score each job by its nodes."""
+        score[:] = nodes

@@ -1,0 +1,21 @@
+"""The shortest first."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fabricstudy.kinds import register
+
+from .base import Floats, Order
+
+
+@register
+class ShortestFirst(Order):
+    """The job that asked for the shortest time first."""
+
+    kind: Literal["shortest-first"] = "shortest-first"
+
+    @staticmethod
+    def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
+        """Score each job by its requested time."""
+        score[:] = -request_s

@@ -1,0 +1,29 @@
+"""The order of Argonne's Blue Genes."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from fabricstudy.kinds import register
+
+from .base import Floats, Order
+
+
+@register
+class Wfp(Order):
+    """Highest (wait / requested time)^3 x nodes first, anew at each pass: Cobalt's utility function WFP.
+
+    It favours large jobs, and those that have waited long for what they asked (Tang, Lan, Desai and Buettner:
+    Fault-aware, utility-based job scheduling on Blue Gene/P systems, CLUSTER 2009).
+    """
+
+    changes: ClassVar[bool] = True
+
+    kind: Literal["wfp"] = "wfp"
+
+    @staticmethod
+    def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
+        """Score each job."""
+        for job in range(len(score)):
+            wait = (now_s - submit_s[job]) / request_s[job]
+            score[job] = wait * wait * wait * nodes[job]

@@ -1,0 +1,86 @@
+"""What every list of partitions has."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+from fabricstudy.errors import suggestion
+from fabricstudy.kinds import Family, Kind
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.model import ConfigError, Whole
+
+from ..partitions import Partitions, Pool
+from .published import LISTS
+
+Loop = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1, max_length=100_000)]
+Loops = dict[str, tuple[Loop, ...]]
+
+
+class PartitionList(Kind):
+    """The partitions that a scheduler may give to jobs."""
+
+    FAMILY: ClassVar[Family] = Family("partition list", "fabricstudy.schedule.partition_list")
+    words: ClassVar[str] = "name of a published list, list of shapes, or mapping of kind"
+
+    @classmethod
+    def from_shorthand(cls, value: Any) -> Any:
+        """Let a name stand for a published list, and a list for the shapes in it."""
+        if isinstance(value, list | tuple):
+            return {"kind": "shapes", "shapes": list(value)}
+        if isinstance(value, str) and value in LISTS:
+            return dict(LISTS[value])
+        return super().from_shorthand(value)
+
+    @classmethod
+    def check_written(cls, value: Any) -> None:
+        """Refuse the name of a list that is not published."""
+        known = [*LISTS, *cls.FAMILY.kinds]
+        if isinstance(value, str) and value not in known:
+            raise ConfigError("no list of this name", suggestion(value, known), code="unknown-kind")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe a published list's name, and a list of shapes, beside the members."""
+        described = super().__get_pydantic_json_schema__(schema, handler)
+        if cls.is_family():
+            shapes = {"type": "array", "minItems": 1, "items": {"type": "object"}}
+            described = {"anyOf": [{"enum": sorted(LISTS)}, shapes, described]}
+        return described
+
+    def check(self, machine: Topology) -> None:
+        """Refuse a machine that has no such partitions, as `partitions` does.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the list.
+        """
+        self.partitions(machine)
+
+    def partitions(self, machine: Topology) -> Partitions | Pool:
+        """Give the partitions of a machine, in the order of the list.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the list, if one does not fit or stands there twice, or the machine is no grid.
+        """
+        raise NotImplementedError
+
+
+def grid_of(machine: Topology) -> GridConfig:
+    """Give a machine that has cuboids.
+
+    Raises
+    ------
+    ConfigError
+        If it has none.
+    """
+    if not isinstance(machine, GridConfig):
+        problem = f"a machine of kind {machine.kind} has no cuboids"
+        raise ConfigError(problem, "take `kind: nodes`, or a machine that is a grid", code="machine-does-not-fit")
+    return machine

@@ -1,0 +1,125 @@
+"""All cuboids that fit."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.structure.partitions import Geometry, Space, choices, space_of
+from fabricstudy.structure.production import Allowed
+
+from ..cables import Partition, lines_of
+from ..partitions import Partitions, partitions_of
+from .base import Loops, PartitionList, grid_of
+
+MOST_PARTITIONS = 20_000
+
+
+@register
+class Cuboids(PartitionList):
+    """Every cuboid that fits, in every orientation: what a scheduler may give out that has no list.
+
+    `prefer` says which of equal size is tried first: those with the largest bisection, those that block the fewest
+    free ones, or those of a published list. The list goes from small to large.
+    """
+
+    kind: Literal["cuboids"] = "cuboids"
+    prefer: Literal["bisection", "packing", "production"] = Field(
+        "packing", description="which of equal size is tried first"
+    )
+    production: Allowed | None = Field(None, description="the list that `prefer: production` goes by")
+    geometries: Literal["all", "best", "worst"] | Allowed = Field(
+        "all",
+        description="which geometries there are: all, those of each size with the best or the worst bisection, "
+        "the name of a published list, or a list",
+    )
+    sizes: Annotated[tuple[Whole, ...], Field(min_length=1)] | None = Field(
+        None, description="sizes in building blocks; left out: all"
+    )
+    at: Literal["aligned", "any"] = Field("any", description="corners: multiples of the sides, or everywhere")
+    loops: Loops = Field(
+        default_factory=dict, description="for a dimension, which positions of its lines can be closed by themselves"
+    )
+
+    @model_validator(mode="after")
+    def _has_its_list(self) -> Cuboids:
+        if (self.prefer == "production") != (self.production is not None):
+            problem = "`production` belongs to `prefer: production`, and goes with it"
+            raise ConfigError(problem, "give both, or neither", ("production",), code="given-twice-or-not")
+        return self
+
+    def partitions(self, machine: Topology) -> Partitions:
+        """Give all partitions, from small to large."""
+        grid = grid_of(machine)
+        space = space_of(grid)
+        try:
+            lines = lines_of(space, self.loops, grid.axis_names)
+        except ConfigError as error:
+            raise error.below("loops") from None
+        shapes = self._shapes(space)
+        listed = [
+            Partition(corner, shape, lines.rings(shape))
+            for shape in shapes
+            for corner in lines.corners(shape, self.at == "aligned")
+        ]
+        if len(listed) > MOST_PARTITIONS:
+            problem = f"{len(listed):,} partitions are too many; at most {MOST_PARTITIONS:,} are scheduled"
+            raise ConfigError(problem, "give `sizes`, or `at: aligned`")
+        return partitions_of(space, lines, listed, self._ranks(space, shapes))
+
+    def _shapes(self, space: Space) -> list[Geometry]:
+        wanted = self._wanted(space)
+        every = itertools.product(*(range(1, length + 1) for length in space.blocks))
+        found = [
+            shape
+            for shape in every
+            if (wanted is None or space.canonical(shape) in wanted)
+            and (self.sizes is None or math.prod(shape) in self.sizes)
+        ]
+        if not found:
+            raise ConfigError("no cuboid is left", "take other sizes or geometries")
+        return sorted(found, key=lambda shape: (math.prod(shape), shape))
+
+    def _wanted(self, space: Space) -> set[Geometry] | None:
+        if self.geometries == "all":
+            return None
+        if isinstance(self.geometries, str):
+            return {getattr(size, self.geometries) for size in choices(space)}
+        return canonical(space, self.geometries, "geometries")
+
+    def _ranks(self, space: Space, shapes: list[Geometry]) -> dict[Geometry, int]:
+        if self.prefer == "packing":
+            return {}
+        if self.production is not None:
+            listed = canonical(space, self.production, "production")
+            return {shape: int(space.canonical(shape) not in listed) for shape in shapes}
+        # The bisection does not depend on where the cuboid stands.
+        capacity = {shape: space.bisection_Bps(shape) for shape in shapes}
+        steps = {own: place for place, own in enumerate(sorted(set(capacity.values()), reverse=True))}
+        return {shape: steps[capacity[shape]] for shape in shapes}
+
+
+def canonical(space: Space, geometries: tuple[Geometry, ...], key: str) -> set[Geometry]:
+    """Write geometries as the space does.
+
+    Raises
+    ------
+    ConfigError
+        If one does not fit.
+    """
+    found = set()
+    for place, geometry in enumerate(geometries):
+        try:
+            found.add(space.canonical(geometry))
+        except FabricstudyError as error:
+            problem, remedy = str(error).split("; ", 1)
+            path = (key, str(place))
+            raise ConfigError(problem, remedy, path, list(geometry), "machine-does-not-fit") from None
+    return found

@@ -1,0 +1,35 @@
+"""Nodes without a topology."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+
+from ..partitions import Pool
+from .base import PartitionList
+
+
+@register
+class Nodes(PartitionList):
+    """No partitions: a job takes any free nodes, those with the lowest numbers. So do the schedulers of most clusters.
+
+    It shows what partitions cost, and compares with simulators that know no topology.
+    """
+
+    kind: Literal["nodes"] = "nodes"
+    reserve: Literal["set", "count"] = Field(
+        "set",
+        description="what a job that has to wait is promised: the nodes of the lowest numbers that are free then, or "
+        "only how many",
+    )
+
+    def check(self, machine: Topology) -> None:
+        """Accept every machine."""
+
+    def partitions(self, machine: Topology) -> Pool:
+        """Give the nodes of the machine."""
+        return Pool(machine.nodes, self.reserve == "count")

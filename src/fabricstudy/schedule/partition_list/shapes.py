@@ -1,0 +1,115 @@
+"""Partitions by their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.grid import Wrap, spread
+from fabricstudy.model import ConfigError, Model, Whole
+from fabricstudy.structure.partitions import Space, space_of
+from fabricstudy.structure.production import Sides
+
+from ..cables import Lines, Partition, lines_of
+from ..partitions import Partitions, partitions_of
+from .base import Loops, PartitionList, grid_of
+
+Place = Annotated[Whole, Field(ge=0, le=100_000)]
+Corner = Annotated[tuple[Place, ...], Field(min_length=1, max_length=26)]
+
+
+class Shape(Model):
+    """Partitions of one shape."""
+
+    shape: Sides = Field(description="building blocks along each dimension")
+    wrap: Wrap | None = Field(
+        None,
+        description="whether it is a torus in each dimension, otherwise a mesh; left out: wherever the machine can "
+        "close a ring",
+    )
+    at: Literal["aligned", "any"] | tuple[Corner, ...] = Field(
+        "aligned", description="corners: multiples of the sides, everywhere, or these"
+    )
+
+
+@register
+class Shapes(PartitionList):
+    """Partitions by their shapes, in the order of the list.
+
+    Building blocks are midplanes of a Blue Gene, else routers. Where a machine's cables do not lead past other
+    partitions, a ring is possible only in a dimension that the partition spans.
+    """
+
+    kind: Literal["shapes"] = "shapes"
+    shapes: tuple[Shape, ...] = Field(min_length=1, max_length=100_000, description="the shapes")
+    loops: Loops = Field(
+        default_factory=dict,
+        description="for a dimension, which positions of its lines can be closed by themselves, such as "
+        "`{x: [[0, 1], [2, 3, 4]]}`; the whole line always can",
+    )
+
+    def partitions(self, machine: Topology) -> Partitions:
+        """Give all partitions."""
+        grid = grid_of(machine)
+        space = space_of(grid)
+        try:
+            lines = lines_of(space, self.loops, grid.axis_names)
+        except ConfigError as error:
+            raise error.below("loops") from None
+        listed: list[Partition] = []
+        for place, shape in enumerate(self.shapes):
+            try:
+                listed += _placed(space, lines, shape)
+            except ConfigError as error:
+                raise error.below("shapes", str(place)) from None
+        try:
+            return partitions_of(space, lines, listed)
+        except ConfigError as error:
+            raise error.below("shapes") from None
+
+
+def _placed(space: Space, lines: Lines, own: Shape) -> Iterator[Partition]:
+    blocks = "x".join(map(str, lines.lengths))
+    if len(own.shape) != len(lines.lengths):
+        problem = f"{len(own.shape)} sides for {len(lines.lengths)} dimensions"
+        raise ConfigError(
+            problem, f"give one side a dimension of {blocks}", ("shape",), list(own.shape), "wrong-length"
+        )
+    if any(side > length for side, length in zip(own.shape, lines.lengths, strict=True)):
+        problem = f"it does not fit into the {blocks} blocks of the machine"
+        raise ConfigError(problem, "take sides that do", ("shape",), list(own.shape), "machine-does-not-fit")
+    wrap = _wrap(lines, own)
+    corners = own.at if not isinstance(own.at, str) else lines.corners(own.shape, own.at == "aligned")
+    for place, corner in enumerate(corners):
+        if not isinstance(own.at, str):
+            _check_corner(lines, own, corner, place)
+        yield Partition(corner, own.shape, wrap)
+
+
+def _wrap(lines: Lines, own: Shape) -> tuple[bool, ...]:
+    rings = lines.rings(own.shape)
+    if own.wrap is None:
+        return rings
+    if len(own.wrap) not in (1, len(rings)):
+        problem = f"{len(own.wrap)} values for {len(rings)} dimensions"
+        raise ConfigError(problem, "give one for all, or one a dimension", ("wrap",), list(own.wrap), "wrong-length")
+    asked = spread(own.wrap, len(rings))
+    for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
+        if wanted and not possible:
+            problem = f"the machine cannot close a ring of {own.shape[number]} blocks in dimension {number}"
+            raise ConfigError(problem, "leave `wrap` out, or say false there", ("wrap",), list(own.wrap))
+    return tuple(wanted or side == 1 for wanted, side in zip(asked, own.shape, strict=True))
+
+
+def _check_corner(lines: Lines, own: Shape, corner: tuple[int, ...], place: int) -> None:
+    fits = len(corner) == len(lines.lengths) and all(
+        first < length and (first + side <= length or (closed and lines.passes and side < length))
+        for first, side, length, closed in zip(corner, own.shape, lines.lengths, lines.closed, strict=True)
+    )
+    if not fits:
+        problem = f"a partition of this shape cannot begin there in {'x'.join(map(str, lines.lengths))} blocks"
+        raise ConfigError(problem, "take another corner", ("at", str(place)), list(corner), "machine-does-not-fit")

@@ -1,0 +1,192 @@
+"""The partitions of a machine as arrays, and the pool of nodes of a machine that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fabricstudy.model import ConfigError
+from fabricstudy.structure.partitions import Geometry, Space
+
+from .cables import Lines, Partition, partition_space
+from .conflicts import Conflicts, conflicts
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What partitions can have in common that matters to how long a job runs.
+
+    Parameters
+    ----------
+    nodes : int
+        Nodes: the size class.
+    torus : bool
+        Whether it is a torus in each dimension.
+    bisection_links : int
+        Cables across the best flat cut into halves.
+    bisection_Bps : float
+        Capacity of the best flat cut, in one direction.
+    """
+
+    nodes: int
+    torus: bool
+    bisection_links: int
+    bisection_Bps: float
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """The partitions that a scheduler may give to jobs, in the order of its list.
+
+    Parameters
+    ----------
+    lines : Lines
+        Midplanes and cables of the machine.
+    block_nodes : int
+        Nodes of a midplane, or of whatever building block the machine has.
+    listed : tuple of Partition
+        The partitions.
+    nodes : int64 array [partitions]
+        Nodes of each.
+    variant : int64 array [partitions]
+        Number of its variant.
+    variants : tuple of Variant
+        In the order in which they occur.
+    rank : int64 array [partitions]
+        Those of lower rank are tried first, however much they block.
+    """
+
+    lines: Lines
+    block_nodes: int
+    listed: tuple[Partition, ...]
+    nodes: Ints
+    variant: Ints
+    variants: tuple[Variant, ...]
+    rank: Ints
+
+    def __len__(self) -> int:
+        return len(self.listed)
+
+    @property
+    def midplanes(self) -> int:
+        """Midplanes of the machine."""
+        return self.lines.midplanes
+
+    @property
+    def machine_nodes(self) -> int:
+        """Nodes of the machine."""
+        return self.midplanes * self.block_nodes
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A name of each for people."""
+        return tuple(map(str, self.listed))
+
+    def midplanes_of(self, partition: int) -> list[int]:
+        """Give the numbers of a partition's midplanes, ascending."""
+        return self.lines.midplanes_of(self.listed[partition])
+
+    def cables_of(self, partition: int) -> list[int]:
+        """Give the numbers of the cables that a partition takes, ascending."""
+        return self.lines.cables(self.listed[partition])
+
+    @cached_property
+    def midplane_table(self) -> sparse.csr_array:
+        """1 where a partition has a midplane, [partitions, midplanes]."""
+        return _table([self.midplanes_of(number) for number in range(len(self))], self.midplanes)
+
+    @cached_property
+    def cable_table(self) -> sparse.csr_array:
+        """1 where a partition takes a cable, [partitions, cables]."""
+        cables = self.midplanes * len(self.lines.lengths)
+        return _table([self.cables_of(number) for number in range(len(self))], cables)
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        """Which of them cannot be in use at one time."""
+        return conflicts(self.midplane_table, self.cable_table)
+
+
+def _table(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_array:
+    first = np.cumsum([0, *map(len, rows)])
+    column = np.array([column for row in rows for column in row], dtype=np.int64)
+    return sparse.csr_array((np.ones(len(column), dtype=np.int32), column, first), shape=(len(rows), columns))
+
+
+def partitions_of(
+    space: Space, lines: Lines, listed: Sequence[Partition], rank: Mapping[Geometry, int] | None = None
+) -> Partitions:
+    """Put a list of partitions of a machine into arrays.
+
+    Parameters
+    ----------
+    space, lines : Space, Lines
+        The machine.
+    listed : sequence of Partition
+        In the order of the list.
+    rank : mapping, optional
+        Rank by shape; left out: all have the same.
+
+    Raises
+    ------
+    ConfigError
+        If one stands there twice.
+    """
+    seen = set()
+    for partition in listed:
+        if partition in seen:
+            problem = f"the partition {partition} stands there twice"
+            raise ConfigError(problem, "list each once", value=str(partition), code="repeated-entry")
+        seen.add(partition)
+    kinds: dict[tuple[Geometry, tuple[bool, ...]], Variant] = {}
+    for partition in listed:
+        alike = (partition.shape, partition.wrap)
+        if alike not in kinds:
+            cabled = partition_space(space, partition)
+            links, capacity_Bps = cabled.bisection_links(partition.shape), cabled.bisection_Bps(partition.shape)
+            kinds[alike] = Variant(space.nodes(partition.shape), partition.is_torus, links, capacity_Bps)
+    variants = tuple(dict.fromkeys(kinds.values()))
+    number = {variant: place for place, variant in enumerate(variants)}
+    variant = [number[kinds[partition.shape, partition.wrap]] for partition in listed]
+    return Partitions(
+        lines=lines,
+        block_nodes=space.block_nodes,
+        listed=tuple(listed),
+        nodes=np.array([variants[own].nodes for own in variant], dtype=np.int64),
+        variant=np.array(variant, dtype=np.int64),
+        variants=variants,
+        rank=np.array([(rank or {}).get(partition.shape, 0) for partition in listed], dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Nodes without a topology: any that are free will do.
+
+    Parameters
+    ----------
+    machine_nodes : int
+        Nodes of the machine.
+    counts_only : bool
+        Whether a reservation is a number of nodes, as in textbooks; otherwise it is a set of them.
+    """
+
+    machine_nodes: int
+    counts_only: bool = False
+
+    @property
+    def block_nodes(self) -> int:
+        """Nodes that are given out together."""
+        return 1
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The one there is; its nodes are those of the machine."""
+        return (Variant(self.machine_nodes, True, 0, 0.0),)

@@ -1,0 +1,114 @@
+"""One schedule from beginning to end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .backfill.base import Backfill
+from .jobs import Floats, Ints, Jobs
+from .order.base import Order
+from .order.fcfs import Fcfs
+from .order.score import compiled_score
+from .partitions import Partitions, Pool
+from .scheduled import Instants, Scheduled
+from .task import Task, classes, task_of
+
+
+def simulate(
+    partitions: Partitions | Pool,
+    jobs: Jobs,
+    order: Order,
+    backfill: Backfill,
+    factors: Floats | None = None,
+    scale_request: bool = True,
+    kill: bool = False,
+) -> Scheduled:
+    """Run jobs on partitions.
+
+    Parameters
+    ----------
+    partitions : Partitions or Pool
+        What may be given to jobs.
+    jobs : Jobs
+        In the order in which they come.
+    order, backfill : Order, Backfill
+        Which waiting job comes first, and which may start before its turn.
+    factors : float64 array [jobs, variants], optional
+        How many times as long each job runs on a partition of each variant; infinite where it never takes one. Left
+        out: 1.
+    scale_request : bool, optional
+        Whether the requested time grows by the same factor.
+    kill : bool, optional
+        Whether a job ends when the time that it asked for is over.
+
+    Raises
+    ------
+    ConfigError
+        If the rule of backfilling needs partitions, and there are none.
+    ValueError
+        If a time or a factor is not above zero, or there is not one factor for each job and variant.
+
+    Examples
+    --------
+    Two jobs of 1,024 nodes in one line of four midplanes: as tori they wait for each other's cables.
+
+    >>> from fabricstudy.machine.base import published
+    >>> from fabricstudy.schedule.partition_list import PartitionList
+    >>> jobs = Jobs.of([0, 0, 0], [60, 60, 60], [60, 60, 60], [32768, 1024, 1024])
+    >>> order, backfill = Order.model_validate("fcfs"), Backfill.model_validate("easy")
+    >>> for name in ("intrepid-torus", "intrepid-mesh"):
+    ...     found = PartitionList.model_validate(name).partitions(published("intrepid"))
+    ...     print(simulate(found, jobs, order, backfill).start_s.tolist())
+    [0.0, 0.0, 0.0]
+    [0.0, 0.0, 0.0]
+    """
+    if factors is None:
+        factors = np.ones((len(jobs), len(partitions.variants)))
+    _check(partitions, jobs, factors)
+    variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
+    class_nodes = classes(jobs.nodes, variant_nodes, factors)
+    kept = np.flatnonzero(class_nodes)
+    order = order if backfill.follows_order else Fcfs()
+    task = task_of(
+        partitions, jobs.at(kept), class_nodes[kept], factors[kept], order, scale_request, kill, backfill.needs_above
+    )
+    score = compiled_score(order)
+    if isinstance(partitions, Pool):
+        times, counts = backfill.schedule_on_nodes(task, score, partitions)
+        class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
+    else:
+        times, counts = backfill.schedule(task, score)
+    return _result(partitions, len(jobs), kept, class_nodes, task, Instants(times, *counts.T))
+
+
+def _check(partitions: Partitions | Pool, jobs: Jobs, factors: Floats) -> None:
+    if factors.shape != (len(jobs), len(partitions.variants)):
+        raise ValueError(f"factors of shape {factors.shape} for {len(jobs)} jobs, {len(partitions.variants)} variants")
+    if not all((part > 0).all() for part in (jobs.runtime_s, jobs.request_s, jobs.nodes, factors)):
+        raise ValueError("run times, requests, nodes and factors have to be above zero")
+
+
+def _result(
+    partitions: Partitions | Pool, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants
+) -> Scheduled:
+    def spread(found: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
+        whole = np.full(size, otherwise, dtype=found.dtype)
+        whole[kept] = found
+        return whole
+
+    done = task.jobs
+    variant = 0 if isinstance(partitions, Pool) else partitions.variant[done["partition"]]
+    factor = task.factor[np.arange(len(kept)), variant]
+    return Scheduled(
+        start_s=spread(done["start_s"], np.nan),
+        end_s=spread(done["end_s"], np.nan),
+        partition=spread(done["partition"], -1),
+        class_nodes=class_nodes,
+        factor=spread(factor, np.nan),
+        backfilled=spread(done["backfilled"] > 0, False),
+        promised_s=spread(done["promised_s"], np.nan),
+        instants=instants,
+    )

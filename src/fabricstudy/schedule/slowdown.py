@@ -1,0 +1,241 @@
+"""How many times as long jobs run on partitions that lack rings or bisection: given, measured, or from bisections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.grid import GridConfig
+from fabricstudy.model import ConfigError, Model, Name, Number, Whole
+from fabricstudy.structure.partitions import space_of
+
+from .jobs import Floats, Ints, Jobs
+from .partitions import Partitions, Pool, Variant
+
+Label = bool | int | float | str
+Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)]
+Loss = Annotated[Number, Field(ge=0, le=100)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+Numbers = tuple[Annotated[Whole, Field(ge=0)], ...]
+
+_DRAW = 20_483
+"""Tells the stream of applications from those of the trace, which have the same seed."""
+
+
+class Application(Model):
+    """A part of the jobs that communicates in one way."""
+
+    name: Annotated[
+        str, Name("[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}", "take letters, digits, blanks, '_', '.' and '-'", 32)
+    ] = Field(description="name, for the tables")
+    share: Annotated[Number, Field(gt=0)] = Field(
+        1.0, description="share of the jobs; shares are taken relative to their sum"
+    )
+    executables: Numbers = Field((), description="numbers of its programs in the log, instead of drawing by share")
+    queues: Numbers = Field((), description="numbers of its queues in the log, instead of drawing by share")
+    where: dict[str, Condition] = Field(
+        default_factory=dict, description="with `measured`: its points, {axis: label or [labels]}"
+    )
+    communication: Share | None = Field(
+        None, description="part of its run time that is communication; left out: all (or that of `bisection`)"
+    )
+    mesh: Loss | None = Field(None, description="its own loss on a mesh, in place of `slowdown.mesh`")
+    asks: Literal["any", "torus", "mesh"] = Field(
+        "any", description="torus: it never takes a mesh; mesh: no torus where its size has meshes; any: what is free"
+    )
+
+
+class Measured(Model):
+    """Slowdown from simulations of the same study: time on the lesser network over that on the torus, by size.
+
+    Medians over seeds are compared. Sizes that the experiment has not take the ratio of the bounds of the experiment
+    `beyond`, under the same labels.
+    """
+
+    experiment: str = Field(description="experiment whose points are compared")
+    metric: Literal["runtime_ns", "bound_ns"] = Field("runtime_ns", description="column of the table `jobs`")
+    of: dict[str, Condition] = Field(
+        min_length=1, description="labels of the lesser network: {axis: label or [labels]}"
+    )
+    against: dict[str, Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
+    nodes: str = Field(description="axis whose labels are the nodes of the partition")
+    beyond: str | None = Field(None, description="experiment whose bounds stand in at sizes that are not simulated")
+
+    @model_validator(mode="after")
+    def _same_axes(self) -> Measured:
+        if set(self.of) != set(self.against):
+            raise ConfigError("`of` and `against` name different axes", "give both the same axes", ("against",))
+        return self
+
+
+class Slowdown(Model):
+    """How many times as long jobs run on partitions that are no tori; nothing given: as long as on a torus.
+
+    `mesh: 0.05` is 5 % longer. `bisection: 0.3` is, for a communication share of 0.3, as much longer as the partition's
+    bisection is smaller than the best one of its size on the machine.
+    """
+
+    mesh: Loss | None = Field(None, description="loss of every job on a mesh: 0.05 is 5 % longer")
+    measured: Measured | None = Field(None, description="from simulations of this study")
+    bisection: Share | None = Field(None, description="from bisections: part of the run time that is communication")
+    applications: tuple[Application, ...] = Field(
+        (), max_length=100, description="parts of the jobs that communicate differently; left out: all are alike"
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Slowdown:
+        given = [name for name in ("mesh", "measured", "bisection") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ConfigError(
+                f"the slowdown is given in {len(given)} ways",
+                "keep one of them",
+                (given[1],),
+                code="given-twice-or-not",
+            )
+        names = [one.name for one in self.applications]
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                problem = "two applications have this name"
+                path = ("applications", str(place), "name")
+                raise ConfigError(problem, "give each its own", path, name, "repeated-entry")
+        return self
+
+    @cached_property
+    def kinds(self) -> tuple[Application, ...]:
+        """The applications; where none are given, the one that all jobs are of."""
+        return self.applications or (Application(name="all"),)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Time on a lesser partition over that on a torus, and where it is from: simulated, or bound."""
+
+    value: float
+    source: str
+
+
+Ratios = Mapping[tuple[int, int], Ratio]
+"""By number of the application and nodes of the partition."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """How many times as long each job runs on each variant of partition.
+
+    Parameters
+    ----------
+    table : float64 array [jobs, variants]
+        Infinite where a job never takes a partition.
+    application : int64 array [jobs]
+        Number of its application.
+    source : text array [applications, variants]
+        Where the factor is from: none, given, bisection, simulated or bound.
+    """
+
+    table: Floats
+    application: Ints
+    source: npt.NDArray[np.str_]
+
+
+def factors(
+    slowdown: Slowdown, jobs: Jobs, partitions: Partitions | Pool, machine: Topology, seed: int, ratios: Ratios
+) -> Factors:
+    """Give how many times as long each job runs where.
+
+    Parameters
+    ----------
+    slowdown : Slowdown
+        As the study has it.
+    jobs : Jobs
+        Of the trace.
+    partitions : Partitions or Pool
+        Whose variants are asked for.
+    machine : Topology
+        Whose best bisections `bisection` compares with.
+    seed : int
+        For the draw of applications; the same seed gives each job the same one.
+    ratios : mapping
+        For `measured`: all that `lesser` asks for.
+    """
+    variants = partitions.variants
+    found = [_of_application(slowdown, number, variants, machine, ratios) for number in range(len(slowdown.kinds))]
+    application = _drawn(slowdown.kinds, jobs, seed)
+    table = np.array([factor for factor, _ in found])[application]
+    return Factors(table, application, np.array([source for _, source in found]))
+
+
+def lesser(partitions: Partitions | Pool) -> list[int]:
+    """Give the sizes, in nodes, of partitions that are no tori."""
+    return sorted({variant.nodes for variant in partitions.variants if not variant.torus})
+
+
+def _drawn(kinds: Sequence[Application], jobs: Jobs, seed: int) -> Ints:
+    shares = np.array([one.share for one in kinds])
+    drawn = np.random.default_rng([seed, _DRAW]).choice(len(kinds), len(jobs), p=shares / shares.sum())
+    for number, one in enumerate(kinds):
+        drawn[np.isin(jobs.executable, one.executables) | np.isin(jobs.queue, one.queues)] = number
+    return drawn.astype(np.int64)
+
+
+def _of_application(
+    slowdown: Slowdown, number: int, variants: Sequence[Variant], machine: Topology, ratios: Ratios
+) -> tuple[list[float], list[str]]:
+    own = slowdown.kinds[number]
+    meshes = {variant.nodes for variant in variants if not variant.torus}
+    factor, source = [], []
+    for variant in variants:
+        found = _factor(slowdown, own, variant, machine, ratios.get((number, variant.nodes)))
+        refused = (own.asks == "torus" and not variant.torus) or (
+            own.asks == "mesh" and variant.torus and variant.nodes in meshes
+        )
+        factor.append(np.inf if refused else found[0])
+        source.append(found[1])
+    return factor, source
+
+
+def _factor(
+    slowdown: Slowdown, own: Application, variant: Variant, machine: Topology, ratio: Ratio | None
+) -> tuple[float, str]:
+    if slowdown.bisection is not None:
+        share = slowdown.bisection if own.communication is None else own.communication
+        return 1 + share * (_bisection_ratio(variant, machine) - 1), "bisection"
+    loss = slowdown.mesh if own.mesh is None else own.mesh
+    if variant.torus:
+        return 1.0, "none"
+    if slowdown.measured is not None:
+        assert ratio is not None  # planned for all of them
+        share = 1.0 if own.communication is None else own.communication
+        return 1 + share * (ratio.value - 1), ratio.source
+    return (1.0, "none") if loss is None else (1 + loss, "given")
+
+
+def _bisection_ratio(variant: Variant, machine: Topology) -> float:
+    """Give the best bisection of a partition's size on the machine over its own."""
+    if not variant.bisection_Bps or not isinstance(machine, GridConfig):
+        return 1.0
+    return best_bisections(machine)[variant.nodes] / variant.bisection_Bps
+
+
+def best_bisections(machine: GridConfig) -> dict[int, float]:
+    """Give the largest bisection of each size of partition, in bytes a second by nodes.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.base import published
+    >>> mira = best_bisections(published("mira"))
+    >>> mira[8 * 512] / mira[4 * 512]
+    2.0
+    """
+    space = space_of(machine)
+    best: dict[int, float] = {}
+    for geometry in space.geometries():
+        nodes = space.nodes(geometry)
+        best[nodes] = max(best.get(nodes, 0.0), space.bisection_Bps(geometry))
+    return best

@@ -1,0 +1,237 @@
+"""What the event loop works on: all of it as arrays, so that compiled code can have it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .jobs import Floats, Jobs
+from .order.base import Order
+from .partitions import Partitions, Pool
+
+Array = npt.NDArray[Any]
+WORD = 64
+
+
+class Task(NamedTuple):
+    """Partitions, jobs, state and results of one schedule; few arrays of records, since many slow the compiler down.
+
+    A *group* is what a job may run on: the partitions of its size class of the variants that it takes. Lists in lists
+    are one array each, with the `first` position of each list and that behind its `last`.
+
+    Parameters
+    ----------
+    parts : array of PART [partitions]
+        Where lists begin and end: of `conflicts`, of `groups_of`, and of `above`; `rank`, `variant`, `degree`
+        (partitions that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by
+        a midplane (`seats`), the job on it or -1 (`occupant`), and a `mark`, set where it equals the last given out.
+    conflicts : array of CONFLICT
+        The partitions with which each conflicts, and whether they share a midplane.
+    groups : array of GROUP [groups]
+        Where its `members` begin and end, how many of them are free, how many jobs wait; in a pass `open` says whether
+        one is free beside the reservation, or how many are not drained.
+    members, groups_of, above : int64 arrays
+        Partitions of each group; groups of each partition; larger partitions that have all midplanes of each.
+    words : uint64 array [partitions, words]
+        Midplanes of each partition as bits.
+    used : uint64 array [words]
+        Midplanes in use.
+    jobs : array of JOB [jobs]
+        In the order of submission. `lowest` is the least of its factors, `place` that in an order that never changes;
+        `expected_s` its end by the request.
+    factor : float64 array [jobs, variants]
+        How many times as long it runs.
+    q_job, q_submit, q_request, q_nodes, q_score : arrays [jobs]
+        The queue, at positions `counter[FIRST]` .. `counter[LAST] - 1`.
+    running : int64 array [jobs]
+        Heap of running jobs by their end, the first `counter[RUNNING]`.
+    heap : int64 array [jobs]
+        Positions of the queue.
+    counter : int64 array [4]
+        Numbers that change.
+    scale_request, kill, changes : bool
+        Whether requests grow with the run time, jobs end with their request, and the order of the queue changes.
+    midplanes : int
+        Of the machine.
+    """
+
+    parts: Array
+    conflicts: Array
+    groups: Array
+    members: Array
+    groups_of: Array
+    above: Array
+    words: Array
+    used: Array
+    jobs: Array
+    factor: Array
+    q_job: Array
+    q_submit: Array
+    q_request: Array
+    q_nodes: Array
+    q_score: Array
+    running: Array
+    heap: Array
+    counter: Array
+    scale_request: bool
+    kill: bool
+    changes: bool
+    midplanes: int
+
+
+def _record(whole: str, floats: str = "") -> np.dtype[np.void]:
+    return np.dtype([(name, np.int64) for name in whole.split()] + [(name, np.float64) for name in floats.split()])
+
+
+PART = _record(
+    "first last groups_first groups_last above_first above_last rank variant degree blockers seats occupant mark"
+)
+CONFLICT = _record("other shares_midplane")
+GROUP = _record("first last free waiting open")
+JOB = _record(
+    "group place partition backfilled",
+    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s promised_s",
+)
+
+
+def classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
+    """Give the size class of each job in nodes: the least that holds it and that it takes; 0 if there is none."""
+    found = np.zeros(len(nodes), dtype=np.int64)
+    for size in np.unique(variant_nodes)[::-1]:
+        takes = np.isfinite(factors[:, variant_nodes == size]).any(axis=1)
+        found[takes & (nodes <= size)] = size
+    return found
+
+
+def task_of(
+    partitions: Partitions | Pool,
+    jobs: Jobs,
+    class_nodes: Array,
+    factors: Floats,
+    order: Order,
+    scale_request: bool,
+    kill: bool,
+    needs_above: bool,
+) -> Task:
+    """Lay out a schedule.
+
+    Parameters
+    ----------
+    partitions : Partitions or Pool
+        What may be given to jobs.
+    jobs : Jobs
+        Each has a class.
+    class_nodes, factors : int64 array [jobs], float64 array [jobs, variants]
+        Class of each job, and its factor by variant.
+    order : Order
+        Which waiting job comes first.
+    scale_request, kill : bool
+        As of `fabricstudy.schedule.simulate`.
+    needs_above : bool
+        Whether the larger partitions above each are asked for.
+    """
+    variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
+    usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])
+    takes, group = np.unique(usable, axis=0, return_inverse=True)
+    listed = None if isinstance(partitions, Pool) else partitions
+    of_group = np.zeros((1, 0), dtype=bool) if listed is None else takes[:, listed.variant]
+    above = _above(listed) if needs_above and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
+    lowest = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
+    size = len(jobs)
+    return Task(
+        parts=_parts(listed, of_group, above),
+        conflicts=_conflicts(listed),
+        groups=_groups(of_group),
+        members=np.nonzero(of_group)[1],
+        groups_of=np.nonzero(of_group.T)[1],
+        above=np.nonzero(above)[1],
+        words=np.empty((0, 0), dtype=np.uint64) if listed is None else _words(listed),
+        used=np.zeros(0 if listed is None else -(-listed.midplanes // WORD), dtype=np.uint64),
+        jobs=_jobs(jobs, group.reshape(-1), lowest, _places(order, jobs)),
+        factor=np.ascontiguousarray(factors),
+        q_job=np.zeros(size, dtype=np.int64),
+        q_submit=np.empty(size),
+        q_request=np.empty(size),
+        q_nodes=np.empty(size),
+        q_score=np.zeros(size),
+        running=np.zeros(size, dtype=np.int64),
+        heap=np.zeros(size, dtype=np.int64),
+        counter=np.zeros(4, dtype=np.int64),
+        scale_request=scale_request,
+        kill=kill,
+        changes=order.changes,
+        midplanes=0 if listed is None else listed.midplanes,
+    )
+
+
+def _edges(table: Array) -> tuple[Array, Array]:
+    """Where the list of what is set in each row of a table begins and ends, if all lists stand in one."""
+    last = np.cumsum(table.sum(axis=1))
+    return np.concatenate([[0], last[:-1]]), last
+
+
+def _parts(partitions: Partitions | None, of_group: Array, above: Array) -> Array:
+    if partitions is None:
+        return np.zeros(0, dtype=PART)
+    conflicts = partitions.conflicts
+    found = np.zeros(len(partitions), dtype=PART)
+    found["first"], found["last"] = conflicts.first[:-1], conflicts.first[1:]
+    found["groups_first"], found["groups_last"] = _edges(of_group.T)
+    found["above_first"], found["above_last"] = _edges(above)
+    found["rank"], found["variant"], found["degree"] = partitions.rank, partitions.variant, conflicts.counts
+    found["occupant"] = -1
+    return found
+
+
+def _conflicts(partitions: Partitions | None) -> Array:
+    if partitions is None:
+        return np.zeros(0, dtype=CONFLICT)
+    found = np.empty(len(partitions.conflicts.other), dtype=CONFLICT)
+    found["other"], found["shares_midplane"] = partitions.conflicts.other, partitions.conflicts.shares_midplane
+    return found
+
+
+def _groups(of_group: Array) -> Array:
+    found = np.zeros(len(of_group), dtype=GROUP)
+    found["first"], found["last"] = _edges(of_group)
+    found["free"] = of_group.sum(axis=1)
+    return found
+
+
+def _jobs(jobs: Jobs, group: Array, lowest: Array, place: Array) -> Array:
+    found = np.zeros(len(jobs), dtype=JOB)
+    for name in ("submit_s", "runtime_s", "request_s", "nodes"):
+        found[name] = getattr(jobs, name)
+    found["group"], found["lowest"], found["place"] = group, lowest, place
+    found["partition"] = -1
+    for name in ("start_s", "end_s", "expected_s", "promised_s"):
+        found[name] = np.nan
+    return found
+
+
+def _words(partitions: Partitions) -> Array:
+    """Midplanes of each partition as bits, uint64 [partitions, words]."""
+    words = -(-partitions.midplanes // WORD)
+    bits = np.zeros((len(partitions), words * WORD), dtype=np.uint8)
+    bits[:, : partitions.midplanes] = partitions.midplane_table.toarray()
+    return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def _above(partitions: Partitions) -> Array:
+    """Whether a partition is larger than another and has all of its midplanes, bool [the other, it]."""
+    table = partitions.midplane_table
+    size = np.asarray(table.sum(axis=1)).reshape(-1)
+    shared = (table @ table.T).toarray()
+    return np.asarray((shared == size[:, None]) & (size[None, :] > size[:, None]))
+
+
+def _places(order: Order, jobs: Jobs) -> Array:
+    """Place of each job in an order that never changes; else that of its submission."""
+    place = np.arange(len(jobs))
+    if not order.changes:
+        score = np.empty(len(jobs))
+        order.score(0.0, jobs.submit_s, jobs.request_s, jobs.nodes.astype(np.float64), score)
+        place[np.argsort(-score, kind="stable")] = np.arange(len(jobs))
+    return place

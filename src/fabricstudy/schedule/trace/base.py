@@ -1,0 +1,132 @@
+"""What every trace has."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.errors import StudyError
+from fabricstudy.kinds import Family, Kind
+from fabricstudy.model import ConfigError, Model, Number
+from fabricstudy.quantities import Moment
+
+from ..jobs import Floats, Jobs
+
+Load = Annotated[Number, Field(gt=0, le=3)]
+"""Above 3, a queue is all there is to see."""
+
+Factor = Annotated[Number, Field(ge=1, le=1000)]
+
+
+class Request(Model):
+    """How long jobs ask for."""
+
+    factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="requested over real time, evenly drawn")
+    round_s: Moment = Field("0 s", alias="round", validate_default=True, description="rounded up to a multiple of it")
+
+    def check(self) -> None:
+        """Refuse a range that is none.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the trace.
+        """
+        least, most = self.factor
+        if least > most:
+            raise ConfigError("an empty range", "swap the two", ("request", "factor"), [least, most])
+
+    def times(self, runtime_s: Floats, rng: np.random.Generator) -> Floats:
+        """Draw the requested time of each job."""
+        wanted = runtime_s * rng.uniform(*self.factor, len(runtime_s))
+        return np.ceil(wanted / self.round_s) * self.round_s if self.round_s else wanted
+
+
+class Trace(Kind):
+    """The jobs of a schedule: when each comes, what it asks for, and how long it runs."""
+
+    FAMILY: ClassVar[Family] = Family("trace", "fabricstudy.schedule.trace")
+
+    is_drawn: ClassVar[bool] = True
+    """Whether it depends on the seed; a log does not, so it takes one seed only."""
+
+    @property
+    def expected_jobs(self) -> int:
+        """About how many jobs it has, for the predicted cost."""
+        return 10_000
+
+    def most_nodes(self, block_nodes: int) -> int | None:
+        """Give the nodes of the largest job that it may have, or None if that is not known before it is read."""
+        return None
+
+    def digest(self, folder: Path) -> str | None:
+        """Give the SHA-256 of the file that it reads, or None if it reads none.
+
+        Raises
+        ------
+        StudyError
+            If the file cannot be read.
+        """
+        return None
+
+    def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
+        """Give the jobs.
+
+        Parameters
+        ----------
+        machine_nodes, block_nodes : int
+            Nodes of the machine, and of a building block of its partitions.
+        seed : int
+            The same seed gives the same sizes and arrivals whatever the load.
+        folder : Path
+            The study's folder.
+
+        Raises
+        ------
+        StudyError
+            If it cannot be read, holds no job, or cannot have its load.
+        """
+        raise NotImplementedError
+
+
+def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: float) -> Floats:
+    """Stretch arrivals, or press them together, to a load: work over what the machine has from the first to the last.
+
+    Raises
+    ------
+    StudyError
+        If all come at once.
+
+    Examples
+    --------
+    >>> stretched(np.array([5.0, 15.0]), 100.0, 10, 0.5).tolist()
+    [5.0, 25.0]
+    """
+    first_s, last_s = float(submit_s.min()), float(submit_s.max())
+    if last_s == first_s:
+        remedy = "leave `load` out, or take a longer part"
+        raise StudyError("jobs that all come at once have no load", remedy, path="load", value=load, code="trace-load")
+    return first_s + (submit_s - first_s) * (work_node_s / (machine_nodes * load * (last_s - first_s)))
+
+
+def scale(amount: Floats, each: Floats, most: float, total: float) -> float:
+    """Give the number c for which the sum of `amount` x min(c x `each`, `most`) is `total`; infinite if none is enough.
+
+    Examples
+    --------
+    >>> scale(np.array([1.0, 1.0]), np.array([1.0, 3.0]), 6.0, 8.0), scale(np.array([1.0]), np.array([1.0]), 6.0, 8.0)
+    (2.0, inf)
+    """
+    order = np.argsort(-each)
+    share = (amount * each)[order]
+    # With the first k at their most, the others bring the rest.
+    capped = np.concatenate([[0.0], np.cumsum(amount[order])]) * most
+    rest = np.append(share[::-1].cumsum()[::-1], 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = ((total - capped) / rest)[:-1]
+    found = np.flatnonzero((factor * each[order] <= most) & (factor >= 0))
+    return float(factor[found[0]]) if len(found) else math.inf

@@ -1,0 +1,156 @@
+"""The model of Lublin and Feitelson."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+from ..jobs import Floats, Ints, Jobs
+from .base import Load, Request, Trace, stretched
+
+BUCKETS = 48
+BUCKET_S = 1800.0
+DAY_BEGINS = 11
+"""Bucket at which the model's day begins: the busy hours then lie in its middle."""
+
+LONGEST_LOG = 12.0
+LONGEST_GAP_LOG = 13.0
+"""Times and gaps above the exponentials of these are drawn again: two days, five days."""
+
+
+class Parameters(NamedTuple):
+    """Published parameters of one class of jobs; sizes are logarithms to base 2, of building blocks."""
+
+    serial: float
+    power_of_2: float
+    low: float
+    middle: float
+    high: float
+    lower: float
+    """Share of parallel jobs between `low` and `middle`."""
+    first: tuple[float, float]
+    second: tuple[float, float]
+    """The two gamma distributions of the logarithm of the run time."""
+    slope: float
+    intercept: float
+    """Share of the first one, as a line over the size."""
+    gap: tuple[float, float]
+    """Gamma distribution of the logarithm of the time between arrivals in the rush hours."""
+    gap_ratio: float
+    cycle: tuple[float, float]
+    """Gamma distribution of arrivals over the buckets of a day."""
+
+
+PUBLISHED = {
+    "all": Parameters(
+        0.244, 0.576, 0.8, 4.5, 7, 0.86, (4.2, 0.94), (312, 0.03), -0.0054, 0.78, (10.2303, 0.4871), 1.0225,
+        (8.1737, 3.9631),
+    ),
+    "batch": Parameters(
+        0.2927, 0.6686, 1.2, 5, 7, 0.875, (6.57, 0.823), (639.1, 0.0156), -0.003, 0.6986, (6.0415, 0.8531), 1.0519,
+        (6.1271, 5.2740),
+    ),
+    "interactive": Parameters(
+        0.1541, 0.625, 1, 3, 5.5, 0.705, (3.8351, 0.6605), (7.073, 0.6856), -0.0118, 0.9156, (6.5510, 0.6621), 0.9797,
+        (8.9186, 3.6680),
+    ),
+}  # fmt: skip
+"""As in the program that the authors published, m_lublin99.c."""
+
+LOG_NODES = 7
+"""The parameters are those of a machine of 2^7 nodes; on another, `middle` and `high` are shifted."""
+
+
+@register
+class Lublin(Trace):
+    """The model of Lublin and Feitelson with their published parameters; sizes are counted in building blocks.
+
+    Sizes come from a two-stage uniform distribution of their logarithm, with many powers of 2; run times from two gamma
+    distributions of their logarithm, larger jobs running longer; arrivals follow the hours of a day. The upper end of
+    sizes is the machine's, as the authors ask for. Requested times are not part of the model. With `load`, arrivals
+    are stretched (Lublin and Feitelson: The workload on parallel supercomputers, JPDC 63, 2003).
+    """
+
+    kind: Literal["lublin"] = "lublin"
+    number: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(alias="jobs", description="jobs")
+    type: Literal["all", "batch", "interactive"] = Field(
+        "all", description="which of the published sets of parameters: of all jobs, or of either sort"
+    )
+    load: Load | None = Field(
+        None, description="requested node-seconds over those of the machine from the first to the last arrival"
+    )
+    request: Request = Field(default_factory=Request, description="how long they ask for")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Lublin:
+        self.request.check()
+        return self
+
+    def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
+        """Draw the jobs; sizes, arrivals, run times and requests each have a stream of their own."""
+        sizes, arrivals, times, requests = (np.random.default_rng([seed, purpose]) for purpose in range(4))
+        own = PUBLISHED[self.type]
+        blocks = _sizes(own, self.number, machine_nodes // block_nodes, sizes)
+        runtime_s = _runtimes(own, blocks, times)
+        submit_s = _arrivals(own, self.number, arrivals)
+        if self.load is not None:
+            work_node_s = float((blocks * runtime_s).sum()) * block_nodes
+            submit_s = stretched(submit_s, work_node_s, machine_nodes, self.load)
+        return Jobs.of(submit_s, runtime_s, self.request.times(runtime_s, requests), blocks * block_nodes)
+
+
+def _sizes(own: Parameters, number: int, most: int, rng: np.random.Generator) -> Ints:
+    """Draw sizes in building blocks."""
+    shift = math.log2(most) - LOG_NODES
+    high = max(own.high + shift, 0.0)
+    low, middle = min(own.low, high), min(max(own.middle + shift, own.low), high)
+    sort = rng.random(number)
+    is_lower = rng.random(number) <= own.lower
+    part = rng.random(number)
+    size = np.where(is_lower, low + (middle - low) * part, middle + (high - middle) * part)
+    size = np.where(sort <= own.serial + own.power_of_2, np.floor(size + 0.5), size)
+    blocks = np.where(sort <= own.serial, 1, np.floor(2.0**size + 0.5))
+    return np.minimum(blocks, most).astype(np.int64)
+
+
+def _runtimes(own: Parameters, blocks: Ints, rng: np.random.Generator) -> Floats:
+    """Draw run times in seconds."""
+    share = np.clip(own.slope * blocks + own.intercept, 0.0, 1.0)
+    found = np.full(len(blocks), np.inf)
+    while (again := np.flatnonzero(found > LONGEST_LOG)).size:
+        is_first = rng.random(again.size) <= share[again]
+        found[again] = np.where(is_first, rng.gamma(*own.first, again.size), rng.gamma(*own.second, again.size))
+    runtime_s: Floats = np.exp(found)
+    return runtime_s
+
+
+def _arrivals(own: Parameters, number: int, rng: np.random.Generator) -> Floats:
+    """Draw arrivals in seconds from midnight: gaps in points, of which each bucket of the day has its own number."""
+    shape, width = own.gap
+    gaps = np.full(number, np.inf)
+    while (again := np.flatnonzero(gaps > LONGEST_GAP_LOG)).size:
+        gaps[again] = rng.gamma(shape * own.gap_ratio, width, again.size)
+    points = np.cumsum(np.exp(gaps) / BUCKET_S)
+    day = np.concatenate([[0.0], np.cumsum(_weights(own))])
+    days, rest = np.divmod(points, day[-1])
+    within: Floats = np.interp(rest, day, np.arange(BUCKETS + 1) * BUCKET_S)
+    return days * BUCKETS * BUCKET_S + within
+
+
+def _weights(own: Parameters) -> Floats:
+    """Give the points of each bucket of a day, 1 on average."""
+    from scipy.special import gammainc
+
+    shape, width = own.cycle
+    at = np.arange(DAY_BEGINS, DAY_BEGINS + BUCKETS)
+    found = np.empty(BUCKETS)
+    found[(at - 1) % BUCKETS] = gammainc(shape, (at + 0.5) / width) - gammainc(shape, (at - 0.5) / width)
+    weights: Floats = found / found.mean()
+    return weights

@@ -1,0 +1,206 @@
+"""Logs in the standard workload format."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import math
+import re
+import zlib
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pydantic
+from pydantic import model_validator
+
+from fabricstudy.errors import StudyError
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.quantities import Moment
+
+from ..jobs import Floats, Ints, Jobs
+from .base import Load, Trace, stretched
+from .swf_text import Field, Log, read_swf
+
+GZIP = b"\x1f\x8b"
+TOO_LARGE = "take a larger machine, say `cores_per_node`, or `too_large: reject`"
+
+# Control characters that no text has.
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+
+
+@register
+class Swf(Trace):
+    """A log of one's own in the standard workload format, packed by gzip or not.
+
+    Each line has 18 fields; lines that begin with `;` are the header or comments (Chapin et al.: Benchmarks and
+    standards for the evaluation of parallel job schedulers, JSSPP 1999; https://www.cs.huji.ac.il/labs/parallel/workload/).
+    """
+
+    is_drawn: ClassVar[bool] = False
+
+    kind: Literal["swf"] = "swf"
+    file: str = pydantic.Field(min_length=1, description="the file, relative to the study's folder")
+    from_s: Moment = pydantic.Field("0 s", alias="from", validate_default=True, description="first time of submission")
+    to_s: Moment | None = pydantic.Field(None, alias="to", description="time of submission at which the part ends")
+    cores_per_node: Annotated[Whole, pydantic.Field(ge=1, le=10_000)] | None = pydantic.Field(
+        None, description="processors of the log for each node of the machine; left out: 1, if the header agrees"
+    )
+    load: Load | None = pydantic.Field(
+        None, description="arrivals are stretched until requested node-seconds over those of the machine are this"
+    )
+    too_large: Literal["refuse", "reject"] = pydantic.Field(
+        "refuse", description="what becomes of a job larger than the machine"
+    )
+    sha256: Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")] | None = pydantic.Field(
+        None, description="SHA-256 of the file; another file is refused"
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Swf:
+        if self.to_s is not None and self.to_s <= self.from_s:
+            raise ConfigError("an empty part of the log", "let it end after it begins", ("to",), self.to_s)
+        return self
+
+    def digest(self, folder: Path) -> str:
+        """Give the SHA-256 of the file."""
+        return hashlib.sha256(self._content(folder)).hexdigest()
+
+    def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
+        """Read the jobs; what is odd is counted, what is wrong is refused with its line and column."""
+        content = self._content(folder)
+        if self.sha256 is not None and hashlib.sha256(content).hexdigest() != self.sha256:
+            remedy = "take the file that is meant, or correct `sha256`"
+            raise StudyError("another file than `sha256` says", remedy, self.file, code="trace-digest")
+        log = read_swf(self._text(content), self.file)
+        cores_per_node = self._cores(log, machine_nodes)
+        counted: dict[str, int] = {}
+        log = _without_partial(log, counted)
+        _check_numbers(log)
+        _check_times(log, counted)
+        submit_s = log.column(Field.SUBMIT)
+        log = log.only((submit_s >= self.from_s) & (submit_s < (math.inf if self.to_s is None else self.to_s)))
+        log = _with_work(log, counted)
+        if not len(log.line):
+            raise StudyError("no job is left", "take another file or another part of it", self.file, code="trace-empty")
+        nodes = self._nodes(log, cores_per_node, machine_nodes, counted)
+        submit_s, runtime_s = log.column(Field.SUBMIT), log.column(Field.RUN)
+        if self.load is not None:
+            submit_s = stretched(submit_s, float((nodes * runtime_s).sum()), machine_nodes, self.load)
+        return Jobs.of(
+            submit_s,
+            runtime_s,
+            _requests(log, counted),
+            nodes,
+            log.column(Field.JOB),
+            log.column(Field.EXECUTABLE),
+            log.column(Field.QUEUE),
+            counted,
+        )
+
+    def _content(self, folder: Path) -> bytes:
+        try:
+            return (folder / self.file).read_bytes()
+        except OSError as error:
+            problem = f"the log cannot be read ({error.strerror or type(error).__name__})"
+            remedy = "put it beside the study, or give its path from there"
+            raise StudyError(problem, remedy, self.file, code="no-such-file") from None
+
+    def _text(self, content: bytes) -> str:
+        if content.startswith(GZIP):
+            try:
+                content = gzip.decompress(content)
+            except (OSError, EOFError, zlib.error) as error:
+                problem = f"packed by gzip, but damaged ({error})"
+                raise StudyError(problem, "fetch it again", self.file, code="trace-not-text") from None
+        if _NO_TEXT.search(content):
+            remedy = "give a log in the standard workload format, as text or packed by gzip"
+            raise StudyError("not a text file", remedy, self.file, code="trace-not-text")
+        # Names in headers come in any encoding, and nothing else is no ASCII.
+        return content.decode("latin-1").replace("\r\n", "\n")
+
+    def _cores(self, log: Log, machine_nodes: int) -> int:
+        """Give the processors of a node."""
+        nodes, processors = log.header.get("MaxNodes"), log.header.get("MaxProcs")
+        if self.cores_per_node is None and nodes and processors and nodes[0] != processors[0]:
+            problem = f"a machine of {nodes[0]} nodes and {processors[0]} processors"
+            remedy = f"say `cores_per_node`, such as {max(processors[0] // max(nodes[0], 1), 1)}"
+            raise StudyError(problem, remedy, self.file, f"line {processors[1]}", processors[0], "trace-cores")
+        cores = self.cores_per_node or 1
+        if processors and processors[0] > machine_nodes * cores and self.too_large == "refuse":
+            problem = f"the log's machine has more processors than the {machine_nodes * cores} of this one"
+            raise StudyError(problem, TOO_LARGE, self.file, f"line {processors[1]}", processors[0], "trace-too-large")
+        return cores
+
+    def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, counted: dict[str, int]) -> Ints:
+        """Give the nodes of each job: what it asked for counts, and what it got where that is not known."""
+        asked, got = log.column(Field.PROCESSORS), log.column(Field.ALLOCATED)
+        _count(counted, "allocated_otherwise", (asked > 0) & (got > 0) & (asked != got))
+        _count(counted, "no_requested_processors", asked <= 0)
+        nodes = np.ceil(np.where(asked > 0, asked, got) / cores_per_node).astype(np.int64)
+        large = np.flatnonzero(nodes > machine_nodes)
+        if len(large) and self.too_large == "refuse":
+            problem = f"the job needs {nodes[large[0]]} nodes, and the machine has {machine_nodes}"
+            field = Field.PROCESSORS if asked[large[0]] > 0 else Field.ALLOCATED
+            raise log.refusal(large[0], field, problem, TOO_LARGE, "trace-too-large")
+        _count(counted, "too_large", nodes > machine_nodes)
+        return nodes
+
+
+def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> None:
+    """Note how often something occurs, if it does."""
+    if which.any():
+        counted[name] = int(which.sum())
+
+
+def _without_partial(log: Log, counted: dict[str, int]) -> Log:
+    """Drop the parts of jobs that were preempted, where another line sums them up."""
+    is_part = np.isin(log.column(Field.STATUS), (2, 3, 4))
+    number = log.column(Field.JOB)
+    dropped = is_part & np.isin(number, number[np.isin(log.column(Field.STATUS), (0, 1))])
+    _count(counted, "partial_records", dropped)
+    return log.only(~dropped)
+
+
+def _check_numbers(log: Log) -> None:
+    """Refuse two jobs of one number."""
+    number = log.column(Field.JOB)
+    _, first, place = np.unique(number, return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[place] != np.arange(len(number)))
+    if len(again):
+        problem = f"two jobs of one number; the other is in line {log.line[first[place[again[0]]]]}"
+        raise log.refusal(again[0], Field.JOB, problem, "give each job its own number", "trace-twice")
+
+
+def _check_times(log: Log, counted: dict[str, int]) -> None:
+    """Refuse times of submission that are negative, or run backwards by more than a second."""
+    submit_s = log.column(Field.SUBMIT)
+    negative = np.flatnonzero(submit_s < 0)
+    if len(negative):
+        problem, remedy = "a negative time of submission", "count seconds from the start of the log"
+        raise log.refusal(negative[0], Field.SUBMIT, problem, remedy, "trace-negative")
+    back_s = np.maximum.accumulate(submit_s) - submit_s if len(submit_s) else submit_s
+    far = np.flatnonzero(back_s > 1)
+    if len(far):
+        problem = f"submitted {back_s[far[0]]:g} s before a job that stands above it"
+        raise log.refusal(far[0], Field.SUBMIT, problem, "sort the lines by their submit time", "trace-order")
+    _count(counted, "out_of_order", back_s > 0)
+
+
+def _with_work(log: Log, counted: dict[str, int]) -> Log:
+    """Drop jobs that were cancelled before they started: of no run time, or of no processors."""
+    idle = log.column(Field.RUN) <= 0
+    nowhere = ~idle & (np.maximum(log.column(Field.PROCESSORS), log.column(Field.ALLOCATED)) <= 0)
+    _count(counted, "no_runtime", idle)
+    _count(counted, "no_processors", nowhere)
+    return log.only(~(idle | nowhere))
+
+
+def _requests(log: Log, counted: dict[str, int]) -> Floats:
+    """Give the requested times; where one is not known, the run time is taken."""
+    asked, ran = log.column(Field.REQUEST), log.column(Field.RUN)
+    _count(counted, "no_request", asked <= 0)
+    _count(counted, "overran", (asked > 0) & (ran > asked))
+    return np.where(asked > 0, asked, ran)

@@ -1,0 +1,175 @@
+"""The standard workload format as text: 18 fields a line, and comments that begin with a semicolon.
+
+Chapin et al.: Benchmarks and standards for the evaluation of parallel job schedulers, JSSPP 1999.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.errors import Code, StudyError
+
+from ..jobs import Jobs
+from ..scheduled import Scheduled
+
+FIELDS = (
+    "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
+    "requested processors", "requested time", "requested memory", "status", "user", "group", "executable", "queue",
+    "partition", "preceding job", "think time",
+)  # fmt: skip
+
+
+class Field(IntEnum):
+    """Columns that are read, counted from 1 as in the format's definition."""
+
+    JOB = 1
+    SUBMIT = 2
+    RUN = 4
+    ALLOCATED = 5
+    PROCESSORS = 8
+    REQUEST = 9
+    STATUS = 11
+    EXECUTABLE = 14
+    QUEUE = 15
+
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_HEADER = re.compile(r";\s*(\w+):\s*(\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The lines of a log.
+
+    Parameters
+    ----------
+    file : str
+        Its name, for messages.
+    header : dict
+        Whole numbers of the header by name, each with its line.
+    line : int64 array [jobs]
+        Line of each job in the file, from 1.
+    fields : float64 array [jobs, 18]
+        What it says.
+    """
+
+    file: str
+    header: dict[str, tuple[int, int]]
+    line: npt.NDArray[np.int64]
+    fields: npt.NDArray[np.float64]
+
+    def column(self, field: Field) -> npt.NDArray[np.float64]:
+        """Give a column."""
+        return self.fields[:, field - 1]
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Log:
+        """Give some of its jobs."""
+        return Log(self.file, self.header, self.line[kept], self.fields[kept])
+
+    def refusal(self, job: int, field: Field, problem: str, remedy: str, code: Code) -> StudyError:
+        """Give the error about a field of a job."""
+        return refusal(self.file, int(self.line[job]), field, problem, self.fields[job, field - 1], remedy, code)
+
+
+def refusal(
+    file: str, line: int, column: int | None, problem: str, value: object, remedy: str, code: Code
+) -> StudyError:
+    """Give the error about a place in a log; columns count fields from 1."""
+    at = f"line {line}" + ("" if column is None else f", column {column} ({FIELDS[column - 1]})")
+    plain = int(value) if isinstance(value, float) and value.is_integer() else value
+    return StudyError(problem, remedy, file, at, plain, code)
+
+
+def read_swf(text: str, file: str) -> Log:
+    """Read a log.
+
+    Raises
+    ------
+    StudyError
+        If a line has not 18 fields or one of them is no number, with line and column.
+    """
+    header: dict[str, tuple[int, int]] = {}
+    numbers, lines = [], []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.startswith(";"):
+            found = _HEADER.match(line)
+            if found:
+                header[found[1]] = (int(found[2]), number)
+        elif line.strip():
+            numbers.append(number)
+            lines.append(line)
+    fields = _table(lines)
+    if fields is None:
+        fields = _slow_table(lines, numbers, file)
+    return Log(file, header, np.array(numbers, dtype=np.int64), fields)
+
+
+def _table(lines: Sequence[str]) -> npt.NDArray[np.float64] | None:
+    """Read all lines at once, or give None if one is not as it should be."""
+    if not lines:
+        return np.empty((0, len(FIELDS)))
+    try:
+        found = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return found if found.shape == (len(lines), len(FIELDS)) and np.isfinite(found).all() else None
+
+
+def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.NDArray[np.float64]:
+    """Read line by line, up to the first that is not as it should be."""
+    found = np.empty((len(lines), len(FIELDS)))
+    for place, (line, number) in enumerate(zip(lines, numbers, strict=True)):
+        words = line.split()
+        for column, word in enumerate(words[: len(FIELDS)], start=1):
+            if _NUMBER.fullmatch(word) is None or not np.isfinite(float(word)):
+                problem = "this field is no number"
+                remedy = "write a number, or -1 for what is not known"
+                raise refusal(file, number, column, problem, word, remedy, "trace-number")
+        if len(words) != len(FIELDS):
+            problem = f"a line of {len(words)} fields"
+            remedy = f"write {len(FIELDS)} fields a line, as the standard workload format has them"
+            raise refusal(file, number, None, problem, line.strip()[:60], remedy, "trace-fields")
+        found[place] = [float(word) for word in words]
+    return found
+
+
+def swf_text(jobs: Jobs, scheduled: Scheduled | None = None) -> str:
+    """Write jobs in the standard workload format, nodes for processors; with a schedule, what became of each.
+
+    Without one, what is read again are the same jobs. With one, wait (field 3), run time, processors and partition
+    (field 16, from 1) are those of the schedule; a job that was rejected has status 5, and neither wait nor partition.
+
+    Examples
+    --------
+    >>> print(swf_text(Jobs.of([0.5], [60], [90], [512])), end="")
+    ; Version: 2.2
+    ; MaxJobs: 1
+    1 0.5 -1 60 512 -1 -1 512 90 -1 1 -1 -1 -1 -1 -1 -1 -1
+    """
+    unknown = np.full(len(jobs), -1)
+    wait, run, processors, partition = unknown, jobs.runtime_s, jobs.nodes, unknown
+    status = np.ones(len(jobs), dtype=np.int64)
+    if scheduled is not None:
+        ran = scheduled.ran
+        wait = np.where(ran, scheduled.start_s - jobs.submit_s, -1)
+        run = np.where(ran, scheduled.end_s - scheduled.start_s, -1)
+        processors = np.where(ran, scheduled.class_nodes, -1)
+        partition = np.where(ran, scheduled.partition + 1, -1)
+        status = np.where(ran, 1, 5)
+    columns = (
+        jobs.number, jobs.submit_s, wait, run, processors, unknown, unknown, jobs.nodes, jobs.request_s, unknown,
+        status, unknown, unknown, jobs.executable, jobs.queue, partition, unknown, unknown,
+    )  # fmt: skip
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    lines = [" ".join(map(_plain, row)) for row in rows]
+    return "\n".join(["; Version: 2.2", f"; MaxJobs: {len(jobs)}", *lines, ""])
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if isinstance(number, int) or number.is_integer() else repr(number)

@@ -1,0 +1,91 @@
+"""Jobs drawn from stated distributions."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from fabricstudy.errors import StudyError
+from fabricstudy.kinds import register
+from fabricstudy.model import Model, Number, Whole
+from fabricstudy.quantities import Span
+
+from ..jobs import Floats, Ints, Jobs
+from .base import Load, Request, Trace, scale
+
+Share = Annotated[Number, Field(gt=0)]
+
+
+class Runtime(Model):
+    """How long jobs run: log-normal, up to a longest time."""
+
+    median_s: Span = Field(alias="median", description="median before it is scaled to the load")
+    spread: Annotated[Number, Field(ge=0, le=5)] = Field(1.0, description="standard deviation of its logarithm")
+    longest_s: Span = Field(alias="longest", description="no job runs longer, whatever the load")
+
+
+@register
+class Synthetic(Trace):
+    """Jobs drawn from stated distributions: a mix of sizes, log-normal times, arrivals evenly over a span.
+
+    With `load`, all times are scaled by one number, so that requested nodes times run times are this share of what the
+    machine has in the span. Sizes, arrivals and the draws behind the times do not depend on the load.
+    """
+
+    kind: Literal["synthetic"] = "synthetic"
+    number: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(alias="jobs", description="jobs")
+    span_s: Span = Field(alias="span", description="time over which they come")
+    load: Load | None = Field(
+        None, description="requested node-seconds over those of the machine in the span; left out: times as drawn"
+    )
+    sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
+        min_length=1, max_length=1000, description="share of jobs by nodes: {nodes: share}"
+    )
+    runtime: Runtime = Field(description="how long they run")
+    request: Request = Field(default_factory=Request, description="how long they ask for")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Synthetic:
+        self.request.check()
+        return self
+
+    @property
+    def expected_jobs(self) -> int:
+        """As many as it says."""
+        return self.number
+
+    def most_nodes(self, block_nodes: int) -> int:
+        """Give the largest size."""
+        return max(self.sizes)
+
+    def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
+        """Draw the jobs; sizes, arrivals, run times and requests each have a stream of their own."""
+        sizes, arrivals, times, requests = (np.random.default_rng([seed, purpose]) for purpose in range(4))
+        share = np.array(list(self.sizes.values()))
+        nodes = sizes.choice(np.array(list(self.sizes)), self.number, p=share / share.sum())
+        runtime_s = self._runtimes(nodes, machine_nodes, times)
+        return Jobs.of(
+            np.sort(arrivals.uniform(0.0, self.span_s, self.number)),
+            runtime_s,
+            self.request.times(runtime_s, requests),
+            nodes,
+        )
+
+    def _runtimes(self, nodes: Ints, machine_nodes: int, rng: np.random.Generator) -> Floats:
+        own = self.runtime
+        drawn = own.median_s * np.exp(own.spread * rng.standard_normal(self.number))
+        factor = 1.0
+        if self.load is not None:
+            wanted_node_s = self.load * machine_nodes * self.span_s
+            factor = scale(nodes.astype(np.float64), drawn, own.longest_s, wanted_node_s)
+            if not math.isfinite(factor):
+                most = float(nodes.sum()) * own.longest_s / (machine_nodes * self.span_s)
+                problem = f"{self.number} jobs of at most {own.longest_s:g} s come to a load of {most:.2f} at most"
+                remedy = "take more jobs, longer ones, or a lower load"
+                raise StudyError(problem, remedy, path="load", value=self.load, code="trace-load")
+        runtime_s: Floats = np.minimum(drawn * factor, own.longest_s)
+        return runtime_s

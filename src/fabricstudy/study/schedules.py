@@ -1,0 +1,197 @@
+"""Schedules of a study: the grammar, and from it the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, ValidationInfo, model_validator
+
+from fabricstudy.columns import RESERVED_BY_SCHEDULES
+from fabricstudy.errors import suggestion
+from fabricstudy.model import ConfigError, Model
+from fabricstudy.schedule.partitions import Partitions, Pool
+from fabricstudy.schedule.run import Needed, PlannedRun, Run, RunBase, list_id, run_id
+from fabricstudy.schedule.slowdown import Application, Measured, lesser
+
+from .figures import Condition, fulfils
+from .messages import mistakes
+from .sweep import Label, Row, Varied
+
+MOST_RUNS = 100_000
+
+
+class Schedule(Varied, RunBase):
+    """Jobs on the partitions of a machine in time: one run, and what varies around it."""
+
+    VARIES: ClassVar[type[Model]] = Run
+    TAKEN: ClassVar[frozenset[str]] = RESERVED_BY_SCHEDULES
+
+    keep_jobs: Literal["first", "all", "none"] = Field(
+        "first",
+        description="runs of which each job is a row of `scheduled_jobs`: those of the first seed, all, or none",
+    )
+
+    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        schedule = handler(data)
+        if isinstance(data, dict):
+            schedule._base = {key: data[key] for key in RunBase.model_fields if key in data}
+        return schedule
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if self.size > MOST_RUNS:
+            raise ConfigError(
+                f"{self.size:,} runs are too many",
+                f"stay at or below {MOST_RUNS:,}",
+                ("sweep",),
+                code="too-many-points",
+            )
+        return self
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """The run as it stands in the file, before anything varies."""
+        return self._base
+
+    @property
+    def fixed(self) -> list[Any]:
+        """Nothing: a schedule has no base but its own."""
+        return []
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run of one schedule: a row of the tables.
+
+    Parameters
+    ----------
+    labels : dict
+        Label of every axis of the study's schedules; None for one that the schedule does not have.
+    """
+
+    schedule: str
+    labels: dict[str, Label | None]
+    seed: int
+    run_id: str
+
+
+def axes_of_schedules(schedules: Mapping[str, Schedule]) -> tuple[str, ...]:
+    """Names of the axes of all schedules; each is a column of their tables."""
+    return tuple(dict.fromkeys(name for schedule in schedules.values() for name in schedule.sweep))
+
+
+class RunPlanner:
+    """Makes runs of raw trees, each distinct part checked once.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        All points of the study, for ratios of their times.
+    axes : tuple of str
+        Axes of all schedules.
+    folder : Path
+        The study's folder.
+    """
+
+    def __init__(self, rows: Sequence[Row], axes: tuple[str, ...], folder: Path) -> None:
+        self.rows: list[RunRow] = []
+        self.runs: dict[str, PlannedRun] = {}
+        self._points, self._axes, self._folder = rows, axes, folder
+        self._lists: dict[str, Partitions | Pool] = {}
+
+    def add(self, name: str, schedule: Schedule, labels: Mapping[str, Label], tree: dict[str, Any]) -> None:
+        """Plan one combination of labels, with each seed.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the run.
+        """
+        try:
+            run = Run.model_validate(
+                {**tree, "seed": 0}, context={"folder": self._folder}, by_alias=True, by_name=False
+            )
+        except ValidationError as error:
+            raise mistakes(error, tree, Run) from None
+        if not run.trace.is_drawn and len(schedule.seeds) > 1:
+            problem = "a log has no random choices, so that all seeds would give the same"
+            raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds), code="bad-seeds")
+        own_list = list_id(run.machine, run.partitions)
+        if own_list not in self._lists:
+            try:
+                self._lists[own_list] = run.partitions.partitions(run.machine)
+            except ConfigError as error:
+                raise error.below("partitions") from None
+        self._check_largest(run, self._lists[own_list])
+        needs = self._needs(run, self._lists[own_list])
+        row = {axis: labels.get(axis) for axis in self._axes}
+        log = run.trace.digest(self._folder)
+        for place, seed in enumerate(schedule.seeds):
+            seeded = run.model_copy(update={"seed": seed})
+            key = run_id(seeded, needs, log)
+            keeps = schedule.keep_jobs == "all" or (schedule.keep_jobs == "first" and place == 0)
+            self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, own_list, seeded, needs, self._folder, keeps))
+            self.rows.append(RunRow(name, row, seed, key))
+
+    def _check_largest(self, run: Run, partitions: Partitions | Pool) -> None:
+        largest, most = run.trace.most_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
+        if largest is not None and largest > most:
+            problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
+            raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="jobs-too-large")
+
+    def _needs(self, run: Run, partitions: Partitions | Pool) -> dict[tuple[int, int], Needed]:
+        measured = run.slowdown.measured
+        if measured is None:
+            return {}
+        return {
+            (number, nodes): self._needed(measured, number, own, nodes)
+            for number, own in enumerate(run.slowdown.kinds)
+            for nodes in lesser(partitions)
+        }
+
+    def _needed(self, measured: Measured, number: int, own: Application, nodes: int) -> Needed:
+        for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "bound_ns")):
+            if experiment is None:
+                continue
+            sides = [self._side(measured, experiment, own, nodes, side) for side in (measured.of, measured.against)]
+            if all(sides):
+                return Needed(metric, tuple(sides[0]), tuple(sides[1]))
+        told = ", ".join(f"{axis} {label}" for axis, label in own.where.items())
+        problem = f"no point of the study says how much longer jobs run on {nodes} nodes{f' ({told})' if told else ''}"
+        remedy = "add this size to the experiment, or name one in `beyond` that has its bounds"
+        key = "experiment" if measured.beyond is None else "beyond"
+        raise ConfigError(problem, remedy, ("slowdown", "measured", key), getattr(measured, key), "no-partner")
+
+    def _side(
+        self, measured: Measured, experiment: str, own: Application, nodes: int, side: Mapping[str, Condition]
+    ) -> list[str]:
+        """Give the points of one side of a ratio, one a seed."""
+        rows = [row for row in self._points if row.experiment == experiment]
+        if not rows:
+            names = {row.experiment for row in self._points}
+            path = ("slowdown", "measured", "experiment" if experiment == measured.experiment else "beyond")
+            raise ConfigError(
+                "no such experiment", suggestion(experiment, names), path, experiment, "no-such-experiment"
+            )
+        wanted: dict[str, Condition] = {**own.where, **side, measured.nodes: nodes}
+        for axis in wanted:
+            if rows[0].labels.get(axis) is None:
+                known = [name for name, label in rows[0].labels.items() if label is not None]
+                raise ConfigError(
+                    "no such axis", suggestion(axis, known), ("slowdown", "measured"), axis, "no-such-axis"
+                )
+        found = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
+        others = {tuple(row.labels.items()) for row in found}
+        if len(others) > 1:
+            differing = [axis for axis in found[0].labels if len({row.labels[axis] for row in found}) > 1]
+            problem = f"points of the experiment {experiment} that differ in {', '.join(differing)} are taken for one"
+            remedy = "say in `where` of the application, `of` or `against` which"
+            raise ConfigError(problem, remedy, ("slowdown", "measured"), code="no-partner")
+        return [row.point_id for row in found]

@@ -1,0 +1,110 @@
+"""Records of runs of schedules -> tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.columns import NOT_RUN, SCHEDULED, TABLES, names_of
+from fabricstudy.study.plan import Plan
+from fabricstudy.study.schedules import RunRow
+
+from .schemas import checked, labels
+
+Record = Mapping[str, Any]
+
+_NO_RECORD: Record = {"status": NOT_RUN, "reason": "no record"}
+
+
+def schedule_tables(
+    plan: Plan, records: Mapping[str, Sequence[Record]], jobs: Iterable[Path] = ()
+) -> dict[str, pd.DataFrame]:
+    """Build the tables of a study's schedules; a study without any has none.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its rows of runs give the order of the tables.
+    records : mapping
+        Records of runs and of lists of partitions, by schedule.
+    jobs : iterable of Path
+        Parquet files of the jobs of some runs.
+
+    Raises
+    ------
+    pandera.errors.SchemaErrors
+        If a record holds something that is not a result.
+    """
+    if not plan.run_rows:
+        return {}
+    of_runs = {(name, one["run_id"]): one for name, rows in records.items() for one in rows if "run_id" in one}
+    found = [of_runs.get((row.schedule, row.run_id), _NO_RECORD) for row in plan.run_rows]
+    classes = [
+        (row, one) for row, record in zip(plan.run_rows, found, strict=True) for one in record.get("classes", ())
+    ]
+    frames = {
+        "schedules": _frame(plan, "schedules", plan.run_rows, found),
+        "size_classes": _frame(plan, "size_classes", [row for row, _ in classes], [one for _, one in classes]),
+        "partition_lists": _lists(plan, records),
+        "scheduled_jobs": _jobs(plan, jobs),
+    }
+    return {name: checked(name, frames[name], plan.run_axes) for name in SCHEDULED}
+
+
+def _keys(plan: Plan, rows: Sequence[RunRow]) -> dict[str, Any]:
+    axes = {axis: labels([row.labels[axis] for row in rows]) for axis in plan.run_axes}
+    return {
+        "schedule": [row.schedule for row in rows], **axes, "seed": [row.seed for row in rows],
+        "run_id": [row.run_id for row in rows],
+    }  # fmt: skip
+
+
+def _frame(plan: Plan, table: str, rows: Sequence[RunRow], facts: Sequence[Record]) -> pd.DataFrame:
+    keys = _keys(plan, rows)
+    own = {one.name: one for one in TABLES[table] if one.name not in keys}
+    if table == "schedules":
+        keys["list_id"] = [plan.runs[f"{row.schedule} {row.run_id}"].list_id for row in rows]
+    frame = pd.DataFrame({**keys, **{name: [fact.get(name) for fact in facts] for name in own if name not in keys}})
+    numbers = [name for name, one in own.items() if one.type in ("count", "number")]
+    return frame.assign(**{name: pd.to_numeric(frame[name]) for name in numbers})
+
+
+def _lists(plan: Plan, records: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
+    """One row a size class of each list of each schedule, with the labels that all of its runs share."""
+    order: dict[tuple[str, str], list[RunRow]] = {}
+    for row in plan.run_rows:
+        order.setdefault((row.schedule, plan.runs[f"{row.schedule} {row.run_id}"].list_id), []).append(row)
+    known = {(name, one["list"]): one["classes"] for name, rows in records.items() for one in rows if "list" in one}
+    rows = [
+        {"schedule": schedule, **_shared(plan, runs), "seed": None, "list_id": own, **facts}
+        for (schedule, own), runs in order.items()
+        for facts in known.get((schedule, own), ())
+    ]
+    frame = pd.DataFrame(rows, columns=[*plan.run_axes, *names_of("partition_lists")])
+    return frame.assign(
+        seed=pd.to_numeric(frame["seed"]), **{axis: labels(frame[axis].tolist()) for axis in plan.run_axes}
+    )
+
+
+def _shared(plan: Plan, runs: Sequence[RunRow]) -> dict[str, Any]:
+    """Give the axes on which all these runs have one label."""
+    found = {axis: {run.labels[axis] for run in runs} for axis in plan.run_axes}
+    return {axis: own.pop() if len(own) == 1 else None for axis, own in found.items()}
+
+
+def _jobs(plan: Plan, files: Iterable[Path]) -> pd.DataFrame:
+    """Put the labels of their run beside the jobs; a run under several labels stands there for each of them."""
+    keys = pd.DataFrame(_keys(plan, plan.run_rows))
+    parts = [pd.read_parquet(file).assign(schedule=schedule_of(file)) for file in sorted(files)]
+    known = [part for part in parts if len(part)]
+    empty = pd.DataFrame(columns=[name for name in names_of("scheduled_jobs") if name != "seed"])
+    jobs = pd.concat(known, ignore_index=True) if known else empty.astype({"schedule": str, "run_id": str})
+    return keys.merge(jobs, on=["schedule", "run_id"], how="inner")
+
+
+def schedule_of(file: Path) -> str:
+    """Give the schedule of which a file holds some runs."""
+    return file.stem.rpartition("-")[0]

@@ -1,0 +1,143 @@
+"""Schedules of a study: what is refused, and what runs there are."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from tests.schedules import APPLICATIONS, MEASURED, SCHEDULE, coupled
+
+from fabricstudy.errors import StudyError
+from fabricstudy.study.file import read_study
+from fabricstudy.study.paths import find_path, put
+from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.schedules import Schedule
+
+
+def planned(**changes: Any) -> Plan:
+    """Plan a study with one schedule."""
+    return plan(read_study({"study": "small", "schedules": {"s": {**SCHEDULE, **changes}}}))
+
+
+def refused(data: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Give code and path of all mistakes of a study."""
+    with pytest.raises(StudyError) as caught:
+        plan(read_study(data))
+    return [(one.code, one.path) for one in caught.value.each()]
+
+
+def with_value(path: str, value: Any) -> dict[str, Any]:
+    """The small study with another value below its schedule."""
+    return {"study": "small", "schedules": {"s": put(deepcopy(SCHEDULE), find_path(path, Schedule), value)}}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "code", "place"),
+    [
+        ("partitions", "intrepid-toros", "unknown-kind", "partitions"),
+        ("order", "wpf", "unknown-kind", "order"),
+        ("backfill", "eazy", "unknown-kind", "backfill"),
+        ("trace.load", 0, "out-of-range", "trace.load"),
+        ("trace.load", 3.5, "out-of-range", "trace.load"),
+        ("slowdown.mesh", -0.1, "out-of-range", "slowdown.mesh"),
+        ("slowdown.bisection", 0.3, "given-twice-or-not", "slowdown.bisection"),
+        ("seeds", 0, "bad-seeds", "seeds"),
+        ("request", "longer", "unknown-word", "request"),
+        ("sweep", {"loss": {"of": "slowdown.mehs", "values": [0]}}, "no-such-path", "sweep.loss.of"),
+        ("sweep", {"utilisation": {"of": "slowdown.mesh", "values": [0]}}, "reserved-name", "sweep.utilisation"),
+        ("sweep", {"loss": {"of": "slowdown.mesh", "values": [0, -1]}}, "out-of-range", "sweep.loss.values.-1"),
+        ("sweep", {"order": ["fcfs", "wpf"]}, "unknown-kind", "sweep.order.values.wpf"),
+        ("exclude", [{"network": "torus"}], "no-such-axis", "exclude.0.network"),
+        ("partitions", [{"shape": [1, 1, 9]}], "machine-does-not-fit", "partitions.shapes.0.shape"),
+        ("partitions", [{"shape": [1, 1, 1]}, {"shape": [1, 1, 1]}], "repeated-entry", "partitions.shapes"),
+    ],
+)
+def test_what_cannot_be_is_refused_where_it_stands(path: str, value: Any, code: str, place: str) -> None:
+    assert refused(with_value(path, value)) == [(code, f"schedules.s.{place}")]
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    broken = {**SCHEDULE, "order": "wpf", "slowdown": {"mesh": -1}}
+    found = refused({"study": "small", "schedules": {"a": broken, "b": {**SCHEDULE, "limit": "stop"}}})
+    assert set(found) == {
+        ("unknown-kind", "schedules.a.order"), ("out-of-range", "schedules.a.slowdown.mesh"),
+        ("unknown-word", "schedules.b.limit"),
+    }  # fmt: skip
+
+
+def test_every_combination_and_seed_is_a_run_and_equal_ones_are_one() -> None:
+    found = planned(
+        sweep={
+            "network": {"of": "partitions", "values": {"torus": "intrepid-torus", "mesh": "intrepid-mesh"}},
+            "loss": {"of": "slowdown.mesh", "values": [0, 0.1, 0.2]},
+            "same": {"of": "order", "values": {"a": "fcfs", "b": {"kind": "fcfs"}}},
+        },
+        exclude=[{"network": "torus", "loss": [0.1, 0.2]}],
+        seeds=3,
+    )
+    assert len(found.run_rows) == 4 * 2 * 3
+    assert len(found.runs) == 4 * 3
+    assert found.run_rows[0].labels == {"network": "torus", "loss": 0, "same": "a"}
+    assert len({one.list_id for one in found.runs.values()}) == 2
+
+
+@pytest.mark.parametrize(("keep", "kept"), [("first", 1), ("all", 3), ("none", 0)])
+def test_jobs_are_kept_of_the_runs_asked_for(keep: str, kept: int) -> None:
+    assert sum(run.keeps_jobs for run in planned(seeds=3, keep_jobs=keep).runs.values()) == kept
+
+
+def test_words_change_no_run_and_a_changed_ratio_does() -> None:
+    def runs(data: dict[str, Any]) -> set[str]:
+        return set(plan(read_study(data)).runs)
+
+    base = coupled()
+    assert runs({**base, "title": "Other words"}) == runs(base)
+    other = deepcopy(base)
+    patterns = other["experiments"]["ratios"]["sweep"]["pattern"]["set"]
+    patterns["halves"]["jobs.0.pattern"]["message"] = "2 kB"
+    assert not runs(other) & runs(base)
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "place"),
+    [
+        ({"experiment": "rations"}, "no-such-experiment", "slowdown.measured.experiment"),
+        ({"nodes": "sizes"}, "no-such-axis", "slowdown.measured"),
+        ({"of": {"net": "mesh"}, "against": {"net": "torus"}}, "no-such-axis", "slowdown.measured"),
+        ({"of": {"network": "mesh"}, "against": {"net": "torus"}}, "wrong-value", "slowdown.measured.against"),
+        ({"of": {"network": "tree"}}, "no-partner", "slowdown.measured.experiment"),
+        ({"beyond": "bounds"}, "no-such-experiment", "slowdown.measured.beyond"),
+    ],
+)
+def test_a_measured_slowdown_that_the_study_has_not(change: dict[str, Any], code: str, place: str) -> None:
+    wanted = {**MEASURED, **change}
+    if "beyond" in change:
+        wanted["of"] = {"network": "tree"}
+    slowdown = {"measured": wanted, "applications": APPLICATIONS}
+    assert refused(coupled(slowdown=slowdown)) == [(code, f"schedules.s.{place}")]
+
+
+def test_a_size_that_nobody_knows_is_refused_when_planned() -> None:
+    assert refused(coupled(partitions="intrepid-mesh")) == [("no-partner", "schedules.s.slowdown.measured.experiment")]
+
+
+def test_points_that_differ_otherwise_are_not_taken_for_one() -> None:
+    slowdown = {"measured": MEASURED, "applications": [{"name": "all"}]}
+    assert refused(coupled(slowdown=slowdown)) == [("no-partner", "schedules.s.slowdown.measured")]
+
+
+@pytest.mark.parametrize(
+    ("figure", "code", "place"),
+    [
+        ({"schedule": "t", "kind": "line", "x": "seed", "y": "useful"}, "no-such-schedule", "figures.0.schedule"),
+        ({"schedule": "s", "kind": "line", "x": "load", "y": "useful"}, "no-such-axis", "figures.0"),
+        ({"schedule": "s", "kind": "line", "x": "seed", "y": "runtime_ns"}, "no-such-column", "figures.0"),
+        ({"table": "schedules", "kind": "line", "x": "seed", "y": "useful"}, "wrong-value", "figures.0.schedule"),
+        ({"schedule": "s", "kind": "gantt", "where": {"network": "mesh"}}, "no-such-axis", "figures.0"),
+        ({"kind": "timeline"}, "wrong-value", "figures.0.schedule"),
+    ],
+)
+def test_figures_of_schedules_are_checked(figure: dict[str, Any], code: str, place: str) -> None:
+    data = {"study": "small", "schedules": {"s": SCHEDULE}, "figures": [{"id": "a", "title": "A", **figure}]}
+    assert refused(data) == [(code, place)]

@@ -1,0 +1,52 @@
+"""``fabricstudy schedule``: one run in the foreground, and its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.schedules import SCHEDULE
+
+from fabricstudy.cli import main
+from fabricstudy.schedule.trace.swf import Swf
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> str:
+    sweep = {"network": {"of": "partitions", "values": {"torus": "intrepid-torus", "mesh": "intrepid-mesh"}}}
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump({"study": "small", "schedules": {"s": {**SCHEDULE, "sweep": sweep, "seeds": 2}}}))
+    return str(file)
+
+
+def test_one_run_and_its_files(study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    swf, table, picture = (tmp_path / name for name in ("jobs.swf", "jobs.csv", "gantt.svg"))
+    files = ["--swf", str(swf), "--csv", str(table), "--gantt", str(picture)]
+    assert main(["schedule", study, "--where", "network=mesh", "--seed", "2", "--json", *files]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["labels"], found["seed"], found["jobs"]) == ({"network": "mesh"}, 2, 50)
+    assert picture.stat().st_size > 1000
+    again = Swf.model_validate({"file": "jobs.swf"}).jobs(40960, 512, 1, tmp_path)
+    assert len(again) == 50
+    with table.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    waits = [float(row["waiting_time"]) for row in rows]
+    assert sum(waits) / len(waits) == pytest.approx(found["wait_mean_s"])
+    assert {len(row["allocated_resources"].split("-")) for row in rows} <= {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        (["--schedule", "t"], "no-such-schedule"),
+        (["--where", "net=mesh"], "no-such-axis"),
+        (["--where", "network=tree"], "no-such-label"),
+        (["--where", "network"], "bad-label"),
+    ],
+)
+def test_what_is_not_there(study: str, more: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schedule", study, "--json", *more]) == 1
+    assert [error["code"] for error in json.loads(capsys.readouterr().out)["errors"]] == [code]

@@ -1,0 +1,35 @@
+# In:  the study file; records of the batches that hold the points whose times slow jobs down.
+# Out: results/{study}/schedule/{runs}.jsonl, the records of some runs of a schedule, and {runs}.parquet, their jobs.
+
+
+rule schedule:
+    """Do some runs of a schedule: when and where each job of a trace runs."""
+    input:
+        # What counts of the study is in the digest; its figures and claims change no run.
+        study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
+        points=lambda wildcards: expand(
+            "results/{study}/simulate/{batch}.jsonl",
+            study=wildcards.study,
+            batch=STUDIES[wildcards.study].batches_of_runs(wildcards.runs),
+        ),
+    output:
+        records="results/{study}/schedule/{runs}.jsonl",
+        jobs="results/{study}/schedule/{runs}.parquet",
+    log:
+        "logs/{study}/schedule/{runs}.log",
+    benchmark:
+        "benchmarks/{study}/schedule/{runs}.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,
+    params:
+        digest=lambda wildcards: STUDIES[wildcards.study]
+        .run_chunks[wildcards.runs]
+        .digest,
+        batch_cpu_s=SETTINGS.batch_cpu_s,
+    shell:
+        "python -m fabricstudy.stages schedule --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
+        " --name {wildcards.runs} --digest {params.digest} --results results --points {input.points:q}"
+        " --jobs {output.jobs:q} --out {output.records:q} > {log:q} 2>&1"
