@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares, nnls
 
-from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, routers_passed, slowness
+from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, ports, routers_passed, slowness
 from fabricstudy.engine.point import Point, point_from_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.store import POINTS, Store
@@ -84,13 +84,16 @@ def fit_cpu(given: list[Sample]) -> dict[str, Any]:
     passed = np.array([routers_passed(sample.point) for sample in given])
     crowd = np.log(np.maximum(1, sent.sum(axis=1) / [sample.point.machine.nodes for sample in given]))
     slow = np.log([slowness(sample.point) for sample in given])
+    wide = np.log([ports(sample.point) for sample in given])
     measured = np.log([sample.cpu_s for sample in given])
-    ends = np.cumsum([len(once), 3, len(routings), len(topologies)])
+    ends = np.cumsum([len(once), 4, len(routings), len(topologies)])
 
     def residuals(theta: Floats) -> Floats:
-        each, (unit, crowd_power, slow_power), by_routing, by_topology, by_pattern = np.split(theta, ends)
+        each, (unit, *powers), by_routing, by_topology, by_pattern = np.split(theta, ends)
         carried = sent @ np.exp(by_pattern) * passed
-        factor = np.exp(unit + by_routing[routing] + by_topology[topology] + crowd_power * crowd + slow_power * slow)
+        factor = np.exp(
+            unit + by_routing[routing] + by_topology[topology] + np.stack([crowd, slow, wide], axis=1) @ powers
+        )
         predicted: Floats = np.log(done @ np.exp(each) + carried * factor)
         return np.concatenate([predicted - measured, PULL * theta[ends[0] + 1 :]])
 
@@ -98,13 +101,14 @@ def fit_cpu(given: list[Sample]) -> dict[str, Any]:
     start[: len(once)] = np.log(0.01 / np.maximum(1, done.mean(axis=0)))
     start[len(once)] = np.log(1e-6)
     theta = least_squares(residuals, start, loss="soft_l1", f_scale=0.3).x
-    each, (unit, crowd_power, slow_power), *factors = np.split(theta, ends)
+    each, (unit, crowd_power, slow_power, port_power), *factors = np.split(theta, ends)
     named = zip(CATEGORIES, (routings, topologies, patterns), factors, strict=True)
     return {
         "once_s": constants(once, np.exp(each)),
         "unit_s": rounded(np.exp(unit)),
         "crowd_power": rounded(crowd_power),
         "slow_power": rounded(slow_power),
+        "port_power": rounded(port_power),
     } | {name: constants(kinds, np.exp(values)) for name, kinds, values in named}
 
 

@@ -33,7 +33,9 @@ def kinds(path: str, up: str) -> str:
     """Give a table of the kinds that may stand at a path, with links into the reference."""
     models: list[Any] = [Study]
     for key in re.sub(r"\.(\*|NAME)", "", path).split("."):
-        models = [member for model in models for member in members_of(fields_of(model)[key].annotation)]
+        # Of the kinds of a family some may have the key.
+        fields = [fields_of(model)[key] for model in models if key in fields_of(model)]
+        models = [member for field in fields for member in members_of(field.annotation)]
     rows = ["| kind | what it is |", "| --- | --- |"]
     for model in models:
         about = inspect.cleandoc(model.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")

@@ -60,7 +60,8 @@ def test_every_study_in_the_pages_is_right(tmp_path: Path) -> None:
         for text in re.findall(r"^```yaml file=\S+\n(.*?)^```$", page.read_text(), re.M | re.S):
             if "study" in yaml.safe_load(text) and "study: wrong" not in text:
                 (tmp_path / "study.yaml").write_text(text)
-                assert plan(load_study(tmp_path / "study.yaml")).points
+                planned = plan(load_study(tmp_path / "study.yaml"))
+                assert planned.points or planned.runs
                 found += 1
     assert found >= 3
 

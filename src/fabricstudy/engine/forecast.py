@@ -57,9 +57,9 @@ class Law(Model):
         Processor time and memory for one of each.
     unit_s : float
         Processor time for a unit in a router.
-    crowd_power, slow_power : float
-        Exponents of the units that a node sends, and of the bandwidth of a node over that of the slowest link: packets
-        that wait cost time, too.
+    crowd_power, slow_power, port_power : float
+        Exponents of the units that a node sends, of the bandwidth of a node over that of the slowest link, and of the
+        ports of a router: packets that wait cost time, too, and so does looking after ports.
     routing, topology, pattern : dict of str to float
         Factors by kind; 1 for a kind that no record had.
     """
@@ -68,6 +68,7 @@ class Law(Model):
     unit_s: float
     crowd_power: float
     slow_power: float
+    port_power: float
     routing: dict[str, float]
     topology: dict[str, float]
     pattern: dict[str, float]
@@ -87,7 +88,7 @@ def cpu_s(point: Point, work: Work, law: Law) -> float:
     units = sum(count * law.pattern.get(kind, 1.0) for kind, count in work.carried.items())
     crowd = max(1.0, sum(work.carried.values()) / machine.nodes)
     factors = law.routing.get(point.routing.kind, 1.0) * law.topology.get(machine.kind, 1.0)
-    waiting: float = crowd**law.crowd_power * slowness(point) ** law.slow_power
+    waiting: float = crowd**law.crowd_power * slowness(point) ** law.slow_power * ports(point) ** law.port_power
     once = sum(count * law.once_s.get(name, 0.0) for name, count in work.once.items())
     carried: float = law.unit_s * routers_passed(point) * units * factors * waiting
     return once + carried
@@ -101,6 +102,12 @@ def memory_bytes(work: Work, law: Law) -> float:
 def routers_passed(point: Point) -> float:
     """Routers on the way of a packet, about, and its way in and out."""
     return point.machine.typical_hops + 2
+
+
+def ports(point: Point) -> float:
+    """Ports of a router, on average."""
+    machine = point.machine
+    return (2 * machine.cables + machine.nodes) / machine.routers
 
 
 def slowness(point: Point) -> float:

@@ -17,6 +17,7 @@ LAW = Law(
     unit_s=2.0,
     crowd_power=0.5,
     slow_power=1.0,
+    port_power=0.0,
     routing={"minimal": 3.0},
     topology={"torus": 5.0},
     pattern={"ring": 7.0},
@@ -54,6 +55,11 @@ class TestLaw:
         assert slowness(point(bandwidth={"links": "2 GB/s", "host": "1 GB/s"})) == 1
         work = Work({"ring": 16.0}, {}, {})
         assert cpu_s(slow, work, LAW) == pytest.approx(4 * cpu_s(point(), work, LAW))
+
+    def test_ports_cost_time(self) -> None:
+        wide, work = LAW.model_copy(update={"port_power": 1.0}), Work({"ring": 16.0}, {}, {})
+        # Four cables and a node on each router.
+        assert cpu_s(point(), work, wide) == pytest.approx(5 * cpu_s(point(), work, LAW))
 
     def test_memory_by_hand(self) -> None:
         assert memory_bytes(Work({}, {}, {"run": 1.0, "message": 3.0, "unheard of": 9.0}), LAW) == 130
