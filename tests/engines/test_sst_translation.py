@@ -382,20 +382,21 @@ PAIRWISE = {"kind": "all-to-all", "algorithm": "pairwise"}
 @pytest.mark.parametrize(
     ("machine", "routing", "pattern", "message", "engine", "measured_MB", "measured_s"),
     [
-        (DRAGONFLY, "minimal", "all-to-all", "2 kB", {}, 190, 1.6),
-        (DRAGONFLY, "minimal", "all-to-all", "50 kB", {}, 1216, 9.5),
-        (DRAGONFLY, "minimal", {"kind": "all-to-all", "iterations": 3}, "20 kB", {}, 574, 14.1),
-        (DRAGONFLY, "minimal", PAIRWISE, "20 kB", {}, 126, 3.2),
-        (DRAGONFLY, "valiant", "bisection", "10 kB", {}, 242, 2.1),
-        (DRAGONFLY, "minimal", "stencil", "1 MB", {}, 1555, 6.3),
-        (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"mpi": "default"}, 386, 3.9),
-        (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"motifs": "native"}, 128, 2.8),
-        (CUBE, UP, "stencil", "20 kB", {}, 313, 3.2),
-        (CUBE, UP, "all-to-all", "1 kB", {}, 949, 37.3),
-        (LARGE, UP, "ring", "10 kB", {}, 1110, 16.8),
-        (TREE | {"radix": 8}, "d-mod-k", "all-to-all", "5 kB", {}, 228, 2.4),
-        (LARGE_DRAGONFLY, "minimal", "all-to-all", "2 kB", {}, 1318, 50.4),
-        (SLIM_FLY | {"nodes_per_router": 4}, "minimal", "all-to-all", "5 kB", {}, 411, 6.9),
+        # Processor seconds where they were measured with those that the law was fitted to, on the same computer.
+        (DRAGONFLY, "minimal", "all-to-all", "2 kB", {}, 190, None),
+        (DRAGONFLY, "minimal", "all-to-all", "50 kB", {}, 1216, None),
+        (DRAGONFLY, "minimal", {"kind": "all-to-all", "iterations": 3}, "20 kB", {}, 574, 19.1),
+        (DRAGONFLY, "minimal", PAIRWISE, "20 kB", {}, 126, 4.0),
+        (DRAGONFLY, "valiant", "bisection", "10 kB", {}, 242, None),
+        (DRAGONFLY, "minimal", "stencil", "1 MB", {}, 1555, 9.8),
+        (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"mpi": "default"}, 386, 5.5),
+        (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"motifs": "native"}, 128, 3.5),
+        (CUBE, UP, "stencil", "20 kB", {}, 313, None),
+        (CUBE, UP, "all-to-all", "1 kB", {}, 949, None),
+        (LARGE, UP, "ring", "10 kB", {}, 1110, 14.5),
+        (TREE | {"radix": 8}, "d-mod-k", "all-to-all", "5 kB", {}, 228, None),
+        (LARGE_DRAGONFLY, "minimal", "all-to-all", "2 kB", {}, 1318, None),
+        (SLIM_FLY | {"nodes_per_router": 4}, "minimal", "all-to-all", "5 kB", {}, 411, None),
     ],
 )
 def test_cost_is_predicted_as_it_was_measured(
@@ -405,21 +406,22 @@ def test_cost_is_predicted_as_it_was_measured(
     message: str,
     engine: dict[str, str],
     measured_MB: float,
-    measured_s: float,
+    measured_s: float | None,
 ) -> None:
     this = point_on(machine, routing, pattern, message, engine={"kind": "sst", **engine})
     assert Sst().predict_memory_bytes(this) == pytest.approx(measured_MB * 1e6, rel=0.25)
-    assert Sst().predict_cpu_s(this) == pytest.approx(measured_s, rel=0.5)
+    if measured_s is not None:
+        assert measured_s / 2 < Sst().predict_cpu_s(this) < 2 * measured_s
 
 
 def test_buffers_of_all_jobs_are_as_long_as_the_longest_message() -> None:
-    def needed(first: str, second: str) -> float:
+    def buffers(first: str, second: str) -> float:
         jobs = [{"share": 0.5, "pattern": {"kind": "all-to-all", "message": size}} for size in (first, second)]
-        return Sst().predict_memory_bytes(point_on(DRAGONFLY, engine="sst", jobs=jobs))
+        return Sst().work(point_on(DRAGONFLY, engine="sst", jobs=jobs)).memory["byte of a buffer"]
 
-    assert needed("1 kB", "100 kB") == needed("100 kB", "100 kB")
+    assert buffers("1 kB", "100 kB") == buffers("100 kB", "100 kB")
     # Two jobs of 72 ranks; each rank has 71 receives and 5 buffers to spare.
-    assert needed("1 kB", "100 kB") - needed("1 kB", "1 kB") == pytest.approx(2 * 72 * (71 + 5) * 99_000)
+    assert buffers("1 kB", "100 kB") == 2 * 72 * (71 + 5) * 100_000
 
 
 def test_unsupported_is_raised_by_the_wiring() -> None:

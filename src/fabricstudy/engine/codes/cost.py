@@ -24,7 +24,8 @@ def work(point: Point) -> Work:
         carried[job.pattern] = carried.get(job.pattern, 0.0) + packets
         messages += sum(part.messages for part in job.classes)
     packets = sum(carried.values())
-    if len(loads) > 1 and _runs_each_alone(point):
+    tells_links = len(loads) > 1 and isinstance(point.engine, CodesSettings) and point.engine.job_links
+    if tells_links and _runs_each_alone(point):
         # Jobs that are run alone as well send as much again.
         runs += len(loads)
         messages, carried = 2 * messages, {kind: 2 * count for kind, count in carried.items()}
@@ -36,6 +37,7 @@ def work(point: Point) -> Work:
         once={
             "run": runs,
             "message": messages,
+            "packet listed": packets if tells_links and point.machine.kind == "dragonfly" else 0.0,
             f"node: {model}": runs * nodes,
             f"pair of nodes: {model}": runs * nodes**2,
         },
@@ -52,9 +54,8 @@ def work(point: Point) -> Work:
 
 def _runs_each_alone(point: Point) -> bool:
     """Whether the jobs are run alone as well, to tell which links each uses."""
-    job_links = isinstance(point.engine, CodesSettings) and point.engine.job_links
     fixed = point.routing.kind in ("minimal", "dimension-order", "d-mod-k")
-    return job_links and fixed and point.machine.kind not in ("dragonfly", *TORI)
+    return fixed and point.machine.kind not in ("dragonfly", *TORI)
 
 
 def _model(point: Point) -> str:
