@@ -25,7 +25,7 @@ from fabricstudy.store import POINTS, Store
 
 ENGINES = ("caminos", "sst", "codes")
 # Shorter runs tell more of the machine's noise than of the point, and smaller ones of the program's own size.
-LEAST_CPU_S, LEAST_MEMORY_BYTES = 0.05, 10e6
+LEAST_CPU_S, LEAST_MEMORY_BYTES = 0.01, 10e6
 LONG_CPU_S = 1.0
 # Pulls factors to 1 as strongly as a record that is off by so much.
 PULL = 0.05

@@ -192,7 +192,6 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("link_max_bytes", "bytes on the fullest link by the routes; of minimal routing where it is adaptive"),
         _metric("link_rms_bytes", "root of the mean square of the bytes on a link, by the same routes"),
         _metric("bound_any_mapping_ns", "least time in which the links carry the bytes, however ranks are mapped"),
-        _of_run("mapping_cpu_s", "processor time of the mapping", "number", metric=True),
     ),
     "links": (
         *_OF_POINT,

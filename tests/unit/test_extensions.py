@@ -372,7 +372,7 @@ class TestCommand:
         assert "half-way round" in self.run(capsys, *files) and "half-way round" not in self.run(capsys)
         (half,) = json.loads(self.run(capsys, "--json", *files, "half"))
         assert half["path"] == "jobs.*.pattern" and "| `message` |" in half["reference"]
-        assert set(half["schema"]["properties"]) == {"kind", "message", "iterations", "order"}
+        assert set(half["schema"]["properties"]) == {"kind", "message", "iterations", "order", "numbering"}
         assert "did you mean 'half'" in self.run(capsys, *files, "halv", code=1)
         assert "no such file" in self.run(capsys, "--extensions", str(tmp_path / "no.py"), code=1)
 

@@ -52,7 +52,9 @@ class Packings(Analysis):
             except ConfigError as error:
                 raise error.below("lists", name) from None
             if isinstance(found, Pool):
-                raise ConfigError("nodes without a topology always fit", "leave it out", ("lists", name))
+                raise ConfigError(
+                    "nodes without a topology always fit", "leave it out", ("lists", name), code="machine-does-not-fit"
+                )
         return self
 
     def rows(self) -> list[dict[str, Any]]:

@@ -189,7 +189,8 @@ def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any])
 
 def _outcome(run: Finished) -> str:
     if not run.plan.rows:
-        return f"{len(run.outputs.analyses)} analyses, {len(run.plan.run_rows)} scheduled runs, no simulations."
+        runs = f"{len(run.plan.run_rows)} scheduled runs, " if run.plan.run_rows else ""
+        return f"{len(run.outputs.analyses)} analyses, {runs}no simulations."
     done, hosts = int((run.points["status"] == DONE).sum()), sorted(run.points["host"].dropna().unique())
     return f"{done} of {len(run.points)} points done, on {', '.join(hosts)}."
 

@@ -171,14 +171,14 @@ def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[In
 def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: float) -> dict[str, Any]:
     machine = slots.machine
     assert tasks.messages is not None
-    job = PlacedJob("job", slots.node_of_core[core], tasks.messages, mapping_cpu_s=cpu_s)
+    job = PlacedJob("job", slots.node_of_core[core], tasks.messages)
     routing: Routing = DimensionOrder() if machine.dimensions else Minimal()
     loads = loads_by_routes(job, machine, routing)
     found = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)
     found["hops_mean"] = found["hop_bytes"] / max(job.bytes_sent, 1)
     # Where all partners of a rank fit on its router, the least is nothing, and no ratio is known.
     found["hop_bytes_over_bound"] = found["hop_bytes"] / found["hop_bytes_bound"] if found["hop_bytes_bound"] else None
-    return found | {"bound_ns": bound_ns(machine, loads)}
+    return found | {"bound_ns": bound_ns(machine, loads), "mapping_cpu_s": cpu_s}
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:

@@ -50,7 +50,7 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
         "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
-        "cpu_s": round(sum(_cost(point) for point in new), 1),
+        "cpu_s": round(sum(_cost(point) for point in new), 3),
         "over_time": sum(_cost(point) > limits.time_s for point in new),
         "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),

@@ -32,7 +32,7 @@ def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: Li
     A job that sends nothing has no quality. Where the traffic follows the placement there is no other mapping of it to
     compare with, and what a job in the background sends depends on the others.
     """
-    found: Record = {"hop_bytes": hop_bytes(job, machine), "mapping_cpu_s": job.mapping_cpu_s}
+    found: Record = {"hop_bytes": hop_bytes(job, machine)}
     if not len(job.messages):
         return found
     router = machine.node_router[job.node_of_rank]

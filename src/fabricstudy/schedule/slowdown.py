@@ -71,7 +71,9 @@ class Measured(Model):
     @model_validator(mode="after")
     def _same_axes(self) -> Measured:
         if set(self.of) != set(self.against):
-            raise ConfigError("`of` and `against` name different axes", "give both the same axes", ("against",))
+            raise ConfigError(
+                "`of` and `against` name different axes", "give both the same axes", ("against",), code="no-partner"
+            )
         return self
 
 

@@ -89,7 +89,12 @@ class Selection(Model):
     def _one_source(self) -> Selection:
         if (self.schedule is not None) != (self.table in SCHEDULED):
             problem = "tables of schedules go with the name of one"
-            raise ConfigError(problem, f"write schedule: NAME, and one of {', '.join(SCHEDULED)}", ("schedule",))
+            raise ConfigError(
+                problem,
+                f"write schedule: NAME, and one of {', '.join(SCHEDULED)}",
+                ("schedule",),
+                code="no-such-schedule",
+            )
         beside = self.model_fields_set & {"analysis", "experiment", "over_jobs"}
         if self.schedule is not None and beside:
             raise ValueError(f"`{sorted(beside)[0]}` means nothing for a schedule; leave one of them out")
@@ -165,7 +170,9 @@ class JobsFigure(Selection):
     @model_validator(mode="after")
     def _is_of_a_schedule(self) -> JobsFigure:
         if self.schedule is None:
-            raise ConfigError("this kind draws the jobs of a schedule", "write schedule: NAME", ("schedule",))
+            raise ConfigError(
+                "this kind draws the jobs of a schedule", "write schedule: NAME", ("schedule",), code="no-such-schedule"
+            )
         if self.hue and self.kind != "ecdf":
             raise ValueError(f"hue cannot be drawn in kind {self.kind}; leave it out")
         return self

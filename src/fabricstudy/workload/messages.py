@@ -63,15 +63,12 @@ class PlacedJob:
     lasts_ns : float or None
         None for a job that ends. In the background: the time that its repeated messages have to fill at least, by an
         engine that cannot go on for ever.
-    mapping_cpu_s : float
-        CPU seconds that the mapping took.
     """
 
     name: str
     node_of_rank: IntArray
     messages: Messages
     lasts_ns: float | None = None
-    mapping_cpu_s: float = 0.0
 
     @property
     def background(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from math import inf
 from typing import Protocol
@@ -103,13 +102,13 @@ def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask)
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
     lasts_ns = inf if job.background else None
     if pattern.follows_placement:
-        node_of_rank, cpu_s = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
+        node_of_rank = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
         sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
-        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order), lasts_ns, cpu_s)
+        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order), lasts_ns)
     sends, places = _numbered(pattern, slots.ranks, index, seed)
     messages = in_send_order(sends, pattern, slots.ranks, order)
-    node_of_rank, cpu_s = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
-    return PlacedJob(job.name, node_of_rank, messages, lasts_ns, cpu_s)
+    node_of_rank = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
+    return PlacedJob(job.name, node_of_rank, messages, lasts_ns)
 
 
 def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Sends, Indices | None]:
@@ -122,12 +121,12 @@ def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Send
     return renumbered, None if places is None else places[np.argsort(number)]
 
 
-def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> tuple[IntArray, float]:
-    """Give the node of each rank, int32 [ranks], and the CPU seconds of the mapping itself."""
-    job.mapping.warm_up()
-    start = time.process_time()
-    core = job.mapping.map_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))
-    return slots.node_of_core[core], time.process_time() - start
+def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> IntArray:
+    """Give the node of each rank, int32 [ranks]."""
+    node_of_rank: IntArray = slots.node_of_core[
+        job.mapping.map_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))
+    ]
+    return node_of_rank
 
 
 def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:

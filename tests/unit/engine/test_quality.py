@@ -52,10 +52,4 @@ def test_who_sends_nothing_has_no_quality():
     job = place_jobs(point, built)[0]
     loads, half = loads_by_routes(job, built, DimensionOrder()), np.zeros(built.routers, dtype=bool)
     found = mapping_record(job, point.jobs[0].pattern, built, loads, half)
-    assert set(found) == {"hop_bytes", "mapping_cpu_s"} and found["hop_bytes"] == 0.0
-
-
-def test_the_seconds_of_a_mapping_are_counted_without_compiling():
-    effort = {"kind": "annealing", "moves_per_task": 2000}
-    long, short = (record_of({"kind": "ring"}, mapping)["mapping_cpu_s"] for mapping in (effort, "linear"))
-    assert 0.05 < long < 5 and short < 0.01
+    assert set(found) == {"hop_bytes"} and found["hop_bytes"] == 0.0

@@ -23,6 +23,8 @@ EXAMPLES: list[dict[str, Any]] = [
      "ring": {"kind": "torus", "shape": [5], "bandwidth": "1 GB/s"},
      "tree": {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}},
      "routings": {"adaptive": "adaptive", "in order": "dimension-order", "by digits": "d-mod-k", "valiant": "valiant"}},
+    {"kind": "packings", "machine": "intrepid", "lists": {"torus": "intrepid-torus", "mesh": "intrepid-mesh"},
+     "given": {"half a row": {4096: 1}}},
 ]  # fmt: skip
 
 

@@ -47,4 +47,8 @@ class Backfill(Kind):
         ConfigError
             If this rule needs partitions.
         """
-        raise ConfigError("this rule of backfilling needs partitions", "take none or easy, or a list of partitions")
+        raise ConfigError(
+            "this rule of backfilling needs partitions",
+            "take none or easy, or a list of partitions",
+            code="not-with-these-keys",
+        )

@@ -71,7 +71,7 @@ class Cuboids(PartitionList):
         ]
         if len(listed) > MOST_PARTITIONS:
             problem = f"{len(listed):,} partitions are too many; at most {MOST_PARTITIONS:,} are scheduled"
-            raise ConfigError(problem, "give `sizes`, or `at: aligned`")
+            raise ConfigError(problem, "give `sizes`, or `at: aligned`", code="too-large")
         return partitions_of(space, lines, listed, self._ranks(space, shapes))
 
     def _shapes(self, space: Space) -> list[Geometry]:
@@ -84,7 +84,7 @@ class Cuboids(PartitionList):
             and (self.sizes is None or math.prod(shape) in self.sizes)
         ]
         if not found:
-            raise ConfigError("no cuboid is left", "take other sizes or geometries")
+            raise ConfigError("no cuboid is left", "take other sizes or geometries", code="shape-does-not-fit")
         return sorted(found, key=lambda shape: (math.prod(shape), shape))
 
     def _wanted(self, space: Space) -> set[Geometry] | None:

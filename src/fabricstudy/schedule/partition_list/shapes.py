@@ -101,7 +101,9 @@ def _wrap(lines: Lines, own: Shape) -> tuple[bool, ...]:
     for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
         if wanted and not possible:
             problem = f"the machine cannot close a ring of {own.shape[number]} blocks in dimension {number}"
-            raise ConfigError(problem, "leave `wrap` out, or say false there", ("wrap",), list(own.wrap))
+            raise ConfigError(
+                problem, "leave `wrap` out, or say false there", ("wrap",), list(own.wrap), code="shape-does-not-fit"
+            )
     return tuple(wanted or side == 1 for wanted, side in zip(asked, own.shape, strict=True))
 
 

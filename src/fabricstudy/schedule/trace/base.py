@@ -38,7 +38,9 @@ class Request(Model):
         """
         least, most = self.factor
         if least > most:
-            raise ConfigError("an empty range", "swap the two", ("request", "factor"), [least, most])
+            raise ConfigError(
+                "an empty range", "swap the two", ("request", "factor"), [least, most], code="empty-range"
+            )
 
     def times(self, runtime_s: Floats, rng: np.random.Generator) -> Floats:
         """Draw the requested time of each job."""

@@ -61,7 +61,9 @@ class Swf(Trace):
     @model_validator(mode="after")
     def _in_order(self) -> Swf:
         if self.to_s is not None and self.to_s <= self.from_s:
-            raise ConfigError("an empty part of the log", "let it end after it begins", ("to",), self.to_s)
+            raise ConfigError(
+                "an empty part of the log", "let it end after it begins", ("to",), self.to_s, code="empty-range"
+            )
         return self
 
     def digest(self, folder: Path) -> str:

@@ -42,7 +42,7 @@ class StatesPlanes(MessagePattern):
         if parts % ranks:
             problem = f"{parts} parts cannot be dealt evenly to {ranks} ranks"
             remedy = "let the ranks divide states times planes"
-            raise ConfigError(problem, remedy, ("states",), self.states)
+            raise ConfigError(problem, remedy, ("states",), self.states, code="ranks-do-not-fit")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
         """Tell the messages by size (upper estimate: no two parts share a rank)."""

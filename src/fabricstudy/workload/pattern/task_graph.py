@@ -47,7 +47,7 @@ class TaskGraphPattern(MessagePattern):
             return value
         for key in ("folder", "sha256", "vertices", "edges"):
             if key in value:
-                raise ConfigError("unknown key", "leave it out; the file tells it", (key,))
+                raise ConfigError("unknown key", "leave it out; the file tells it", (key,), code="unknown-key")
         graph = _kept(Path(folder) / value["file"], _changed(Path(folder) / value["file"]))
         facts = {"sha256": graph.sha256, "vertices": graph.tasks, "edges": len(graph.source)}
         return {**value, "folder": str(Path(folder).resolve()), **facts}
