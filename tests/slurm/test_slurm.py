@@ -65,8 +65,13 @@ class ClusterWorkplace(Workplace):
             *PROFILE,
             *arguments,
             *local[at + 2 :],
-            "batch_cpu_s=0.07",
+            f"batch_cpu_s={self.batch_cpu_s()}",
         ]
+
+    def batch_cpu_s(self) -> float:
+        """A fifth of what the study is predicted to take, so that it has several batches."""
+        (pipeline,) = pipelines(str(self.folder / "tiny.yaml"), ROOT / "configs").values()
+        return sum(batch.cpu_s for batch in pipeline.batches.values()) / 5
 
     def starts(self) -> Counter[str]:
         """How often each point was started."""

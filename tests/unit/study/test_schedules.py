@@ -105,7 +105,7 @@ def test_words_change_no_run_and_a_changed_ratio_does() -> None:
         ({"experiment": "rations"}, "no-such-experiment", "slowdown.measured.experiment"),
         ({"nodes": "sizes"}, "no-such-axis", "slowdown.measured"),
         ({"of": {"net": "mesh"}, "against": {"net": "torus"}}, "no-such-axis", "slowdown.measured"),
-        ({"of": {"network": "mesh"}, "against": {"net": "torus"}}, "wrong-value", "slowdown.measured.against"),
+        ({"of": {"network": "mesh"}, "against": {"net": "torus"}}, "no-partner", "slowdown.measured.against"),
         ({"of": {"network": "tree"}}, "no-partner", "slowdown.measured.experiment"),
         ({"beyond": "bounds"}, "no-such-experiment", "slowdown.measured.beyond"),
     ],
@@ -133,9 +133,9 @@ def test_points_that_differ_otherwise_are_not_taken_for_one() -> None:
         ({"schedule": "t", "kind": "line", "x": "seed", "y": "useful"}, "no-such-schedule", "figures.0.schedule"),
         ({"schedule": "s", "kind": "line", "x": "load", "y": "useful"}, "no-such-axis", "figures.0"),
         ({"schedule": "s", "kind": "line", "x": "seed", "y": "runtime_ns"}, "no-such-column", "figures.0"),
-        ({"table": "schedules", "kind": "line", "x": "seed", "y": "useful"}, "wrong-value", "figures.0.schedule"),
+        ({"table": "schedules", "kind": "line", "x": "seed", "y": "useful"}, "no-such-schedule", "figures.0.schedule"),
         ({"schedule": "s", "kind": "gantt", "where": {"network": "mesh"}}, "no-such-axis", "figures.0"),
-        ({"kind": "timeline"}, "wrong-value", "figures.0.schedule"),
+        ({"kind": "timeline"}, "no-such-schedule", "figures.0.schedule"),
     ],
 )
 def test_figures_of_schedules_are_checked(figure: dict[str, Any], code: str, place: str) -> None:
