@@ -9,7 +9,6 @@ from ..loads import traffic_by_job
 from ..point import Point
 from .clock import phit_bytes
 
-
 WAITING_PHITS = 8
 """Phits that wait at a cable, both ends together, when many do: about, and far less than its buffers hold."""
 
