@@ -16,7 +16,7 @@ from fabricstudy.errors import StudyError
 from fabricstudy.pipeline import pipelines
 from fabricstudy.store import STORES
 
-from .conftest import BIN, FIGURE, ROOT, TINY, Workplace
+from .conftest import BIN, ROOT, TINY, Workplace
 
 pytestmark = pytest.mark.slow
 

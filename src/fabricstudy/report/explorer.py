@@ -94,18 +94,16 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
 def _libraries() -> str:
     """Vega's scripts as one, which a JavaScript engine makes in seconds, so that it is kept in the user's cache."""
     name, ending = f"vl-convert-python {version('vl-convert-python')}", "window.vegaEmbed = vegaEmbed;"
-    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    kept = Path(caches, "fabricstudy", f"{name}-{sha256(ending.encode()).hexdigest()[:8]}.js".replace(" ", "-"))
-    try:
+    file_name = f"{name.replace(' ', '-')}-{sha256(ending.encode()).hexdigest()[:8]}.js"
+    bundle = None
+    with suppress(OSError, RuntimeError):  # there may be no home, or no room in it: made each time, then
+        kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fabricstudy", file_name)
+        if not kept.exists():
+            with atomic_text(kept) as file:
+                file.write(_bundle(ending))
         bundle = kept.read_text("utf-8")
-    except OSError:
-        bundle = _bundle(ending)
-        # Who has no place for it makes it each time.
-        if kept.is_absolute():
-            with suppress(OSError), atomic_text(kept) as file:
-                file.write(bundle)
     origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from {name}"
-    return f"/* {origin} */\n{bundle}".replace("</script", "<\\/script")
+    return f"/* {origin} */\n{bundle or _bundle(ending)}".replace("</script", "<\\/script")
 
 
 def _bundle(ending: str) -> str:
