@@ -151,11 +151,10 @@ def test_what_is_removed_or_damaged_is_made_again(after_run: Workplace) -> None:
     first.write_text("{")
     shutil.rmtree(second.parent)
     (results / "tiny/tables/machines.csv").unlink()
-    runs("simulate")
-    assert workplace.started == 10 and workplace.table("machines")
     for name in ("machines", "structures"):
         shutil.rmtree(results / name)
     runs("machine", "structure", "simulate")
+    assert workplace.started == 10 and workplace.table("machines")
     shutil.rmtree(results / "tiny")
     runs("machine", "structure", "simulate", until="all")
     assert workplace.started == 10
