@@ -16,18 +16,13 @@ from fabricstudy.errors import StudyError
 from fabricstudy.pipeline import pipelines
 from fabricstudy.store import STORES
 
-from .conftest import BIN, ROOT, TINY, Workplace
+from .conftest import BIN, ROOT, TINY, Workplace, rules_run
 
 pytestmark = pytest.mark.slow
 
 
 def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
-
-
-def rules_run(said: str) -> set[str]:
-    """Rules of which Snakemake says that it ran them."""
-    return set(re.findall(r"^(?:local)?rule (\w+):", said, re.M))
 
 
 def test_a_study_of_ones_own_runs_twice_and_then_grows(after_run: Workplace) -> None:
