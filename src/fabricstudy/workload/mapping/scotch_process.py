@@ -37,6 +37,9 @@ def mapped(given: Any) -> Any:
 
 def main() -> None:
     """Read, map and write."""
+    # The package draws graphs by these where they are there, and takes most of a second to load them.
+    for name in ("networkx", "matplotlib"):
+        sys.modules[name] = None  # type: ignore[assignment]
     with np.load(io.BytesIO(sys.stdin.buffer.read())) as given:
         found = mapped(given)
     np.save(sys.stdout.buffer, found)
