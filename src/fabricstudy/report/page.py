@@ -15,7 +15,7 @@ import jinja2
 import pandas as pd
 
 import fabricstudy
-from fabricstudy.columns import ALONE, DONE, STATUSES, VERDICTS
+from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, STATUSES, VERDICTS
 from fabricstudy.extensions import LOADED
 from fabricstudy.files import atomic_text
 from fabricstudy.report import agreement
@@ -218,23 +218,13 @@ def _totals(tables: Tables) -> dict[str, str]:
 def _machines(tables: Tables) -> Grid:
     frame = tables.machines
     axes = list(frame.columns[1 : list(frame.columns).index("kind")])
-    head = [
-        *axes,
-        "kind",
-        "nodes",
-        "routers",
-        "cables",
-        "radix",
-        "diameter",
-        "mean hops",
-        "bisection (GB/s)",
-        "found by",
-    ]
+    sizes = [name.replace("_", " ") for name in SIZES_OF_MACHINE]
+    head = [*axes, "kind", *sizes, "bisection (GB/s)", "found by"]
     rows = []
     for row in frame.to_dict("records"):
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
-        facts = [number(row[name]) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")]
+        facts = [number(row[name]) for name in SIZES_OF_MACHINE]
         rows.append(
             [*(label_text(row[axis]) for axis in axes), row["kind"], *facts, bisection, row["bisection_method"]]
         )
