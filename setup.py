@@ -11,7 +11,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-HOME = ("Snakefile", "workflow", "profiles", "configs", "envs/fabricstudy.yaml", "engines/sst")
+HOME = ("Snakefile", "workflow", "profiles", "configs", "envs/fabricstudy.yaml")
 
 
 class BuildWithHome(build_py):
