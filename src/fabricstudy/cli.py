@@ -1,4 +1,4 @@
-"""The command ``fabricstudy``: look at studies, engines, points and machines; Snakemake does the running."""
+"""The command ``fabricstudy``: run studies with Snakemake; look at studies, engines, points and machines."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import sys
 from importlib.metadata import version
 from typing import Any
 
-from fabricstudy.commands import compare, engines, kinds, machine, map, partitions, plan, point, schedule, status
+from fabricstudy.commands import compare, engines, kinds, machine, map, partitions, plan, point, run, schedule, status
 from fabricstudy.errors import exit_code_of
+from fabricstudy.home import use_own_programs
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; give the exit code."""
     args = _parser().parse_args(arguments)
+    use_own_programs()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -44,13 +46,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def command(name: str, run: Any, show: Any) -> argparse.ArgumentParser:
-        text = run.__doc__.splitlines()[0]
+    def named(name: str, work: Any) -> argparse.ArgumentParser:
+        text = work.__doc__.splitlines()[0]
         sub = commands.add_parser(name, help=text, description=text)
-        sub.set_defaults(command=run, show=show, exit_code=lambda result: 0)
+        sub.set_defaults(command=work, json=False, exit_code=lambda result: 0)
+        return sub
+
+    def command(name: str, work: Any, show: Any) -> argparse.ArgumentParser:
+        sub = named(name, work)
+        sub.set_defaults(show=show)
         sub.add_argument("--json", action="store_true", help="print for programs")
         return sub
 
+    # All after the study is Snakemake's.
+    run.add_run_arguments(named("run", run.run_study))
     plan.add_arguments(command("plan", plan.plan_study, plan.show_plan))
     status.add_arguments(command("status", status.study_status, status.show_status))
     command("engines", engines.list_engines, engines.show_engines)
@@ -60,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     schedule.add_arguments(command("schedule", schedule.schedule_study, schedule.show_schedule))
     map.add_arguments(command("map", map.map_job, map.show_mapping))
     machine.add_arguments(command("machine", machine.describe_machines, machine.show_machines))
+    run.add_where_arguments(command("where", run.where_it_is, run.show_place))
     compare.add_arguments(command("compare", compare.compare_runs, compare.show_comparison))
     return parser
 
