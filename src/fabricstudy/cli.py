@@ -7,16 +7,35 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from fabricstudy.commands import compare, engines, kinds, machine, map, partitions, plan, point, schedule, status
 from fabricstudy.errors import exit_code_of
+
+_COMMANDS = {
+    "plan": ("plan_study", "show_plan"),
+    "status": ("study_status", "show_status"),
+    "engines": ("list_engines", "show_engines"),
+    "point": ("point_details", "show_point"),
+    "kinds": ("list_kinds", "show_kinds"),
+    "partitions": ("list_partitions", "show_partitions"),
+    "schedule": ("schedule_study", "show_schedule"),
+    "map": ("map_job", "show_mapping"),
+    "machine": ("describe_machines", "show_machines"),
+    "compare": ("compare_runs", "show_comparison"),
+}
+"""Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; give the exit code."""
-    args = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    first = arguments[0] if arguments else ""
+    # Most commands load much that the others do not need.
+    names = [first] if first in _COMMANDS else [] if first == "--version" else _COMMANDS
+    args = _parser(names).parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -39,7 +58,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fabricstudy", description=__doc__)
     parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -51,16 +70,12 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="print for programs")
         return sub
 
-    plan.add_arguments(command("plan", plan.plan_study, plan.show_plan))
-    status.add_arguments(command("status", status.study_status, status.show_status))
-    command("engines", engines.list_engines, engines.show_engines)
-    point.add_arguments(command("point", point.point_details, point.show_point))
-    kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
-    partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
-    schedule.add_arguments(command("schedule", schedule.schedule_study, schedule.show_schedule))
-    map.add_arguments(command("map", map.map_job, map.show_mapping))
-    machine.add_arguments(command("machine", machine.describe_machines, machine.show_machines))
-    compare.add_arguments(command("compare", compare.compare_runs, compare.show_comparison))
+    for name in names:
+        module = import_module(f"fabricstudy.commands.{name}")
+        run, show = _COMMANDS[name]
+        sub = command(name, getattr(module, run), getattr(module, show))
+        if hasattr(module, "add_arguments"):
+            module.add_arguments(sub)
     return parser
 
 

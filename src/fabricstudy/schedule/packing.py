@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from fabricstudy.errors import FabricstudyError
 
@@ -48,6 +46,9 @@ def at_once(
     >>> [len(at_once(intrepid, intrepid.nodes == nodes)) for nodes in (512, 1024, 2048, 4096, 8192)]
     [80, 20, 20, 5, 5]
     """
+    from scipy import sparse
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     wanted = np.ones(len(partitions), dtype=bool) if chosen is None else chosen.copy()
     conflicts = partitions.conflicts
     for taken in given:
