@@ -54,7 +54,8 @@ def at_once(
     for taken in given:
         rivals = conflicts.other[conflicts.first[taken] : conflicts.first[taken + 1]]
         if len(np.intersect1d(rivals, given)) > 1:
-            raise FabricstudyError(f"the partition {partitions.names[taken]} conflicts with another that is given")
+            problem = f"the partition {partitions.names[taken]} conflicts with another that is given"
+            raise FabricstudyError(f"{problem}; leave one of them out")
         wanted[rivals] = False
     places = np.flatnonzero(wanted)
     if not len(places):
