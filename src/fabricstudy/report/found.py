@@ -83,7 +83,7 @@ def effects(tables: Tables) -> Effects | None:
     never across engines.
     """
     jobs = tables.jobs[~tables.jobs["background"] & (tables.jobs["experiment"] != ALONE)]
-    jobs = jobs[jobs["runtime_ns"].notna()]
+    jobs = jobs[jobs["runtime_ns"] > 0]
     if len(jobs):
         keys = ["experiment", *axes_of(jobs), "seed"]
         of_points = jobs.assign(**{_VALUE: jobs["runtime_ns"], _WORK: jobs["bytes"]})
@@ -94,13 +94,15 @@ def effects(tables: Tables) -> Effects | None:
         return None
     runs = runs[(runs["status"] == DONE) & (runs["wait_mean_s"] > 0)]
     if len(runs):
-        rows = runs.assign(**{_VALUE: runs["wait_mean_s"], _WORK: 1})
+        rows = runs.copy()
+        rows[_VALUE], rows[_WORK] = rows["wait_mean_s"], 1
         return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)])
     return None
 
 
 def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str]) -> Effects:
-    rows = rows.assign(**{key: rows[key].map(label_text) for key in keys}, **{_ALL: ""})
+    rows[_ALL] = ""
+    rows[keys] = rows[keys].map(label_text)
     seeds = rows.groupby([*keys, "engine"] if "engine" in rows else keys)[_VALUE].agg(["max", "min", "size"])
     seeds = seeds[seeds["size"] > 1]
     spread = seeds["max"] / seeds["min"]
@@ -112,7 +114,7 @@ def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str]) -> Effec
 def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
     equal = [_ALL, *(key for key in keys if key != axis)]
     of_labels = rows.groupby([*equal, axis])[[_VALUE, _WORK]].median().unstack(axis)
-    values, work = of_labels[_VALUE], of_labels[_WORK]
+    values, work = pd.DataFrame(of_labels[_VALUE]), pd.DataFrame(of_labels[_WORK])
     same_work = work.max(axis=1) == work.min(axis=1)
     values = values[(values.notna().sum(axis=1) > 1) & same_work]
     if values.empty:
