@@ -14,16 +14,20 @@ import pytest
 
 from .conftest import BIN, FIGURE, TINY, Workplace, unpack
 
-pytestmark = pytest.mark.slow
+# One process packs, unpacks and runs it for all of these tests.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("artifact")]
+
+STRANGE = """deep folder/$(touch pwned) it's a"b;touch pwned.yaml"""
+"""A name that no shell and no Makefile could do with."""
 
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
     """Folder of an artifact that was unpacked, and run again in its subfolder ``rerun`` as its Makefile does."""
     workplace = Workplace(tmp_path_factory.mktemp("here"), caminos)
-    # A name that no shell and no Makefile could do with.
-    workplace.write_study(TINY + FIGURE, "$(touch pwned) it's.yaml")
-    workplace.run("artifact", study="$(touch pwned) it's.yaml")
+    workplace.write_study(TINY + FIGURE, STRANGE)
+    workplace.run("artifact", "--cores", "1", study=STRANGE)
+    assert not list(workplace.folder.rglob("pwned"))
     there = tmp_path_factory.mktemp("there")
     with tarfile.open(workplace.folder / "artifact/tiny.tar.gz") as archive:
         unpack(archive, there)
@@ -68,6 +72,13 @@ def test_what_was_run_again_agrees_value_by_value(unpacked: Path) -> None:
         pd.read_parquet(unpacked / place / "results/tiny/tables/points.parquet")["started"] for place in (".", "rerun")
     ]
     assert started[0].max() < started[1].min()
+
+
+def test_another_folder_gives_equal_tables(unpacked: Path, finished: Path) -> None:
+    """Run on one core, under another name of the file."""
+    for name in ("jobs", "links", "machines", "claims", "interference"):
+        one, other = (folder / f"results/tiny/tables/{name}.csv" for folder in (unpacked, finished))
+        assert one.read_text() == other.read_text()
 
 
 def test_an_altered_value_is_found_and_named(unpacked: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import networkx as nx
@@ -135,11 +136,24 @@ def test_a_pattern_holds_the_digest_and_no_edges(tmp_path):
     pattern = pattern_of(tmp_path, iterations=3)
     facts = pattern.physics()
     assert set(facts) == {"kind", "message_bytes", "iterations", "sha256", "vertices", "edges"}
-    again = Pattern.model_validate(pattern.model_dump(mode="json"), context=OUR_UNITS)
-    sends = again.sends(16, np.random.default_rng(0))
-    assert len(sends.source) == 48 == again.traffic_messages(16) and set(sends.size_bytes) == {2000}
+    sends = pattern.sends(16, np.random.default_rng(0))
+    assert len(sends.source) == 48 == pattern.traffic_messages(16) and set(sends.size_bytes) == {2000}
     (tmp_path / "other").mkdir()
     assert pattern_of(tmp_path / "other", iterations=3).physics() == facts
+
+
+def test_a_record_does_not_say_where_the_study_lies(tmp_path):
+    """Nor does the reason of a refusal, which stands in the tables."""
+    pattern = pattern_of(tmp_path)
+    stored = pattern.model_dump(mode="json")
+    assert str(tmp_path) not in json.dumps(stored)
+    again = Pattern.model_validate(stored, context=OUR_UNITS)
+    assert again.physics() == pattern.physics() and again.traffic(16) == pattern.traffic(16)
+    (tmp_path / "ring.csv").unlink()
+    for of in (again, pattern):
+        with pytest.raises(WorkloadError) as refusal:
+            of.sends(16, np.random.default_rng(0))
+        assert str(tmp_path) not in str(refusal.value)
 
 
 def test_a_file_that_changed_since_is_refused(tmp_path):

@@ -34,7 +34,8 @@ class TaskGraphPattern(MessagePattern):
     group: Literal["blocks", "metis"] = Field(
         "metis", description="how vertices are grouped where there are more than ranks: consecutive ones, or by METIS"
     )
-    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = ""
+    # Where a user's studies lie is nobody else's matter: it stands in no record.
+    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = Field("", exclude=True)
     sha256: SkipJsonSchema[str] = ""
     vertices: SkipJsonSchema[Whole] = 0
     edges: SkipJsonSchema[Whole] = 0
@@ -68,8 +69,10 @@ class TaskGraphPattern(MessagePattern):
         Raises
         ------
         WorkloadError
-            If the file is gone or has changed.
+            If the file is gone or has changed, or this point was read from a record.
         """
+        if not self.folder:
+            raise WorkloadError(f"the graph file {self.file} is beside its study; name the study with --study")
         path = Path(self.folder) / self.file
         try:
             graph = _kept(path, _changed(path))
