@@ -80,7 +80,7 @@ def by_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[
 
 @lru_cache(maxsize=16)
 def _kept(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
-    problem, remedy, value = "", "", None
+    value: object = None
     try:
         if path.stat().st_size > LARGEST_BYTES:
             raise FileMistake("the file has more than 2 GB", "take a smaller one")
@@ -117,7 +117,8 @@ class FromFile(Model):
     """
 
     file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
-    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = ""
+    # Where a user's studies lie is nobody else's matter: it stands in no record.
+    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = Field("", exclude=True)
     sha256: SkipJsonSchema[str] = ""
 
     @classmethod
@@ -152,8 +153,11 @@ class FromFile(Model):
         Raises
         ------
         StudyError
-            If it is gone, or has changed since the study was planned.
+            If it is gone, or has changed since the study was planned, or the kind was read from a record.
         """
+        if not self.folder:
+            problem = f"the file {self.file} is beside its study, which this record does not name"
+            raise StudyError(problem, "name the study with --study", code="gone-from-store")
         try:
             content, sha256 = self._read_file(Path(self.folder) / self.file)
         except ConfigError as error:

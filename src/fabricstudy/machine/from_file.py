@@ -97,6 +97,10 @@ class GraphMachine(FromFile, FabricRules, Topology):
         machine = _assembled(content, rules, value["file"])
         return {"router_count": machine.routers, "node_count": machine.nodes, "cable_count": machine.cables}
 
+    def __hash__(self) -> int:
+        """Hash what it says: quantities by class stand in mappings, which have no hash of their own."""
+        return hash(self.model_dump_json())
+
     @property
     def routers(self) -> int:
         """Number of routers."""
@@ -163,7 +167,7 @@ def assemble(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMa
     rows: dict[tuple[int, int, int], int] = defaultdict(int)
     for cable in fabric.cables:
         tail, head = sorted((numbers[cable.tail], numbers[cable.head]))
-        rows[tail, head, classes.number(cable)] += cable.count
+        rows[tail, head, classes.number(cable)] += cable.parallel
     host = classes.host(nodes)
     classes.check_all_used({port.link.name for port in fabric.ports})
     _check_connected(list(numbers), rows)

@@ -29,7 +29,8 @@ def router_weights(machine: Machine) -> Ints:
     nodes = machine.nodes_of_router.astype(np.int64)
     if np.count_nonzero(nodes) < 2:
         raise ValueError("bisection needs two or more routers with nodes")
-    return nodes // np.gcd.reduce(nodes)
+    weights: Ints = nodes // np.gcd.reduce(nodes)
+    return weights
 
 
 def weight_per_side(machine: Machine) -> tuple[int, int]:

@@ -120,16 +120,19 @@ def test_the_point_holds_the_content_and_not_the_name(tmp_path):
     write_csv(fabric(), tmp_path / "other" / "g.csv")
     config = machine_of(tmp_path, "f.csv")
     assert config.physics() == machine_of(tmp_path / "other", "g.csv").physics()
-    again = Topology.model_validate(config.model_dump(mode="json"), context=OUR_UNITS)
-    assert again.build().cables == 7
+    from_record = Topology.model_validate(config.model_dump(mode="json"), context=OUR_UNITS)
+    assert (from_record.physics(), from_record.nodes) == (config.physics(), 4)
+    with pytest.raises(StudyError) as refusal:
+        from_record.build()
+    assert refusal.value.code == "gone-from-store"
     (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("h3,d", "h3,c"))
     assert machine_of(tmp_path, "f.csv").physics() != config.physics()
     with pytest.raises(StudyError) as refusal:
-        again.build()
+        config.build()
     assert refusal.value.code == "study-changed"
     (tmp_path / "f.csv").unlink()
     with pytest.raises(StudyError) as refusal:
-        again.build()
+        config.build()
     assert refusal.value.code == "fabric-file"
 
 

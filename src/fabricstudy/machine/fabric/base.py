@@ -31,7 +31,7 @@ class Cable(NamedTuple):
     tail: str
     head: str
     link: Link
-    count: int
+    parallel: int
     where: str
     ports: tuple[int, int] | None = None
 

@@ -34,7 +34,7 @@ def read(data: bytes) -> Fabric:
     """
     edges = list(_edges(data))
     nodes = {edge.ends[0] for edge in edges if edge.says.get("class") == HOST}
-    vertices = {}
+    vertices: dict[str, tuple[dict[str, str], str]] = {}
     for edge in edges:
         is_host = edge.says.get("class") == HOST
         for end in edge.ends:
@@ -42,7 +42,9 @@ def read(data: bytes) -> Fabric:
             vertices.setdefault(end, ({"role": "node"} if end in nodes else {}, edge.where))
         if not is_host and nodes & set(edge.ends):
             problem = "a node, by another line, joined by a line whose class is not host"
-            raise FileMistake(problem, "write class host, or another name", edge.where, (nodes & set(edge.ends)).pop())
+            raise FileMistake(
+                problem, "write class host, or another name", edge.where, next(filter(nodes.__contains__, edge.ends))
+            )
     return fabric_of(vertices, edges)
 
 
