@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -61,6 +62,36 @@ def text_of(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileMistake("not UTF-8", "save it as text", at(data.count(b"\n", 0, error.start) + 1)) from None
+
+
+def rows_of(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Give the rows of a CSV file with the numbers of their lines; empty lines and comments (``#``) are left out.
+
+    Raises
+    ------
+    FileMistake
+        If the file is no text.
+
+    Examples
+    --------
+    >>> list(rows_of(b"a, b\\n# no\\n1,2\\n"))
+    [(1, ['a', 'b']), (3, ['1', '2'])]
+    """
+    for number, line in enumerate(text_of(data).splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            yield number, [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+
+
+def check_width(number: int, row: list[str], head: list[str]) -> None:
+    """Refuse a row with other cells than the head of its file has columns.
+
+    Raises
+    ------
+    FileMistake
+        With its line.
+    """
+    if len(row) != len(head):
+        raise FileMistake(f"{len(row)} cells below {len(head)} columns", "write one cell a column", at(number))
 
 
 def by_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:

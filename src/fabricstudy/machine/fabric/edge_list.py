@@ -7,10 +7,9 @@ the end under ``from``. Empty cells say nothing; lines that begin with ``#`` are
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
-from fabricstudy.beside import FileMistake, at, text_of
+from fabricstudy.beside import FileMistake, at, check_width, rows_of
 from fabricstudy.errors import suggestion
 
 from .base import HOST, KEYS, Edge, Fabric, fabric_of
@@ -49,16 +48,12 @@ def read(data: bytes) -> Fabric:
 
 
 def _edges(data: bytes) -> Iterator[Edge]:
-    lines = text_of(data).splitlines()
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    rows = ((number, next(csv.reader([line], skipinitialspace=True))) for number, line in numbered)
-    number, head = next(rows, (1, []))
-    names = [name.strip() for name in head]
+    rows = rows_of(data)
+    number, names = next(rows, (1, []))
     _check_head(number, names)
     for number, row in rows:
-        if len(row) != len(names):
-            raise FileMistake(f"{len(row)} cells below {len(names)} columns", "write one cell a column", at(number))
-        cells = {name: cell.strip() for name, cell in zip(names, row, strict=True)}
+        check_width(number, row, names)
+        cells = dict(zip(names, row, strict=True))
         for end in ("from", "to"):
             if not cells[end]:
                 raise FileMistake("no name", "name both ends", at(number, names.index(end) + 1, end))
