@@ -33,7 +33,8 @@ PER_RANK = {
 }
 # Where `traffic_messages` is an upper estimate or a mean, or takes the halves as equal.
 ESTIMATES = {"stencil", "bisection", "unstructured-mesh", "spread"}
-SIZED = {"all-gather", "pencil-fft", "strassen-bfs"}
+COLLECTIVES = {"all-reduce", "reduce-scatter", "broadcast", "gather", "scatter", "barrier", "incast"}
+SIZED = {"all-gather", "pencil-fft", "strassen-bfs", *COLLECTIVES}
 
 
 @st.composite
