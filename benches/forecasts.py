@@ -113,11 +113,18 @@ def fit_cpu(given: list[Sample]) -> dict[str, Any]:
 
 
 def fit_memory(given: list[Sample]) -> dict[str, float]:
-    """Fit the constants of memory: least relative squares, none below 0."""
+    """Fit the constants of memory: by least relative squares, then on the logarithms, where few outliers weigh less."""
     given = [sample for sample in given if (sample.memory_bytes or 0) > LEAST_MEMORY_BYTES]
     columns = names(given, "memory")
     measured = np.array([sample.memory_bytes for sample in given])
-    found, _ = nnls(counts(given, "memory", columns) / measured[:, None], np.ones(len(given)))
+    each = counts(given, "memory", columns)
+    first, _ = nnls(each / measured[:, None], np.ones(len(given)))
+    used = first > 0
+    logarithms = least_squares(
+        lambda theta: np.log(each[:, used] @ np.exp(theta) / measured), np.log(first[used]), loss="soft_l1", f_scale=0.2
+    )
+    found = np.zeros(len(columns))
+    found[used] = np.exp(logarithms.x)
     return constants(columns, found)
 
 

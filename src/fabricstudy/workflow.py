@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import has_machine
 from fabricstudy.model import ConfigError, Model

@@ -133,6 +133,13 @@ def test_the_archive_is_complete(unpacked: Path) -> None:
     assert not list(unpacked.rglob("pwned"))
 
 
+def test_nothing_tells_where_it_was_made(unpacked: Path) -> None:
+    """No file that was packed holds a folder of those in which tests run."""
+    packed = [unpacked / line.split("  ", 1)[1] for line in (unpacked / "SHA256SUMS").read_text().splitlines()]
+    above = str(unpacked.parents[1]).encode()
+    assert len(packed) > 300 and not [path for path in packed if above in path.read_bytes()]
+
+
 def test_the_appendix_states_what_was_measured(unpacked: Path) -> None:
     text = (unpacked / "APPENDIX.md").read_text()
     claims = pd.read_parquet(unpacked / "results/tiny/tables/claims.parquet")

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fabricstudy.columns import ALONE, DONE, KEYS, METRICS, NAMES, column_unit
-from fabricstudy.files import atomic_text
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -92,25 +87,12 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
 
 @cache
 def _libraries() -> str:
-    """Vega's scripts as one, which a JavaScript engine makes in seconds, so that it is kept in the user's cache."""
-    name, ending = f"vl-convert-python {version('vl-convert-python')}", "window.vegaEmbed = vegaEmbed;"
-    file_name = f"{name.replace(' ', '-')}-{sha256(ending.encode()).hexdigest()[:8]}.js"
-    bundle = None
-    with suppress(OSError, RuntimeError):  # there may be no home, or no room in it: made each time, then
-        kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fabricstudy", file_name)
-        if not kept.exists():
-            with atomic_text(kept) as file:
-                file.write(_bundle(ending))
-        bundle = kept.read_text("utf-8")
-    origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from {name}"
-    return f"/* {origin} */\n{bundle or _bundle(ending)}".replace("</script", "<\\/script")
-
-
-def _bundle(ending: str) -> str:
+    """Vega's scripts; the bundle is made by a JavaScript engine, which takes a second."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle(ending)
-    return bundle
+    origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from vl-convert-python {version('vl-convert-python')}"
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return f"/* {origin} */\n{bundle}".replace("</script", "<\\/script")
 
 
 def _sources(tables: Tables) -> Iterator[_Source]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from fabricstudy.report import explorer as module
 from fabricstudy.report.explorer import explorer
 from fabricstudy.table.store import Tables
 
@@ -96,23 +94,3 @@ def test_what_is_still_too_large_is_left_out_and_said(make: Make) -> None:
 def test_nothing_done_gives_no_explorer(make: Make) -> None:
     tables = make(lost=24).tables
     assert explorer(replace(tables, machines=tables.machines[:0])) is None
-
-
-def test_the_bundle_of_scripts_is_made_once_for_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def bundle(ending: str) -> str:
-        made.append(ending)
-        return "script; </script>"
-
-    def libraries(caches: Path) -> str:
-        monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
-        text: str = module._libraries.__wrapped__()
-        return text
-
-    monkeypatch.setattr(module, "_bundle", bundle)
-    first = libraries(tmp_path / "cache")
-    assert first.endswith("*/\nscript; <\\/script>") and libraries(tmp_path / "cache") == first and len(made) == 1
-    # Without a place for it there is a bundle, too.
-    (tmp_path / "file").touch()
-    assert libraries(tmp_path / "file") == first and len(made) == 2
