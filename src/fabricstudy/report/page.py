@@ -29,6 +29,7 @@ from fabricstudy.table.store import Tables
 
 from .explorer import explorer
 from .figures import Drawn, draw
+from .predictors import predictors
 from .schedules import schedule_words
 from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
 
@@ -85,6 +86,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         jobs=_jobs(study, tables.jobs),
         interference=_interference(tables.interference),
         bounds=_bounds(tables.jobs),
+        predictors=predictors(tables),
         agreement=agreement.ratios(tables),
         slowdown_ratios=agreement.slowdown_ratios(tables),
         slowdowns=agreement.slowdowns(tables),

@@ -16,6 +16,7 @@ from fabricstudy.study.plan import Plan
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
 from .noise import with_noise
+from .predictors import axes_left, predictors
 from .schemas import checked, checked_analysis, labels
 from .store import Tables
 
@@ -76,8 +77,13 @@ def collect(
     }
     frames["interference"] = _interference(frames["jobs"], by_id)
     frames["agreement"] = agreement(plan, frames["jobs"])
+    frames["predictors"] = predictors(plan, keys, frames["jobs"])
     of_engine = engine_axes(plan)
-    axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name not in of_engine]}
+    axes_in = {
+        "machines": _machine_axes(keys, axes),
+        "agreement": [name for name in axes if name not in of_engine],
+        "predictors": axes_left(plan),
+    }
     tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in frames}
     named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
     unjudged = Tables(**tables, **schedules, analyses=named)
