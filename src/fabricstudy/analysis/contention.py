@@ -47,9 +47,9 @@ class Case(Model):
 class Contention(Analysis):
     """How many messages share the links when all are under way at once, in dimension order, one way half-way round.
 
-    If each link is shared fairly, a large message takes as long as the fullest link on its way needs. So `on_way` of one
-    case over that of another foretells the ratio of their mean times, where `fullest` foretells that of the last
-    messages. Phases are counted by themselves; random cases are drawn several times. The columns:
+    If each link is shared fairly, a large message takes as long as the fullest link on its way needs. So `on_way` of
+    one case over that of another foretells the ratio of their mean times, and `fullest` that of their last messages.
+    Phases are counted by themselves; random cases are drawn several times. The columns:
 
     * `case`: label of the row
     * `links`, `diameter`: directed links between routers, and most hops between two of them
