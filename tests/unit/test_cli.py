@@ -246,3 +246,18 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["--version"])
     assert caught.value.code == 0 and capsys.readouterr().out == f"fabricstudy {version('fabricstudy')}\n"
+
+
+def test_asking_for_the_version_loads_no_command() -> None:
+    code = "import sys; from fabricstudy.cli import main\ntry: main(['--version'])\nfinally: print([*sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith(f"fabricstudy {version('fabricstudy')}")
+    assert "'fabricstudy.cli'" in done.stdout and "numpy" not in done.stdout and "pydantic" not in done.stdout
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    modules = {file.stem for file in (Path(cli.__file__).parent / "commands").glob("*.py")}
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    named = capsys.readouterr().out
+    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common", "schedule_run"})
