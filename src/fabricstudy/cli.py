@@ -1,4 +1,4 @@
-"""The command ``fabricstudy``: look at studies, engines, points and machines; Snakemake does the running."""
+"""The command ``fabricstudy``: run studies with Snakemake; look at studies, engines, points and machines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
 
 from fabricstudy.errors import exit_code_of
+from fabricstudy.home import use_own_programs
 
-_COMMANDS = {
+_COMMANDS: dict[str, tuple[str, str | None]] = {
+    "run": ("run_study", None),
     "plan": ("plan_study", "show_plan"),
     "status": ("study_status", "show_status"),
     "engines": ("list_engines", "show_engines"),
@@ -24,9 +25,10 @@ _COMMANDS = {
     "schedule": ("schedule_study", "show_schedule"),
     "map": ("map_job", "show_mapping"),
     "machine": ("describe_machines", "show_machines"),
+    "where": ("where_it_is", "show_place"),
     "compare": ("compare_runs", "show_comparison"),
 }
-"""Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
+"""Modules of `fabricstudy.commands`: what each does, and what prints the result; Snakemake prints that of `run`."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     # Most commands load much that the others do not need.
     names = [first] if first in _COMMANDS else [] if first == "--version" else _COMMANDS
     args = _parser(names).parse_args(arguments)
+    use_own_programs()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -63,17 +66,14 @@ def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def command(name: str, run: Any, show: Any) -> argparse.ArgumentParser:
-        text = run.__doc__.splitlines()[0]
-        sub = commands.add_parser(name, help=text, description=text)
-        sub.set_defaults(command=run, show=show, exit_code=lambda result: 0)
-        sub.add_argument("--json", action="store_true", help="print for programs")
-        return sub
-
     for name in names:
         module = import_module(f"fabricstudy.commands.{name}")
-        run, show = _COMMANDS[name]
-        sub = command(name, getattr(module, run), getattr(module, show))
+        work, show = (getattr(module, function) if function else None for function in _COMMANDS[name])
+        text = work.__doc__.splitlines()[0]
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=work, show=show, json=False, exit_code=lambda result: 0)
+        if show:
+            sub.add_argument("--json", action="store_true", help="print for programs")
         if hasattr(module, "add_arguments"):
             module.add_arguments(sub)
     return parser

@@ -15,9 +15,10 @@ import jinja2
 import pandas as pd
 
 import fabricstudy
-from fabricstudy.columns import ALONE, DONE, STATUSES
+from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.extensions import LOADED
 from fabricstudy.files import atomic_text
+from fabricstudy.home import CONFIGS
 from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -47,9 +48,9 @@ _MOST_ANALYSIS_ROWS = 120
 
 
 def _again(name: str) -> str:
-    """Give the command that makes this page again; outside the clone it has to name the workflow."""
-    workflow = "" if Path("Snakefile").is_file() else '--snakefile "$(fabricstudy where)" '
-    return f"snakemake {workflow}--cores all --config {shlex.quote(f'study={name}')}"
+    """Give the command that makes this page again, in a clone or with an installed wheel."""
+    study = Path(name).stem if Path(name).resolve().parent == CONFIGS.resolve() else name
+    return f"fabricstudy run {shlex.quote(study)} --cores all"
 
 
 def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:
@@ -206,23 +207,13 @@ def _pairs(row: Mapping[Any, Any]) -> str:
 def _machines(tables: Tables) -> Grid:
     frame = tables.machines
     axes = list(frame.columns[1 : list(frame.columns).index("kind")])
-    head = [
-        *axes,
-        "kind",
-        "nodes",
-        "routers",
-        "cables",
-        "radix",
-        "diameter",
-        "mean hops",
-        "bisection (GB/s)",
-        "found by",
-    ]
+    sizes = [name.replace("_", " ") for name in SIZES_OF_MACHINE]
+    head = [*axes, "kind", *sizes, "bisection (GB/s)", "found by"]
     rows = []
     for row in frame.to_dict("records"):
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
-        facts = [number(row[name]) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")]
+        facts = [number(row[name]) for name in SIZES_OF_MACHINE]
         rows.append(
             [*(label_text(row[axis]) for axis in axes), row["kind"], *facts, bisection, row["bisection_method"]]
         )
