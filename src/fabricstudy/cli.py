@@ -14,7 +14,7 @@ from importlib.metadata import version
 from fabricstudy.errors import exit_code_of
 from fabricstudy.home import use_own_programs
 
-_COMMANDS: dict[str, tuple[str, str | None]] = {
+_COMMANDS = {
     "run": ("run_study", None),
     "plan": ("plan_study", "show_plan"),
     "status": ("study_status", "show_status"),
@@ -28,7 +28,7 @@ _COMMANDS: dict[str, tuple[str, str | None]] = {
     "where": ("where_it_is", "show_place"),
     "compare": ("compare_runs", "show_comparison"),
 }
-"""Modules of `fabricstudy.commands`: what each does, and what prints the result; Snakemake prints that of `run`."""
+"""Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -68,11 +68,12 @@ def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
 
     for name in names:
         module = import_module(f"fabricstudy.commands.{name}")
-        work, show = (getattr(module, function) if function else None for function in _COMMANDS[name])
-        text = work.__doc__.splitlines()[0]
+        work, show = _COMMANDS[name]
+        text = getattr(module, work).__doc__.splitlines()[0]
         sub = commands.add_parser(name, help=text, description=text)
-        sub.set_defaults(command=work, show=show, json=False, exit_code=lambda result: 0)
-        if show:
+        sub.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
+        if show is not None:  # else it becomes another program, which prints
+            sub.set_defaults(show=getattr(module, show))
             sub.add_argument("--json", action="store_true", help="print for programs")
         if hasattr(module, "add_arguments"):
             module.add_arguments(sub)

@@ -6,57 +6,55 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
 from fabricstudy.model import ConfigError
 
+if TYPE_CHECKING:
+    import pint
+
 # Validation context under which numbers are taken as they are: for what we wrote ourselves.
 OUR_UNITS = {"our_units": True}
 
-# A library for units takes half a second to load, in each of our processes, and knows units that mislead here (its b is
-# a barn).
-_PREFIXES = {
-    "": "1", "p": "1e-12", "n": "1e-9", "u": "1e-6", "µ": "1e-6", "μ": "1e-6", "m": "1e-3", "k": "1e3", "M": "1e6",
-    "G": "1e9", "T": "1e12", "Ki": "1024", "Mi": "1048576", "Gi": "1073741824", "Ti": "1099511627776", "pico": "1e-12",
-    "nano": "1e-9", "micro": "1e-6", "milli": "1e-3", "kilo": "1e3", "mega": "1e6", "giga": "1e9", "tera": "1e12",
-    "kibi": "1024", "mebi": "1048576", "gibi": "1073741824", "tebi": "1099511627776",
-}  # fmt: skip
-_TIME, _DATA = "time", "data"
-_UNITS = {
-    "s": (_TIME, "1"), "second": (_TIME, "1"), "min": (_TIME, "60"), "minute": (_TIME, "60"), "h": (_TIME, "3600"),
-    "hour": (_TIME, "3600"), "d": (_TIME, "86400"), "day": (_TIME, "86400"), "b": (_DATA, "1"), "bit": (_DATA, "1"),
-    "B": (_DATA, "8"), "byte": (_DATA, "8"),
-}  # fmt: skip
+# Pint's own list takes longer to read than most studies, and holds units that mislead here (b is a barn).
+_DEFINITIONS = """
+pico- = 1e-12 = p-
+nano- = 1e-9 = n-
+micro- = 1e-6 = u- = µ- = μ-
+milli- = 1e-3 = m-
+kilo- = 1e3 = k-
+mega- = 1e6 = M-
+giga- = 1e9 = G-
+tera- = 1e12 = T-
+kibi- = 1024 = Ki-
+mebi- = 1048576 = Mi-
+gibi- = 1073741824 = Gi-
+tebi- = 1099511627776 = Ti-
+second = [time] = s
+minute = 60 second = min
+hour = 3600 second = h
+day = 86400 second = d
+bit = [information] = b
+byte = 8 bit = B
+"""
 _TEXT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµμ]+(?:\s*/\s*[A-Za-zµμ]+)?)")
 
 
-def _words() -> dict[str, tuple[str, Decimal]]:
-    """Each word for a unit, with its dimension and how many seconds or bits it is; a unit alone wins over a prefix."""
-    found: dict[str, tuple[str, Decimal]] = {}
-    for prefix, times in _PREFIXES.items():
-        for unit, (dimension, size) in _UNITS.items():
-            for word in (f"{prefix}{unit}", *([f"{prefix}{unit}s"] if len(unit) > 1 else [])):
-                found.setdefault(word, (dimension, Decimal(times) * Decimal(size)))
-    return found
+@lru_cache(maxsize=1)
+def _registry() -> pint.UnitRegistry[Any]:
+    import pint  # a third of a second: only whoever reads a quantity pays for it
 
-
-_WORDS = _words()
+    registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, non_int_type=Decimal, cache_folder=None)
+    registry.load_definitions(_DEFINITIONS.strip().splitlines())
+    return registry
 
 
 @lru_cache(maxsize=1024)
-def _size(text: str) -> tuple[tuple[str, ...], Decimal]:
-    """Give the dimensions of a unit, as (data, time) for a bandwidth, and its size in bits and seconds."""
-    found = [_WORDS[word.strip()] for word in text.split("/")]
-    return tuple(dimension for dimension, _ in found), found[0][1] / (found[1][1] if found[1:] else 1)
-
-
 def _factor(text: str, unit: str) -> Decimal:
-    (dimensions, size), (wanted, own) = _size(text), _size(unit)
-    if dimensions != wanted:
-        raise ValueError(text)
-    return size / own
+    quantity = _registry().Quantity(Decimal(1), text)
+    return Decimal(quantity.to(unit).magnitude)
 
 
 @lru_cache(maxsize=65536)
@@ -82,7 +80,7 @@ def to_unit(text: str, unit: str, example: str) -> float:
         if match is None:
             raise ValueError(text)
         return float(Decimal(match[1]) * _factor(match[2], unit))
-    except (KeyError, ValueError, ArithmeticError):
+    except Exception:  # Pint's and decimal's own errors are many, and all mean the same here
         problem = "not a quantity with the right unit"
         raise ConfigError(problem, f"write it like '{example}'", value=text, code="not-a-quantity") from None
 

@@ -1,4 +1,4 @@
-"""``fabricstudy where``: the place of the workflow, for Snakemake's own command line."""
+"""``fabricstudy where``: the folder of what comes with the code, such as the workflow."""
 
 from __future__ import annotations
 
