@@ -18,6 +18,7 @@ import fabricstudy
 from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.extensions import LOADED
 from fabricstudy.files import atomic_text
+from fabricstudy.home import CONFIGS
 from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -47,9 +48,9 @@ _MOST_ANALYSIS_ROWS = 120
 
 
 def _again(name: str) -> str:
-    """Give the command that makes this page again; outside the clone it has to name the workflow."""
-    workflow = "" if Path("Snakefile").is_file() else '--snakefile "$(fabricstudy where)" '
-    return f"snakemake {workflow}--cores all --config {shlex.quote(f'study={name}')}"
+    """Give the command that makes this page again, in a clone or with an installed wheel."""
+    study = Path(name).stem if Path(name).resolve().parent == CONFIGS.resolve() else name
+    return f"fabricstudy run {shlex.quote(study)} --cores all"
 
 
 def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from fabricstudy.home import CONFIGS
 from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import Drawn
-from fabricstudy.report.page import _bounds, render, write_report
+from fabricstudy.report.page import _again, _bounds, render, write_report
 from fabricstudy.study.figures import Figure
 from fabricstudy.table.store import write_tables
 
@@ -42,7 +43,7 @@ class Reader(HTMLParser):
         self.tags.append((tag, dict(attrs)))
         if tag == "script":
             self.scripts += 1
-        if tag not in ("meta", "img", "br"):
+        if tag not in ("meta", "img", "br", "link"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -84,18 +85,12 @@ def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("**/x"))
 
 
-@pytest.mark.parametrize("in_the_clone", [True, False])
-def test_the_command_is_quoted_for_a_shell_and_names_the_workflow_elsewhere(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_the_clone: bool
-) -> None:
+def test_the_command_is_quoted_for_a_shell_and_names_our_own_studies_by_name(make: Make, tmp_path: Path) -> None:
     case = make(figures=[])
-    monkeypatch.chdir(tmp_path)
-    if in_the_clone:
-        (tmp_path / "Snakefile").touch()
     _, page = written(case, tmp_path / "out")
-    command = next(words for words in page.words if words.startswith("snakemake "))
-    where = [] if in_the_clone else ["--snakefile", "$(fabricstudy where)"]
-    assert shlex.split(command) == ["snakemake", *where, "--cores", "all", "--config", f"study={case.file}"]
+    command = next(words for words in page.words if words.startswith("fabricstudy run "))
+    assert shlex.split(command) == ["fabricstudy", "run", str(case.file), "--cores", "all"]
+    assert _again(str(CONFIGS / "quick.yaml")) == "fabricstudy run quick --cores all"
 
 
 def test_the_page_needs_nothing_else_and_every_picture_has_words_and_files(make: Make, tmp_path: Path) -> None:
@@ -105,7 +100,7 @@ def test_the_page_needs_nothing_else_and_every_picture_has_words_and_files(make:
     assert all((image["src"] or "").startswith("data:image/svg+xml;base64,") for image in images)
     assert all(len(image["alt"] or "") > 50 for image in images)
     assert not re.search(r"https?://|@import|url\(", re.sub(r"<script>.*?</script>", "", text, flags=re.S))
-    assert "link" not in {tag for tag, _ in page.tags}
+    assert all((attributes["href"] or "").startswith("data:") for tag, attributes in page.tags if tag == "link")
     for name in (one["id"] for one in FIGURES if one["id"] != "nothing"):
         for suffix in ("svg", "pdf"):
             assert (tmp_path / f"out/figures/{name}.{suffix}").stat().st_size > 1000
