@@ -17,6 +17,9 @@ CAMINOS_SOURCES := $(shell find engines/caminos -name target -prune -o -type f -
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
+# With its C library inside the front end also runs where that of the system is older than here; a second whole build.
+STATICALLY = RUSTFLAGS='-C target-feature=+crt-static' CARGO_BUILD_TARGET=$$(rustc -vV | sed -n 's/^host: //p')
+
 .PHONY: run test test-fast lint bench setup lock documents docs demo wheel clean help
 run: setup  ## set up, run the study `quick` and write its report
 	snakemake --cores $(CORES)
@@ -78,7 +81,7 @@ demo: setup  ## build the pages and the reports of DEMO into demo/, a site for a
 
 wheel: setup  ## build a wheel with workflow, studies and front end into dist/; STATIC=1: for any Linux
 	rm -rf build
-	FABRICSTUDY_STATIC=$(STATIC) python -m pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir $(DIST)
+	$(if $(STATIC),$(STATICALLY)) python -m pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir $(DIST)
 
 clean:  ## remove what the project made, results included
 	rm -rf .venv results reports artifact site demo build dist logs benchmarks .snakemake engines/caminos/target

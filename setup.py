@@ -3,7 +3,6 @@
 Whatever else there is to say stands in pyproject.toml. An editable install takes both from the clone.
 """
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -35,11 +34,7 @@ def programs() -> list:
         return []
     from setuptools_rust import RustBin
 
-    front_end = RustBin("fabricstudy-caminos", "engines/caminos/Cargo.toml", args=["--locked"])
-    if os.environ.get("FABRICSTUDY_STATIC"):
-        # With its C library inside it also runs where that of the system is older than here.
-        front_end.rustc_flags = ["-C", "target-feature=+crt-static"]
-    return [front_end]
+    return [RustBin("fabricstudy-caminos", "engines/caminos/Cargo.toml", args=["--locked"])]
 
 
 setup(cmdclass={"build_py": BuildWithHome}, rust_extensions=programs())
