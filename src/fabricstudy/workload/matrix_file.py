@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,6 +52,9 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
         With line and column, of the file or of the matrix.
     """
     matrix = by_suffix(_READERS, path)(data)
+    if matrix.dtype.kind == "c":
+        raise FileMistake("the entries are complex numbers", "write numbers of bytes")
+    matrix = matrix.astype(np.float64)
     rows, columns = matrix.shape
     if rows != columns or rows < 2:
         raise FileMistake(f"the matrix is {rows} x {columns}", "give a square one of two ranks or more")
@@ -75,9 +79,11 @@ def _read_matrix_market(data: bytes) -> Any:
     if b" pattern " in data.split(b"\n", 1)[0].lower():
         raise FileMistake("the entries have no numbers", "write a matrix of real or integer", at(1))
     try:
-        return coo_array(mmread(io.BytesIO(data))).astype(np.float64)
-    except (ValueError, OverflowError, TypeError) as error:  # scipy's messages begin with the line
-        raise FileMistake(f"not Matrix Market: {error}", "write it with scipy.io.mmwrite") from None
+        return coo_array(mmread(io.BytesIO(data)))
+    except (ValueError, OverflowError, TypeError) as error:
+        found = re.match(r"Line (\d+): (.*)", str(error))
+        where, problem = (at(int(found[1])), found[2]) if found else ("", str(error))
+        raise FileMistake(f"not Matrix Market: {problem}", "write it with scipy.io.mmwrite", where) from None
 
 
 def _read_csv(data: bytes) -> Any:
@@ -118,7 +124,7 @@ def _read_npz(data: bytes) -> Any:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             names = list(file)
             if "format" in names:
-                return coo_array(load_npz(io.BytesIO(data))).astype(np.float64)
+                return coo_array(load_npz(io.BytesIO(data)))
             arrays = [file[name] for name in names]
     except (ValueError, OSError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise FileMistake(
@@ -127,7 +133,7 @@ def _read_npz(data: bytes) -> Any:
     if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":
         told = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
         raise FileMistake(f"not one matrix of numbers but {told or 'nothing'}", "save one array of two dimensions")
-    return coo_array(arrays[0].astype(np.float64))
+    return coo_array(arrays[0])
 
 
 _READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix_market, ".csv": _read_csv, ".npz": _read_npz}
