@@ -290,7 +290,12 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("backfilled", "jobs that started while one before them had to wait", missing=True, metric=True),
         _count("queue_max", "most jobs that waited at once", missing=True, metric=True),
         _count("running_at_end", "jobs that run when the last one is submitted", missing=True, metric=True),
-        Column("saturated", "whether the queue kept growing, so that means depend on the trace's length", "flag", True),
+        Column(
+            "saturated",
+            "whether more work waits at the end than by chance; means then depend on the length",
+            "flag",
+            True,
+        ),
         _text("mended", "oddities of the log, each with how often", missing=True),
     ),
     "size_classes": (
