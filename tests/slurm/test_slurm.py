@@ -122,7 +122,7 @@ def workplace(fresh: ClusterWorkplace, analysed: Path) -> ClusterWorkplace:
     return fresh
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

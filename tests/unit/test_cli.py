@@ -270,3 +270,18 @@ def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[s
     assert said(capsys, "where").strip() == str(SNAKEFILE) and SNAKEFILE.is_file()
     assert Path(data(capsys, "where", "profiles/slurm")["path"], "profile.yaml").is_file()
     assert mistakes(capsys, "where", "profiles/none")[0]["code"] == "no-such-file"
+
+
+def test_asking_for_the_version_loads_no_command() -> None:
+    code = "import sys; from fabricstudy.cli import main\ntry: main(['--version'])\nfinally: print([*sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith(f"fabricstudy {version('fabricstudy')}")
+    assert "'fabricstudy.cli'" in done.stdout and "numpy" not in done.stdout and "pydantic" not in done.stdout
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    modules = {file.stem for file in (Path(cli.__file__).parent / "commands").glob("*.py")}
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    named = capsys.readouterr().out
+    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common", "schedule_run"})

@@ -200,7 +200,7 @@ show("", points)
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package."""
     folder = tmp_path_factory.mktemp("code")
-    shutil.copytree(PACKAGE, folder / OURS, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, folder / OURS)
     return folder / OURS
 
 
