@@ -13,6 +13,7 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.engine.registry import engine_named
+from fabricstudy.home import SNAKEFILE
 
 STUDY = """\
 study: small
@@ -246,6 +247,29 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["--version"])
     assert caught.value.code == 0 and capsys.readouterr().out == f"fabricstudy {version('fabricstudy')}\n"
+
+
+def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+
+    def start(program: str, command: list[str]) -> None:
+        started.append(command)
+        raise SystemExit  # nothing of ours comes after it
+
+    monkeypatch.setattr("os.execv", start)
+    with pytest.raises(SystemExit):
+        cli.main(["run", "small.yaml", "--cores", "2", "--config", "batch_cpu_s=600", "--dry-run"])
+    (command,) = started
+    at = command.index("snakemake")
+    assert command[:at] == [sys.executable, "-P", "-m"]
+    assert command[at + 1 : at + 3] == ["--snakefile", str(SNAKEFILE)]
+    assert command[at + 3 :] == ["--cores", "2", "--config", "study=small.yaml", "batch_cpu_s=600", "--dry-run"]
+
+
+def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "where").strip() == str(SNAKEFILE) and SNAKEFILE.is_file()
+    assert Path(data(capsys, "where", "profiles/slurm")["path"], "profile.yaml").is_file()
+    assert mistakes(capsys, "where", "profiles/none")[0]["code"] == "no-such-file"
 
 
 def test_asking_for_the_version_loads_no_command() -> None:
