@@ -7,8 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from numba import njit
+from tests.unit.schedule.reference import Job, Partition, Reference
+
 from fabricstudy.machine.base import published
 from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Trace, simulate
+from fabricstudy.schedule.backfill.easy import Easy
+from fabricstudy.schedule.kernel import looped
+from fabricstudy.schedule.kernel.easy import pass_easy
 from fabricstudy.schedule.trace.swf_text import swf_text
 
 SIZES = {512: 0.25, 1024: 0.35, 2048: 0.10, 4096: 0.22, 8192: 0.06, 16384: 0.015, 32768: 0.005}
@@ -38,12 +44,67 @@ def log_of_100_000_lines() -> None:
         print(f"log of 100,000 jobs: {time.process_time() - start:.2f} s CPU")
 
 
+def in_python(found: Partitions, jobs: Jobs) -> None:
+    """The reference of the tests, plain sets in Python, against the kernel."""
+    columns = (jobs.submit_s, jobs.runtime_s, jobs.request_s, jobs.nodes)
+    plain = [Job(*own) for own in zip(*(column.tolist() for column in columns), strict=True)]
+    listed = [
+        Partition(
+            int(found.nodes[p]), frozenset(found.midplanes_of(p)), frozenset(("c", c) for c in found.cables_of(p))
+        )
+        for p in range(len(found))
+    ]
+    start = time.process_time()
+    expected = Reference(plain, listed, "wfp", "easy").run()
+    middle = time.process_time()
+    done = simulate(found, jobs, Order.model_validate("wfp"), Easy())
+    spent = time.process_time() - middle
+    same = sum(expected[job] == (done.start_s[job], done.partition[job]) for job in expected)
+    print(
+        f"{len(jobs)} jobs, wfp, easy, reference in Python: {middle - start:.1f} s CPU, {(middle - start) / spent:,.0f}"
+        f" times the kernel; {same} starts equal"
+    )
+
+
+def without_causes(found: Partitions, jobs: Jobs) -> None:
+    """What it costs to find out why midplanes are idle."""
+
+    @njit
+    def note(task: Any, now: float, times: Any, counts: Any, at: int) -> None:
+        times[at] = now
+        counts[at] = 0
+
+    loop = looped(pass_easy, note)
+    run = njit(lambda task, score: loop(task, score))
+
+    class Quiet(Easy):
+        def schedule(self, task: Any, score: Any) -> Any:
+            return run(task, score)
+
+    order = Order.model_validate("wfp")
+    spent = {}
+    for name, rule in (("without", Quiet()), ("with", Easy())):
+        simulate(found, jobs, order, rule)
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            simulate(found, jobs, order, rule)
+            times.append(time.process_time() - start)
+        spent[name] = min(times)
+    print(
+        f"{len(jobs):,} jobs, wfp, easy, without causes of idleness: {spent['without']:.3f} s CPU,"
+        f" with them {spent['with'] / spent['without']:.2f} times that"
+    )
+
+
 def main() -> None:
     """Print all figures."""
     found = PartitionList.model_validate("intrepid-torus").partitions(published("intrepid"))
     assert isinstance(found, Partitions)
     log_of_100_000_lines()
     few = trace(100, 0.9)
+    without_causes(found, trace(3_890, 0.9))
+    in_python(found, trace(200, 0.9))
     for jobs, load, backfill in RUNS:
         own = trace(jobs, load)
         for order in ("fcfs",) if backfill == "conservative" else ("fcfs", "wfp"):

@@ -85,6 +85,7 @@ class Reference:
         self._running: dict[int, Held] = {}
         self._waiting: list[int] = []
         self._slots: dict[int, Held] = {}
+        self._conflicts: dict[int, int] = {}
         self._has_ended = False
         self._now = float("-inf")
 
@@ -119,17 +120,21 @@ class Reference:
 
     def conflicts(self, partition: int) -> int:
         """Count the partitions with which one conflicts."""
-        return sum(not self.partitions[partition].units.isdisjoint(one.units) for one in self.partitions) - 1
+        if partition not in self._conflicts:
+            own = self.partitions[partition].units
+            self._conflicts[partition] = sum(not own.isdisjoint(one.units) for one in self.partitions) - 1
+        return self._conflicts[partition]
 
-    def free(self) -> list[int]:
-        """Give the partitions of which nobody holds anything."""
+    def free(self, of: Iterable[int] | None = None) -> list[int]:
+        """Give the partitions, or those of some, of which nobody holds anything."""
         taken = frozenset().union(*(held.units for held in self._running.values()))
-        return [number for number, one in enumerate(self.partitions) if taken.isdisjoint(one.units)]
+        among = range(len(self.partitions)) if of is None else of
+        return [number for number in among if taken.isdisjoint(self.partitions[number].units)]
 
-    def blocked(self, partition: int) -> int:
+    def blocked(self, partition: int, free: Iterable[int]) -> int:
         """Count the free partitions that would not be free any more."""
         own = self.partitions[partition].units
-        return sum(not own.isdisjoint(self.partitions[other].units) for other in self.free())
+        return sum(not own.isdisjoint(self.partitions[other].units) for other in free)
 
     def in_order(self, now: float) -> list[int]:
         """Give the waiting jobs in the order of the queue."""
@@ -144,7 +149,8 @@ class Reference:
 
     def start(self, job: int, among: Iterable[int], now: float) -> None:
         """Start a job on the partition that blocks fewest."""
-        partition = min(among, key=lambda one: (self.blocked(one), one))
+        free = self.free()
+        partition = min(among, key=lambda one: (self.blocked(one, free), one))
         self._running[job] = self._held(job, partition, now)
         self._waiting.remove(job)
         self.starts[job] = now, partition
@@ -166,7 +172,7 @@ class Reference:
     def _easy(self, now: float) -> None:
         reserved: tuple[float, int] | None = None
         for job in self.in_order(now):
-            free = [one for one in self.of_class(job) if one in self.free()]
+            free = self.free(self.of_class(job))
             allowed = [one for one in free if reserved is None or self._may(job, one, reserved, now)]
             if allowed:
                 self.start(job, allowed, now)
@@ -188,7 +194,7 @@ class Reference:
                 self._slots[job] = self._earliest(job, now)
         for job in [job for job in self._waiting if self._slots[job].start == now]:
             partition = self._slots.pop(job).partition
-            if partition in self.free():
+            if self.free([partition]):
                 self.start(job, [partition], now)
 
     def _earliest(self, job: int, now: float) -> Held:
@@ -214,7 +220,7 @@ class Reference:
         started = False
         for job in self.in_order(now):
             untouched = [one for one in self.of_class(job) if drained.isdisjoint(self.partitions[one].units)]
-            allowed = [one for one in untouched if one in self.free()]
+            allowed = self.free(untouched)
             if allowed:
                 self.start(job, allowed, now)
                 started = True
@@ -224,7 +230,7 @@ class Reference:
 
     def _fill(self, now: float) -> bool:
         for job in self.in_order(now):
-            free = [one for one in self.of_class(job) if one in self.free()]
+            free = self.free(self.of_class(job))
             allowed = [one for one in free if now + self.request(job, one) <= self._above_free_at(one, now)]
             if allowed:
                 self.start(job, allowed, now)
@@ -234,7 +240,8 @@ class Reference:
     def _above_free_at(self, partition: int, now: float) -> float:
         own = self.partitions[partition].midplanes
         above = [one for one in range(len(self.partitions)) if self.partitions[one].midplanes > own]
-        busy = [one for one in above if one not in self.free()]
+        free = self.free(above)
+        busy = [one for one in above if one not in free]
         return min((self.free_at(one, now) for one in busy), default=float("-inf"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Scheduled, simulate
+from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Scheduled, kernel, simulate
+from fabricstudy.schedule.kernel.compiled import digest_of
 from fabricstudy.schedule.metrics import bounded_slowdown, class_rows, list_rows, schedule_row
 
 LINE: Any = {"kind": "bluegene-p", "midplanes": [1, 1, 4]}
@@ -139,6 +141,28 @@ def test_rows_by_hand() -> None:
     assert (row["makespan_s"], row["response_mean_s"], row["rounded_up"], row["running_at_end"]) == (150, 70, 1, 2)
     assert bounded_slowdown(np.array([5.0, 40.0]), np.array([1.0, 20.0])).tolist() == [1.0, 2.0]
     assert [(own["class_nodes"], own["jobs"]) for own in class_rows(jobs, run(of, jobs))] == [(512, 3)]
+
+
+@pytest.mark.parametrize(("load", "least", "most"), [(0.8, 0, 1), (1.3, 19, 20)])
+def test_a_run_is_saturated_if_the_load_is_too_high(load: float, least: int, most: int) -> None:
+    """Jobs that come at random, with random times, on four midplanes; 20 traces."""
+    of, marked = of_line(), 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        times = rng.exponential(1, 1000)
+        jobs = Jobs.of(rng.exponential(1 / (4 * load), 1000).cumsum(), times, times, np.full(1000, 512))
+        marked += schedule_row(of, jobs, run(of, jobs))["saturated"]
+    assert least <= marked <= most
+
+
+def test_what_is_compiled_is_kept_for_the_files_as_they_are(tmp_path: Path) -> None:
+    """numba looks at a caller's file and at what it closes over, so this has to be a digest of all files."""
+    for kept in (kernel.run_none, kernel.run_easy, kernel.run_drain, kernel.run_conservative, kernel.run_nodes):
+        assert kernel.DIGEST in [cell.cell_contents for cell in kept.py_func.__closure__]
+    (tmp_path / "a.py").write_text("1")
+    before = digest_of(tmp_path.glob("*"))
+    (tmp_path / "a.py").write_text("2")
+    assert digest_of(tmp_path.glob("*")) != before
 
 
 def test_rows_of_a_list() -> None:

@@ -40,6 +40,7 @@ def with_value(path: str, value: Any) -> dict[str, Any]:
         ("backfill", "eazy", "unknown-kind", "backfill"),
         ("trace.load", 0, "out-of-range", "trace.load"),
         ("trace.load", 3.5, "out-of-range", "trace.load"),
+        ("trace.sizes", {512: 1, 40961: 1}, "jobs-too-large", "trace"),
         ("slowdown.mesh", -0.1, "out-of-range", "slowdown.mesh"),
         ("slowdown.bisection", 0.3, "given-twice-or-not", "slowdown.bisection"),
         ("seeds", 0, "bad-seeds", "seeds"),

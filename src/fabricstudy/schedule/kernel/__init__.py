@@ -126,6 +126,5 @@ def _kept(digest: int) -> tuple[Loop, Loop, Loop, Loop, Callable[[Task, Any, int
 
 
 _HERE = Path(__file__).parent
-run_none, run_easy, run_drain, run_conservative, run_nodes = _kept(
-    digest_of([*_HERE.glob("*.py"), _HERE.with_name("task.py")])
-)
+DIGEST = digest_of([*_HERE.glob("*.py"), _HERE.with_name("task.py")])
+run_none, run_easy, run_drain, run_conservative, run_nodes = _kept(DIGEST)
