@@ -26,11 +26,10 @@ POINTS, MACHINES, STRUCTURES = STORES = ("points", "machines", "structures")
 
 
 def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """Give what is in a folder; nothing where that was removed meanwhile, or is a file that strayed there."""
-    try:
+    """Give what is in a folder; nothing where that was removed meanwhile."""
+    with contextlib.suppress(FileNotFoundError):
         return list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+    return []
 
 
 class Store:
@@ -56,7 +55,9 @@ class Store:
 
         Cheap on shared file systems: it lists the folders, and looks at none of the things.
         """
-        things = (thing for shelf in _entries(self.root) for thing in _entries(shelf))
+        # A file may have strayed to where the shelves stand.
+        shelves = (shelf for shelf in _entries(self.root) if shelf.is_dir())
+        things = (thing for shelf in shelves for thing in _entries(shelf))
         return {
             thing.name: thing.inode()
             for thing in things
