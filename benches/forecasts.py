@@ -20,6 +20,7 @@ from scipy.optimize import least_squares, nnls
 
 from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, ports, routers_passed, slowness
 from fabricstudy.engine.point import Point, point_from_json
+from fabricstudy.engine.program_engine import ProgramEngine
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.store import POINTS, Store
 
@@ -218,12 +219,13 @@ def main(given: list[str] | None = None) -> None:
     for engine, sample in samples(args.results):
         by_engine.setdefault(engine, []).append(sample)
     for engine, own in sorted(by_engine.items()):
-        package = type(engine_named(engine)).__module__.rpartition(".")[0]
+        program = engine_named(engine)
+        assert isinstance(program, ProgramEngine)
         if args.write:
             text = fit(own).model_dump_json(indent=1)
-            Path(str(files(package) / "forecast.json")).write_text(text + "\n")
+            Path(str(files(program.package) / "forecast.json")).write_text(text + "\n")
             law_of.cache_clear()
-        report(engine, own, law_of(package))
+        report(engine, own, law_of(program.package))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import stat
@@ -48,6 +49,11 @@ FIGURE = """\
 figures:
   - {id: time, kind: line, title: Time against ratio, x: alpha, y: runtime_ns, unit: us, hue: routing}
 """
+
+
+def rules_run(said: str) -> set[str]:
+    """Rules of which Snakemake says that it ran them."""
+    return set(re.findall(r"^(?:local)?rule (\w+):", said, re.M))
 
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:

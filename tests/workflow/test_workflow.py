@@ -16,18 +16,13 @@ from fabricstudy.errors import StudyError
 from fabricstudy.pipeline import pipelines
 from fabricstudy.store import STORES
 
-from .conftest import BIN, ROOT, TINY, Workplace
+from .conftest import BIN, ROOT, TINY, Workplace, rules_run
 
 pytestmark = pytest.mark.slow
 
 
 def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
-
-
-def rules_run(said: str) -> set[str]:
-    """Rules of which Snakemake says that it ran them."""
-    return set(re.findall(r"^(?:local)?rule (\w+):", said, re.M))
 
 
 def test_a_study_of_ones_own_runs_twice_and_then_grows(after_run: Workplace) -> None:
@@ -151,11 +146,10 @@ def test_what_is_removed_or_damaged_is_made_again(after_run: Workplace) -> None:
     first.write_text("{")
     shutil.rmtree(second.parent)
     (results / "tiny/tables/machines.csv").unlink()
-    runs("simulate")
-    assert workplace.started == 10 and workplace.table("machines")
     for name in ("machines", "structures"):
         shutil.rmtree(results / name)
     runs("machine", "structure", "simulate")
+    assert workplace.started == 10 and workplace.table("machines")
     shutil.rmtree(results / "tiny")
     runs("machine", "structure", "simulate", until="all")
     assert workplace.started == 10

@@ -49,7 +49,7 @@ _KINDS = {
     ".yaml": "application/yaml",
 }
 _OUTPUTS = {
-    "tables": "Tidy tables: points, jobs, links, interference, machines, agreement, claims, and one an analysis.",
+    "tables": "Tidy tables: points, jobs, links, interference, machines, agreement, predictors, claims, analyses.",
     "report": "The page that shows figures, claims and provenance.",
     "figures": "Each figure as SVG and PDF.",
     "records": "One record a simulated point, as the workflow's batches wrote them.",

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError
 
 from .common import add_results, pipeline_of, results_folder

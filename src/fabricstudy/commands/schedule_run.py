@@ -13,9 +13,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError, suggestion
-from fabricstudy.report.job_figures import NothingToDraw, canvas_of
+from fabricstudy.report.job_figures import canvas_of
+from fabricstudy.report.look import NothingToDraw
 from fabricstudy.schedule.partitions import Partitions
 from fabricstudy.schedule.stage import MissingRatio, Performed, facts_of, perform
 from fabricstudy.schedule.trace.swf_text import swf_text

@@ -8,6 +8,7 @@ from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engines
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
+from fabricstudy.table.ranks import rank_correlation
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -58,7 +59,7 @@ def ratios(tables: Tables) -> Grid:
     rows = []
     for (experiment, pair), part in tables.agreement.groupby(["experiment", "pair"], sort=False):
         ratio = part["ratio"]
-        rank = part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank())
+        rank = rank_correlation("spearman", part["runtime_a_ns"], part["runtime_b_ns"])
         facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
         cost = [number(cpu_s.reindex(part[f"point_{side}_id"].unique()).sum(), 3) for side in ("b", "a")]
         rows.append([str(experiment), str(pair), str(len(part)), *facts, " / ".join(cost)])
@@ -72,7 +73,7 @@ def slowdown_ratios(tables: Tables) -> Grid:
     rows = []
     for (experiment, pair), part in compared.groupby(["experiment", "pair"], sort=False):
         ratio = part["slowdown_ratio"]
-        rank = part["slowdown_a"].rank().corr(part["slowdown_b"].rank())
+        rank = rank_correlation("spearman", part["slowdown_a"], part["slowdown_b"])
         facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
         rows.append([str(experiment), str(pair), str(len(part)), *facts])
     head = ("experiment", "engines", "jobs", "least", "median", "largest", "rank correlation")

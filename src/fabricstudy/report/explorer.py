@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -90,27 +88,25 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
     return Explorer("{" + ",".join(texts) + "}", _libraries(), code, reduced, left_out)
 
 
-@cache
 def _libraries() -> str:
-    """Vega's scripts as one, which a JavaScript engine makes in seconds, so that it is kept in the user's cache."""
-    name, ending = f"vl-convert-python {version('vl-convert-python')}", "window.vegaEmbed = vegaEmbed;"
-    file_name = f"{name.replace(' ', '-')}-{sha256(ending.encode()).hexdigest()[:8]}.js"
-    bundle = None
-    with suppress(OSError, RuntimeError):  # there may be no home, or no room in it: made each time, then
-        kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fabricstudy", file_name)
-        if not kept.exists():
-            with atomic_text(kept) as file:
-                file.write(_bundle(ending))
-        bundle = kept.read_text("utf-8")
-    origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from {name}"
-    return f"/* {origin} */\n{bundle or _bundle(ending)}".replace("</script", "<\\/script")
-
-
-def _bundle(ending: str) -> str:
+    """Vega's scripts. A JavaScript engine bundles them in two seconds, so the user's cache keeps them."""
+    release = version("vl-convert-python")
+    kept = _cache_folder() / f"vega-{release}.js"
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8")
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle(ending)
-    return bundle
+    origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from vl-convert-python {release}"
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    script = f"/* {origin} */\n{bundle}".replace("</script", "<\\/script")
+    # A home that cannot be written to costs those seconds each time, and nothing else.
+    with contextlib.suppress(OSError), atomic_text(kept) as file:
+        file.write(script)
+    return script
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabricstudy"
 
 
 def _sources(tables: Tables) -> Iterator[_Source]:

@@ -27,6 +27,8 @@ from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
+from .look import NothingToDraw, said_below
+
 DAY_S, HOUR_S = 86400.0, 3600.0
 MOST_BOXES = 2000
 """More cannot be told apart in a picture, and would make the page slow."""
@@ -41,8 +43,26 @@ _CAUSE_WORDS = {
 Run = tuple[RunRow, Performed]
 
 
-class NothingToDraw(Exception):
-    """A figure has no runs, or too much in its window; the message is the reason."""
+def canvas_and_words(figure: JobsFigure, tables: Tables, study: Study) -> tuple[Canvas, str, str, int]:
+    """Draw a figure of the jobs of single runs.
+
+    Returns
+    -------
+    tuple
+        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
+
+    Raises
+    ------
+    NothingToDraw
+        If there is no run, or one could not be done.
+    """
+    runs = runs_of(figure, study, tables)
+    canvas, words = canvas_of(figure, runs)
+    rows = [row for own in runs.values() for row, _ in own]
+    basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
+    said_below(canvas, basis)
+    names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
+    return canvas, f"{names[figure.kind]}. {words}", basis, len(runs)
 
 
 def runs_of(figure: JobsFigure, study: Study, tables: Tables) -> dict[str, list[Run]]:

@@ -14,7 +14,7 @@ from fabricstudy.columns import KEYS, NAMES
 from fabricstudy.errors import StudyError
 from fabricstudy.model import ConfigError, Model, Name, check_all
 
-from .figures import AnyFigure, Condition, JobsFigure, Label, Selection, as_tuple
+from .figures import AnyFigure, Condition, JobsFigure, Label, Names, RankCorrelation, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]
 
@@ -118,6 +118,36 @@ class Spread(Measure):
         return set(self.where) | (set(self.over) - {"seed"})
 
 
+class Correlation(Measure):
+    """Rank correlation of two columns over the selected rows; from -1 (opposite orders) to 1 (the same order).
+
+    Without `over` all rows are taken at once; with it those that differ along these axes alone, and `reduce` makes one
+    number of several such groups. Medians over seeds are taken first. Groups of fewer than 6 rows, or in which a column
+    is constant, have none.
+    """
+
+    kind: Literal["correlation"]
+    against: str = Field(description="the other column of the table")
+    form: RankCorrelation = Field("spearman", description="Spearman's rho, or Kendall's tau-b")
+    over: Names = Field((), description="axes along which rows are put in order; left out: all")
+    reduce: Reduce = Field("min", description="how several groups become one number")
+
+    @model_validator(mode="after")
+    def _two_columns(self) -> Correlation:
+        if self.against == self.metric:
+            problem = "a column always agrees with itself"
+            raise ConfigError(problem, "name another one", ("against",), self.against, "repeated-entry")
+        return self
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the measure mentions."""
+        return set(self.where) | set(self.over)
+
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it needs."""
+        return (self.metric, self.against)
+
+
 Simple = Annotated[Value | Contrast | Trend | Spread, Field(discriminator="kind")]
 
 
@@ -159,7 +189,7 @@ class Rows(Selection):
         return set(self.where) | set(self.columns)
 
 
-AnyMeasure = Annotated[Value | Contrast | Trend | Spread | Quotient | Rows, Field(discriminator="kind")]
+AnyMeasure = Annotated[Value | Contrast | Trend | Spread | Correlation | Quotient | Rows, Field(discriminator="kind")]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -182,7 +212,7 @@ class Part(Model):
             raise ConfigError("an empty range", "swap the two", ("expect",), [low, high], "empty-range")
         return self
 
-    def measures(self) -> tuple[Value | Contrast | Trend | Spread | Rows, ...]:
+    def measures(self) -> tuple[Value | Contrast | Trend | Spread | Correlation | Rows, ...]:
         """Selections that the part needs."""
         if isinstance(self.measure, Quotient):
             return (self.measure.of, self.measure.against)
@@ -220,6 +250,7 @@ def check_names(
     experiments: Mapping[str, Iterable[str]],
     analyses: Mapping[str, Analysis] = MappingProxyType({}),
     schedules: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    mapping_axes: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> None:
     """Refuse figures and claims that repeat an id or name an experiment, analysis, schedule or axis that is not there.
 
@@ -233,6 +264,8 @@ def check_names(
         Analyses by name.
     schedules : mapping, optional
         Names of the axes of each schedule.
+    mapping_axes : mapping, optional
+        Names of the axes of each experiment that vary nothing but mappings, which rows of `predictors` do not have.
 
     Raises
     ------
@@ -245,7 +278,10 @@ def check_names(
         [
             lambda: _check_ids("figures", [figure.id for figure in figures]),
             lambda: _check_ids("claims", [claim.id for claim in claims]),
-            *(partial(_check_selection, path, one, experiments, analyses, schedules) for path, one in selections),
+            *(
+                partial(_check_selection, path, one, experiments, analyses, schedules, mapping_axes)
+                for path, one in selections
+            ),
         ]
     )
 
@@ -299,6 +335,7 @@ def _check_selection(
     experiments: Mapping[str, Iterable[str]],
     analyses: Mapping[str, Analysis],
     schedules: Mapping[str, Iterable[str]],
+    mapping_axes: Mapping[str, Collection[str]],
 ) -> None:
     if selection.schedule is not None:
         _check_schedule(path, selection, selection.schedule, schedules)
@@ -317,6 +354,8 @@ def _check_selection(
         known -= {"job", *names}
     if selection.table == "agreement":
         known -= {"engine"}
+    if selection.table == "predictors":
+        known -= set(mapping_axes.get(selection.experiment, ()))
     unknown = sorted(selection.axes() - known)
     if unknown:
         remedy = f"take one of {', '.join(sorted(known))}"

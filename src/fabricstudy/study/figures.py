@@ -11,8 +11,10 @@ from fabricstudy.model import ConfigError, Model, Name
 from fabricstudy.quantities import Moment, to_unit
 
 TableName = Literal[
-    "points", "jobs", "links", "interference", "machines", "agreement", "schedules", "size_classes", "partition_lists"
-]
+    "points", "jobs", "links", "interference", "machines", "agreement", "predictors", "schedules", "size_classes",
+    "partition_lists",
+]  # fmt: skip
+RankCorrelation = Literal["spearman", "kendall"]
 
 Label = bool | int | float | str
 
@@ -140,6 +142,25 @@ def unit_factor(column: str, unit: str) -> float:
     return to_unit(f"1 {own}", unit, own)
 
 
+def check_unit(key: str, column: str, unit: str | None) -> None:
+    """Refuse a unit, which stands at `key`, in which the numbers of a column cannot be shown.
+
+    Raises
+    ------
+    ConfigError
+        If the column has no unit, or one of another dimension.
+    """
+    if unit is None:
+        return
+    if column_unit(column) is None:
+        raise ConfigError(f"column {column} has no unit", "leave it out", (key,), unit, "not-with-these-keys")
+    try:
+        unit_factor(column, unit)
+    except ConfigError:
+        problem = f"not a unit of {column}, which is in {column_unit(column)}"
+        raise ConfigError(problem, "take one like ms, MB or GB/s", (key,), unit, "not-a-quantity") from None
+
+
 def as_tuple(value: Any) -> Any:
     """Let one name stand for a list of one."""
     return (value,) if isinstance(value, str) else value
@@ -151,19 +172,30 @@ FigureId = Annotated[
 ]
 
 
-class JobsFigure(Selection):
+class Picture(Model):
+    """What every figure has."""
+
+    id: FigureId = Field(description="name of the file and of the anchor in the page")
+    title: str = Field(min_length=1, max_length=200, description="what the figure shows, above it")
+    caption: str = Field("", max_length=2000, description="what the reader should see, below it")
+    columns: str | None = Field(None, description="axis with one column of panels for each label")
+
+
+class Panels(Picture):
+    """What a figure of rows of panels has, too."""
+
+    rows: str | None = Field(None, description="axis with one row of panels for each label")
+
+
+class JobsFigure(Selection, Picture):
     """One figure of the jobs of one run: the first that fulfils `where`, of the first seed unless `where` says another.
 
     `timeline`: busy nodes by size class, idle ones by cause, and the queue, over time. `gantt`: midplanes over time, a
     box a job, hatched where a midplane is idle for want of cables. `ecdf`: share of jobs that wait no longer than x.
     """
 
-    id: FigureId = Field(description="name of the file and of the anchor in the page")
     kind: Literal["timeline", "gantt", "ecdf"] = Field(description="what is drawn of the run")
-    title: str = Field(min_length=1, max_length=200, description="what the figure shows, above it")
-    caption: str = Field("", max_length=2000, description="what the reader should see, below it")
     hue: Names = Field((), description="of an ecdf: axes, or class_nodes, told apart by colour")
-    columns: str | None = Field(None, description="axis with one column of panels for each label")
     from_s: Moment | None = Field(None, alias="from", description="where the window begins")
     to_s: Moment | None = Field(None, alias="to", description="where it ends")
 
@@ -182,17 +214,14 @@ class JobsFigure(Selection):
         return set(self.where) | set(self.hue) | ({self.columns} if self.columns else set())
 
 
-class Figure(Selection):
+class Figure(Selection, Panels):
     """One figure: `y` against the axis `x`, coloured by `hue`, one panel each value of `columns` and `rows`.
 
     Lines and bars show the median over seeds with bars from the least to the largest; boxes show all seeds.
     `normalise_to` divides each value by the median over seeds of the otherwise equal points with these labels.
     """
 
-    id: FigureId = Field(description="name of the file and of the anchor in the page")
     kind: Literal["line", "bar", "box"] = Field(description="lines, bars or boxes")
-    title: str = Field(min_length=1, max_length=200, description="what the figure shows, above it")
-    caption: str = Field("", max_length=2000, description="what the reader should see, below it")
     x: str = Field(description="axis of the study along the horizontal")
     y: str = Field(description="column of the table along the vertical")
     x_label: str | None = Field(None, max_length=100, description="text along the horizontal; left out: the axis")
@@ -202,8 +231,6 @@ class Figure(Selection):
     unit: str | None = Field(None, description="unit in which y is shown, such as ms")
     hue: Names = Field((), description="axes told apart by colour")
     style: str | None = Field(None, description="axis told apart by line style")
-    columns: str | None = Field(None, description="axis with one column of panels for each label")
-    rows: str | None = Field(None, description="axis with one row of panels for each label")
     interval: tuple[str, str] | None = Field(None, description="columns that hold the lower and upper end of y")
     normalise_to: dict[str, Label] = Field(
         default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
@@ -230,21 +257,12 @@ class Figure(Selection):
             ("interval", self.interval and self.kind == "box", "box figures show no interval", "leave it out"),
             ("style", self.style and not line, f"{self.kind} figures have no style", "take hue: [a, b]"),
             ("unit", self.unit and self.normalise_to, "normalised values have no unit", "leave it out"),
-            ("unit", self.unit and column_unit(self.y) is None, f"column {self.y} has no unit", "leave it out"),
             ("x_log", self.x_log and not line, f"{self.kind} figures have no scale along x", "leave it out"),
         ):
             if is_wrong:
                 raise ConfigError(problem, remedy, (key,), getattr(self, key), "not-with-these-keys")
-        if self.unit is not None:
-            self._check_unit(self.unit)
+        check_unit("unit", self.y, self.unit)
         return self
-
-    def _check_unit(self, unit: str) -> None:
-        try:
-            unit_factor(self.y, unit)
-        except ConfigError:
-            problem = f"not a unit of {self.y}, which is in {column_unit(self.y)}"
-            raise ConfigError(problem, "take one like ms, MB or GB/s", ("unit",), unit, "not-a-quantity") from None
 
     def axes(self) -> set[str]:
         """Names of the axes that the figure mentions."""
@@ -256,7 +274,90 @@ class Figure(Selection):
         return (self.y, *(self.interval or ()))
 
 
-AnyFigure = Annotated[Figure | JobsFigure, Field(discriminator="kind")]
+class ScatterFigure(Selection, Panels):
+    """One mark an observation: column `y` against column `x`, each the median over seeds.
+
+    Each panel says how far both columns put its marks in the same order: the rank correlation from -1 to 1, if there
+    are six marks.
+    """
+
+    kind: Literal["scatter"]
+    x: str = Field(description="column of the table along the horizontal")
+    y: str = Field(description="column of the table along the vertical")
+    x_label: str | None = Field(None, max_length=100, description="text along the horizontal")
+    y_label: str | None = Field(None, max_length=100, description="text along the vertical")
+    x_unit: str | None = Field(None, description="unit in which x is shown, such as MB")
+    unit: str | None = Field(None, description="unit in which y is shown, such as ms")
+    hue: Names = Field((), description="axes told apart by colour")
+    style: str | None = Field(None, description="axis told apart by the shape of the marks")
+    correlation: RankCorrelation = Field("spearman", description="Spearman's rho, or Kendall's tau-b")
+    x_log: bool = Field(False, description="logarithmic horizontal scale")
+    y_log: bool = Field(False, description="logarithmic vertical scale")
+    same_x: bool = Field(True, description="one horizontal scale for all panels")
+    same_y: bool = Field(True, description="one vertical scale for all panels")
+
+    @model_validator(mode="after")
+    def _fits_table(self) -> ScatterFigure:
+        self._check_numbers()
+        check_unit("unit", self.y, self.unit)
+        check_unit("x_unit", self.x, self.x_unit)
+        return self
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the figure mentions."""
+        return set(self.where) | set(self.hue) | {name for name in (self.style, self.columns, self.rows) if name}
+
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it draws."""
+        return (self.x, self.y)
+
+
+class HeatmapFigure(Selection, Panels):
+    """A field of cells, one for each label of axis `x` and of axis `y`, each with its number as text and as colour.
+
+    A number is the median over seeds and over whatever the figure does not tell apart. `normalise_to` divides each
+    value by the median over seeds of the otherwise equal points with these labels.
+    """
+
+    kind: Literal["heatmap"]
+    x: str = Field(description="axis of the study along the horizontal")
+    y: str = Field(description="axis of the study along the vertical")
+    value: str = Field(description="column of the table that colours the cells")
+    x_label: str | None = Field(None, max_length=100, description="text along the horizontal; left out: the axis")
+    y_label: str | None = Field(None, max_length=100, description="text along the vertical; left out: the axis")
+    value_label: str | None = Field(None, max_length=100, description="text beside the scale of colours")
+    unit: str | None = Field(None, description="unit in which the value is shown, such as ms")
+    normalise_to: dict[str, Label] = Field(
+        default_factory=dict, description="labels of the points that the value is divided by: {axis: label}"
+    )
+    log: bool = Field(False, description="logarithmic scale of colours")
+
+    @model_validator(mode="after")
+    def _fits_table(self) -> HeatmapFigure:
+        self._check_numbers()
+        if self.x == self.y:
+            raise ConfigError("both axes are the same", "take another one", ("y",), self.y, "repeated-entry")
+        if self.unit and self.normalise_to:
+            raise ConfigError(
+                "normalised values have no unit", "leave it out", ("unit",), self.unit, "not-with-these-keys"
+            )
+        check_unit("unit", self.value, self.unit)
+        return self
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the figure mentions."""
+        panels = {name for name in (self.columns, self.rows) if name}
+        return set(self.where) | {self.x, self.y} | panels | set(self.normalise_to)
+
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it draws."""
+        return (self.value,)
+
+
+TableFigure = Figure | ScatterFigure | HeatmapFigure
+"""A figure of rows of tables; the others are of the jobs of a schedule."""
+
+AnyFigure = Annotated[TableFigure | JobsFigure, Field(discriminator="kind")]
 
 
 def check_metric(table: str, column: str) -> None:

@@ -122,7 +122,8 @@ class Study(Sweep):
     def _check_names(self) -> None:
         axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
         schedules = {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()}
-        check_names(self.figures, self.claims, axes, self.analyses, schedules)
+        mapping_axes = {name: one.axes_below("jobs.*.mapping") for name, one in self.all_experiments.items()}
+        check_names(self.figures, self.claims, axes, self.analyses, schedules, mapping_axes)
         slowed = {name for name, experiment in self.all_experiments.items() if experiment.slowdown}
         check_slowdown(self.figures, self.claims, slowed)
 

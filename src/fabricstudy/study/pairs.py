@@ -15,7 +15,7 @@ from fabricstudy.columns import NAMES
 from fabricstudy.errors import Code, StudyError
 
 from .claims import Pairs, Trend
-from .figures import Condition, Figure, Label, Range, Selection, fulfils
+from .figures import Condition, Figure, HeatmapFigure, Label, Range, Selection, fulfils
 
 if TYPE_CHECKING:
     from fabricstudy.engine.point import PlannedPoint
@@ -129,7 +129,7 @@ def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "n
 
 def _comparisons(study: Study) -> Iterator[_Comparison]:
     for index, figure in enumerate(study.figures):
-        if isinstance(figure, Figure) and figure.normalise_to and _is_planned(figure):
+        if isinstance(figure, Figure | HeatmapFigure) and figure.normalise_to and _is_planned(figure):
             yield _Comparison(f"figures.{index}", figure, {}, figure.normalise_to, {})
     for index, claim in enumerate(study.claims):
         for number, part in enumerate(claim.parts):
@@ -141,7 +141,7 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
 
 
 def _is_planned(selection: Selection) -> bool:
-    return selection.of_points and selection.table != "agreement"
+    return selection.of_points and selection.table not in ("agreement", "predictors")
 
 
 def _known(comparison: _Comparison) -> _Comparison:

@@ -256,6 +256,12 @@ class Varied(Model):
     def _paths_of(self, name: str) -> list[Path]:
         return list({path.text: path for change in self.changes[name] for path, _ in change}.values())
 
+    def axes_below(self, path: str) -> set[str]:
+        """Give the axes that vary nothing but `path` and what stands below it."""
+        above = find_path(path, self.VARIES)
+        paths = {name: self._paths_of(name) for name in self.sweep}
+        return {name for name, set_ones in paths.items() if all(map(above.covers, set_ones))}
+
     @cached_property
     def changes(self) -> dict[str, list[list[tuple[Path, Any]]]]:
         """For each axis and each of its labels the paths that it sets, with their values."""
@@ -348,6 +354,11 @@ class Varied(Model):
             indices = tuple(position[column] for column in columns)
             if not any(all(indices[axis] in drop for axis, drop in entry) for entry in dropped):
                 yield indices
+
+    def labels_at(self, indices: tuple[int, ...]) -> dict[str, Label]:
+        """Label one combination, by axis."""
+        axes = zip(self.sweep.items(), indices, strict=True)
+        return {name: axis.labels[index] for (name, axis), index in axes}
 
     def _dropped(self, entry: dict[str, Any]) -> list[tuple[int, set[int]]]:
         names = list(self.sweep)

@@ -20,7 +20,7 @@ from .claims import judge
 from .store import Tables
 
 _TWIN, _NAME = "(twin)", "(engine)"
-_BY_POINT = ("points", "jobs", "links", "interference")
+_BY_ENGINE = ("points", "jobs", "links", "interference", "predictors")
 
 
 def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
@@ -89,12 +89,7 @@ def _told(value: Any) -> str:
 
 def engine_axes(plan: Plan) -> set[str]:
     """Give the axes that vary the engine alone, which says nothing about what two engines have in common."""
-    return {
-        name
-        for experiment in plan.study.all_experiments.values()
-        for name, changes in experiment.changes.items()
-        if {path.root for change in changes for path, _ in change} == {"engine"}
-    }
+    return {name for experiment in plan.study.all_experiments.values() for name in experiment.axes_below("engine")}
 
 
 def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
@@ -118,7 +113,7 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
 def _of_engine(tables: Tables, kind: str, kinds: Sequence[str]) -> Tables:
     """Leave out the points of the other engines."""
     others = [other for other in kinds if other != kind]
-    frames = {name: getattr(tables, name) for name in _BY_POINT}
+    frames = {name: getattr(tables, name) for name in _BY_ENGINE}
     return replace(tables, **{name: frame[~frame["engine"].isin(others)] for name, frame in frames.items()})
 
 

@@ -15,6 +15,7 @@ from fabricstudy.study.claims import (
     AnyMeasure,
     Claim,
     Contrast,
+    Correlation,
     Measure,
     Pairs,
     Part,
@@ -26,11 +27,16 @@ from fabricstudy.study.claims import (
 )
 from fabricstudy.study.figures import Condition
 
-from .select import AGAINST, VALUE, analysis_rows, by, join, label_text, mask, medians, observe
+from .ranks import LEAST_ROWS, rank_correlation
+from .select import AGAINST, VALUE, Observations, analysis_rows, by, join, label_text, mask, medians, observe
 from .store import Tables
 
-SimpleMeasure = Value | Contrast | Trend | Spread
+_NOTHING: dict[type[Measure], str] = {
+    Correlation: f"a rank correlation needs {LEAST_ROWS} rows, and neither column may be constant",
+}
+SimpleMeasure = Value | Contrast | Trend | Spread | Correlation
 
+_ROWS = "(rows)"
 _SLACK = 1e-9
 """Relative slack of the expected interval, for the rounding of floating-point numbers."""
 
@@ -56,8 +62,8 @@ class Measured:
     points, seeds : int
         How many points (or machines) and seeds it rests on.
     pairs, pairs_asked : int or None
-        How many comparisons it rests on, and how many were asked for: pairs of points, or of a spread the groups of
-        otherwise equal ones. None for a measure that compares nothing.
+        How many comparisons it rests on, and how many were asked for: pairs of points, of a spread the groups of
+        otherwise equal ones, of a correlation the rows (pairs of numbers). None for a measure that compares nothing.
     """
 
     value: float
@@ -161,7 +167,7 @@ def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) 
         value = on(every)
         parts = [on(subset) for subset in subsets] if len(subsets) > 1 else [value]
     if not np.isfinite([value, *parts]).all():
-        raise NotRun("the number is not finite (a division by zero)")
+        raise NotRun("the number is not finite (a division by zero, or a constant column)")
     seeded = any(sample.seeded for sample in samples)
     if len(subsets) <= 1:
         interval = "too few seeds" if seeded else "no seeds involved"
@@ -189,9 +195,9 @@ class _Sample:
         self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
         if groups.empty:
-            raise NotRun("no two otherwise equal points to compare")
+            raise NotRun(_NOTHING.get(type(asked), "no two otherwise equal points to compare"))
         self.compared = _compared(asked, self.frame, self.keys, groups)
-        self.labels = [name for name in groups if name != VALUE]
+        self.labels = [name for name in groups if name not in (VALUE, _ROWS)]
         self.deciding = groups
         self.at = ""
         if asked.reduce in ("max", "min"):
@@ -216,7 +222,17 @@ def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
     seen = observe(tables, asked, asked.metric, sides)
     if seen.gap():
         raise NotRun(seen.gap())
+    if isinstance(asked, Correlation):
+        return _with_other_column(asked, tables, seen), seen.keys
     return seen.frame, seen.keys
+
+
+def _with_other_column(asked: Correlation, tables: Tables, seen: Observations) -> pd.DataFrame:
+    other = observe(tables, asked, asked.against)
+    if other.gap():
+        raise NotRun(other.gap())
+    names = [*seen.keys, "seed"]
+    return join(seen.frame[[*names, VALUE]], other.frame[[*names, VALUE]], names)
 
 
 def _values(asked: Value, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -246,6 +262,8 @@ def _compared(
     if isinstance(asked, Spread):
         rest = [name for name in keys if name not in asked.over]
         return len(groups), len(frame[rest].drop_duplicates()) if rest else 1
+    if isinstance(asked, Correlation):
+        return int(groups[_ROWS].sum()), len(frame[keys].drop_duplicates()) if keys else 1
     return None
 
 
@@ -282,9 +300,24 @@ def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFram
     return spreads
 
 
+def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    one, other = (frame[[*keys, name]].rename(columns={name: VALUE}) for name in (VALUE, AGAINST))
+    both = join(medians(one, keys), medians(other, keys), keys)
+    rest = [name for name in keys if name not in asked.over] if asked.over else []
+    found = []
+    for _, part in both.assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
+        if len(part) >= LEAST_ROWS:
+            value = rank_correlation(asked.form, part[VALUE], part[AGAINST])
+            found.append(part.iloc[[0]][rest].assign(**{VALUE: value, _ROWS: len(part)}))
+    if not found:
+        return pd.DataFrame(columns=[*rest, VALUE, _ROWS])
+    return pd.concat(found).dropna(subset=VALUE)
+
+
 _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {
     Value: _values,
     Contrast: _contrasts,
     Trend: _trends,
     Spread: _spreads,
+    Correlation: _correlations,
 }

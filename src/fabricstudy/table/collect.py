@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ALONE, DONE, TABLES, names_of
+from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, TABLES, names_of
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
 from .noise import with_noise
+from .predictors import axes_left, predictors
 from .schemas import checked, checked_analysis, labels
 from .store import Tables
 
@@ -76,8 +77,13 @@ def collect(
     }
     frames["interference"] = _interference(frames["jobs"], by_id)
     frames["agreement"] = agreement(plan, frames["jobs"])
+    frames["predictors"] = predictors(plan, keys, frames["jobs"])
     of_engine = engine_axes(plan)
-    axes_in = {"machines": _machine_axes(keys, axes), "agreement": [name for name in axes if name not in of_engine]}
+    axes_in = {
+        "machines": _machine_axes(keys, axes),
+        "agreement": [name for name in axes if name not in of_engine],
+        "predictors": axes_left(plan),
+    }
     tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in frames}
     named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
     unjudged = Tables(**tables, **schedules, analyses=named)
@@ -237,7 +243,7 @@ def _machines(plan: Plan, keys: pd.DataFrame, structures: Iterable[Record]) -> p
     by_id = {structure["machine_id"]: structure for structure in structures}
     machines = pd.DataFrame({"machine_id": [name for name in plan.machines if name in by_id]})
     facts = [by_id[name] for name in machines["machine_id"]]
-    for name in ("kind", "nodes", "routers", "cables", "radix", "diameter", "mean_hops"):
+    for name in ("kind", *SIZES_OF_MACHINE):
         machines[name] = [fact[name] for fact in facts]
     for name in ("lower_Bps", "upper_Bps", "exact", "method"):
         machines[f"bisection_{name}"] = [fact["bisection"][name] for fact in facts]

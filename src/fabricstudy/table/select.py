@@ -116,6 +116,10 @@ def observe(
     values = _per_point(rows, keys, selection, column)
     done = points["status"] == DONE
     missing = Counter(points.loc[~done, "status"])
+    if selection.table == "predictors" and done.all():
+        lost = int(values[VALUE].isna().sum())
+        gaps = {"without a number": lost} if lost else {}
+        return Observations(values[values[VALUE].notna()].reset_index(drop=True), keys, "rows", len(values), gaps)
     known = values.loc[values[VALUE].notna(), "point_id"] if "point_id" in values else points["point_id"]
     missing["without a number"] = int((~points.loc[done, "point_id"].isin(known)).sum())
     values = values[values[VALUE].notna()].reset_index(drop=True)

@@ -33,6 +33,7 @@ class Tables:
     interference: pd.DataFrame
     machines: pd.DataFrame
     agreement: pd.DataFrame
+    predictors: pd.DataFrame
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     schedules: pd.DataFrame = field(default_factory=pd.DataFrame)

@@ -15,11 +15,13 @@ import pytest
 
 import fabricstudy
 from fabricstudy import source
+from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import AnalysedMachine, Stores, attempt, simulate
+from fabricstudy.engine.simulate import simulate
+from fabricstudy.engine.stores import AnalysedMachine, Stores
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
 from fabricstudy.source import OURS, PACKAGE, WORDS, imported
 from fabricstudy.store import Record
@@ -198,7 +200,7 @@ show("", points)
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package."""
     folder = tmp_path_factory.mktemp("code")
-    shutil.copytree(PACKAGE, folder / OURS, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, folder / OURS)
     return folder / OURS
 
 
@@ -431,7 +433,7 @@ def test_removed_machines_and_structures_are_made_again(
     before = done_by(*stored)
     for name in ("machines", "structures", "points"):
         shutil.rmtree(stores.results / name)
-    from fabricstudy.engine.simulate import _analysed
+    from fabricstudy.engine.stores import _analysed
 
     _analysed.cache_clear()
     after = done_by(*stored)

@@ -27,6 +27,10 @@ FIGURES: list[dict[str, Any]] = [
     {"id": "boxes", "kind": "box", "title": "Spread", "x": "message", "y": "runtime_ns", "unit": "us"},
     {"id": "cuts", "kind": "line", "title": "Bisection", "table": "machines", "x": "alpha", "y": "bisection_upper_Bps",
      "unit": "GB/s", "interval": ["bisection_lower_Bps", "bisection_upper_Bps"]},
+    {"id": "marks", "kind": "scatter", "title": "Hops or time", "x": "hop_bytes", "y": "runtime_ns", "unit": "ms",
+     "hue": ["routing", "alpha"], "style": "message", "columns": "message"},
+    {"id": "cells", "kind": "heatmap", "title": "Field", "x": "alpha", "y": "routing", "value": "runtime_ns",
+     "unit": "ms", "rows": "message"},
     {"id": "nothing", "kind": "box", "title": "Agreement", "table": "agreement", "x": "pair", "y": "ratio"},
 ]  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fabricstudy.report import explorer as module
+from fabricstudy.report import explorer as explorer_module
 from fabricstudy.report.explorer import explorer
 from fabricstudy.table.store import Tables
 
@@ -98,21 +98,15 @@ def test_nothing_done_gives_no_explorer(make: Make) -> None:
     assert explorer(replace(tables, machines=tables.machines[:0])) is None
 
 
-def test_the_bundle_of_scripts_is_made_once_for_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def bundle(ending: str) -> str:
-        made.append(ending)
-        return "script; </script>"
-
-    def libraries(caches: Path) -> str:
-        monkeypatch.setenv("XDG_CACHE_HOME", str(caches))
-        text: str = module._libraries.__wrapped__()
-        return text
-
-    monkeypatch.setattr(module, "_bundle", bundle)
-    first = libraries(tmp_path / "cache")
-    assert first.endswith("*/\nscript; <\\/script>") and libraries(tmp_path / "cache") == first and len(made) == 1
-    # Without a place for it there is a bundle, too.
+def test_the_scripts_are_bundled_once_and_a_cache_that_cannot_be_written_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled: list[str] = []
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda text: bundled.append(text) or "vega </script>")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = explorer_module._libraries()
+    assert explorer_module._libraries() == first and len(bundled) == 1
+    assert "</script" not in first
     (tmp_path / "file").touch()
-    assert libraries(tmp_path / "file") == first and len(made) == 2
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert explorer_module._libraries() == first and len(bundled) == 2

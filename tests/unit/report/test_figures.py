@@ -5,18 +5,25 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from fabricstudy.report.figures import Drawn, _colour, _data, _log_ticks, draw
-from fabricstudy.table.select import observe
+from fabricstudy.report.axis_figures import _data
+from fabricstudy.report.figures import Drawn, draw
+from fabricstudy.report.heatmap import _colours
+from fabricstudy.report.look import NothingToDraw, colour, log_ticks
+from fabricstudy.study.figures import HeatmapFigure
 
 from .conftest import FIGURES, STUDY, Case
 
 Make = Callable[..., Case]
+HEATMAP = {"id": "a", "kind": "heatmap", "title": "A", "x": "alpha", "y": "routing", "value": "runtime_ns"}
 
 
 def drawn(case: Case, *names: str) -> dict[str, Drawn]:
@@ -96,9 +103,9 @@ def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> Non
     sweep = {**STUDY["sweep"], "net": {"set": nets}}
     case = make(figures=[figure], claims=[], sweep=sweep, seeds=1)
     (declared,) = case.study.figures
-    data = _data(declared, case.tables, observe(case.tables, declared, declared.y))
+    data = _data(declared, case.tables)
     assert set(data.family.values()) == set(data.hues)
-    colours = {tuple(_colour(data, hue)) for hue in data.hues}
+    colours = {tuple(colour(data.family, hue)) for hue in data.hues}
     plain = {tuple(colour) for colour in sns.color_palette("colorblind", len(data.hues))}
     assert colours == plain
 
@@ -106,7 +113,7 @@ def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> Non
 def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
     case = make()
     bars = next(one for one in case.study.figures if one.id == "bars")
-    data = _data(bars, case.tables, observe(case.tables, bars, bars.y))
+    data = _data(bars, case.tables)
     assert set(data.family.values()) == {"minimal", "valiant"}
     assert len(data.family) == 4
 
@@ -151,7 +158,7 @@ def test_logarithmic_scales_have_labels_that_do_not_overlap(low: float, high: fl
     canvas = Figure(figsize=(4, 2.6))
     axes = canvas.subplots()
     axes.plot([1, 2], [low, high])
-    _log_ticks(axes)
+    log_ticks(axes)
     canvas.canvas.draw()
     inside = [
         text.get_window_extent() for text in axes.get_yticklabels(which="both")
@@ -159,3 +166,85 @@ def test_logarithmic_scales_have_labels_that_do_not_overlap(low: float, high: fl
     ]  # fmt: skip
     assert len(inside) >= 2
     assert not any(one.overlaps(other) for i, one in enumerate(inside) for other in inside[:i])
+
+
+def with_hops(case: Case, hop_bytes: dict[str, list[float]]) -> Case:
+    """Give jobs of each message other hops, one number for each of the first labels in the plan's order."""
+    jobs = case.tables.jobs.copy()
+    for message, numbers in hop_bytes.items():
+        own = jobs.index[jobs["message"] == message]
+        jobs.loc[own, "hop_bytes"] = np.resize(np.array(numbers, dtype=float), len(own))
+    return replace(case, tables=replace(case.tables, jobs=jobs))
+
+
+SCATTER = {"id": "a", "kind": "scatter", "title": "A", "x": "hop_bytes", "y": "runtime_ns", "columns": "message"}
+ALPHAS = {str(number): f"{number} GB/s" for number in range(1, 5)}
+
+
+def many(make: Make, **changes: Any) -> Case:
+    """Eight times of each of two messages, which grow along the plan; those of the last routing are twice as long."""
+    sweep = {
+        "message": {"of": "jobs.0.pattern.message", "values": {"small": "1 kB", "large": "1 MB"}},
+        "routing": {"of": "routing.kind", "values": ["minimal", "valiant"]},
+        "alpha": {"of": "machine.bandwidth.global", "values": ALPHAS},
+    }
+    return make(claims=[], sweep=sweep, seeds=1, **changes)
+
+
+@pytest.mark.parametrize(("form", "sign", "value"), [("spearman", "ρ", "−0.98"), ("kendall", "τ", "−0.93")])
+def test_a_scatter_plot_says_how_far_both_columns_agree_in_each_panel(
+    make: Make, form: str, sign: str, value: str
+) -> None:
+    case = many(make, figures=[{**SCATTER, "correlation": form, "x_unit": "kB", "unit": "ms"}])
+    # Eight marks each: in the same order; in the opposite one but for two neighbours.
+    hops = {"small": [1, 2, 3, 4, 5, 6, 7, 8], "large": [8, 7, 6, 5, 4, 3, 1, 2]}
+    one = drawn(with_hops(case, hops))["a"]
+    assert f"small: {sign} = 1.00, n = 8; large: {sign} = {value}, n = 8." in one.alt
+    assert one.panels == 2
+    assert "n = 16 points, 1 seed; " in one.basis and one.basis.endswith("; none missing.")
+    assert "runtime (ms) against hop (kB)" in one.alt
+
+
+def test_a_scatter_plot_tells_no_correlation_where_there_is_none(make: Make) -> None:
+    case = many(make, figures=[SCATTER])
+    constant = drawn(with_hops(case, {"small": [1], "large": list(range(8))}))["a"]
+    assert "small: n = 8, no order: one column is constant; large: ρ" in constant.alt
+    few = drawn(many(make, figures=[{**SCATTER, "where": {"alpha": ["1", "2"]}}]))["a"]
+    assert few.alt.count("n = 4, too few to rank") == 2
+
+
+def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(make: Make) -> None:
+    one = drawn(make(), "marks")["marks"]
+    assert "24 points, 3 seeds; medians over seeds; ρ: Spearman's rank correlation" in one.basis
+    assert one.alt.count("n = 4, too few to rank") == 2
+
+
+def test_a_heat_map_tells_the_ends_of_each_panel(make: Make) -> None:
+    """Points 0 to 2 are the seeds of alpha 0.5, minimal, first message; 18 to 20 of alpha 2, Valiant."""
+    alt = drawn(make(), "cells")["cells"].alt
+    assert alt.startswith("Heat map: runtime (ms) by alpha and routing. ")
+    assert "least 1.01 at 0.5, minimal; largest 2.38 at 2, valiant" in alt
+
+
+def test_a_heat_map_of_ratios_counts_its_pairs_and_leaves_lost_cells_blank(make: Make) -> None:
+    figure = {**HEATMAP, "columns": "message", "normalise_to": {"routing": "minimal"}}
+    one = drawn(make(lost=3, figures=[figure]))["a"]
+    assert one.svg and "3 of 24 points missing (3 failed); 3 of 4 pairs; what has no partner is left out." in one.basis
+    assert "least 1 at " in one.alt
+    plain = {**figure, "normalise_to": {}, "columns": None, "value": "bound_ns", "log": True}
+    assert "median over seeds and message" in drawn(make(figures=[plain]))["a"].basis
+    assert drawn(make(lost=24, figures=[plain]))["a"].basis.startswith("Nothing to draw: table jobs has no such rows")
+
+
+def test_colours_of_a_heat_map_lie_about_what_means_no_difference() -> None:
+    def norm(values: list[float], **keys: Any) -> tuple[float, float]:
+        figure = HeatmapFigure.model_validate({**HEATMAP, **keys})
+        scale = _colours(figure, pd.Series(values)).norm
+        return float(scale.vmin), float(scale.vmax)  # type: ignore[arg-type]
+
+    assert norm([2.0, 5.0]) == (2, 5)
+    assert norm([-0.25, 0.75]) == (-0.75, 0.75)
+    assert norm([0.8, 1.5], normalise_to={"alpha": 1}) == (0.5, 1.5)
+    assert norm([0.0, 2.0, 8.0], log=True) == (2, 8)
+    with pytest.raises(NothingToDraw):
+        norm([0.0], log=True)

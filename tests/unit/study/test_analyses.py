@@ -56,6 +56,8 @@ ISO = {"kind": "isoperimetry"}
         ({"analyses": {"p": {"kind": "partitions", "machines": {}}}}, "analyses.p.machines", "wrong-length"),
         ({"analyses": {"p": {"kind": "partitions", "machines": {"D": "dragonfly-11k"}}}}, "analyses.p.machines.D",
          "machine-does-not-fit"),
+        ({"analyses": {"p": {"kind": "contention", "cases": {"a": {**HALF, "pattern": {"kind": "idle"}}}}}},
+         "analyses.p.cases.a.machine", "machine-does-not-fit"),
         ({"analyses": {"p": {"kind": "partitions", "machines": {"M": "mirra"}}}}, "analyses.p.machines.M",
          "unknown-kind"),
         ({"analyses": {"p": {"kind": "partitions", "machines": {"M": "mira"}, "allowed": "juqueen"}}},

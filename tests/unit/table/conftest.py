@@ -44,6 +44,7 @@ def make_tables(rows: Sequence[Row], machines: Sequence[Row] = (), links: Sequen
         interference=checked("interference", pd.DataFrame(columns=[*names_of("interference"), *axes]), axes),
         machines=checked("machines", pd.DataFrame(list(machines), columns=list(names_of("machines")))),
         agreement=checked("agreement", pd.DataFrame(columns=[*names_of("agreement"), *axes]), axes),
+        predictors=checked("predictors", pd.DataFrame(columns=[*names_of("predictors"), *axes]), axes),
     )
 
 

@@ -27,7 +27,7 @@ from fabricstudy.columns import (
 from fabricstudy.errors import StudyError
 from fabricstudy.model import Model
 from fabricstudy.study.claims import Claim, check_names
-from fabricstudy.study.figures import Figure, unit_factor
+from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, unit_factor
 from fabricstudy.study.file import validated
 from fabricstudy.study.schedules import Schedule
 from fabricstudy.study.sweep import Sweep
@@ -68,6 +68,31 @@ def refused(model: type[Model], data: dict[str, Any]) -> tuple[str, str | None]:
 def test_figures_that_cannot_be(change: dict[str, Any], code: str, path: str | None) -> None:
     Figure.model_validate(FIGURE)
     assert refused(Figure, {**FIGURE, **change}) == (code, path)
+
+
+SCATTER = {"id": "a", "kind": "scatter", "title": "A", "x": "hop_bytes", "y": "runtime_ns"}
+HEATMAP = {"id": "a", "kind": "heatmap", "title": "A", "x": "alpha", "y": "routing", "value": "runtime_ns"}
+
+
+@pytest.mark.parametrize(
+    ("model", "figure", "code", "path"),
+    [
+        (ScatterFigure, {**SCATTER, "x": "alpha"}, "no-such-column", None),
+        (ScatterFigure, {**SCATTER, "x_unit": "ms"}, "not-a-quantity", "x_unit"),
+        (ScatterFigure, {**SCATTER, "x": "hops_max", "x_unit": "m"}, "not-with-these-keys", "x_unit"),
+        (ScatterFigure, {**SCATTER, "unit": "GB"}, "not-a-quantity", "unit"),
+        (ScatterFigure, {**SCATTER, "correlation": "pearson"}, "unknown-word", "correlation"),
+        (HeatmapFigure, {**HEATMAP, "value": "alpha"}, "no-such-column", None),
+        (HeatmapFigure, {**HEATMAP, "y": "alpha"}, "repeated-entry", "y"),
+        (HeatmapFigure, {**HEATMAP, "unit": "ms", "normalise_to": {"alpha": 1}}, "not-with-these-keys", "unit"),
+    ],
+)
+def test_scatter_plots_and_heat_maps_that_cannot_be(
+    model: type[Model], figure: dict[str, Any], code: str, path: str | None
+) -> None:
+    ScatterFigure.model_validate(SCATTER)
+    HeatmapFigure.model_validate(HEATMAP)
+    assert refused(model, figure) == (code, path)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +179,7 @@ def test_columns_have_one_name_each_and_what_their_roles_need() -> None:
     for table, columns in TABLES.items():
         names = names_of(table)
         assert len(set(names)) == len(names), table
-        assert all(one.type in ("count", "number") for one in columns if one.metric), table
+        assert all(one.type in ("count", "number", "any number") for one in columns if one.metric), table
         assert all(one.names is None or one.names in names for one in columns), table
         assert any(one.identity for one in columns), table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from fabricstudy.report.figures import draw
-from fabricstudy.study.file import load_study, read_study
+from fabricstudy.study.file import read_study
 from fabricstudy.study.model import Study
 from fabricstudy.table.claims import judge
 from fabricstudy.table.select import observe
@@ -120,7 +119,7 @@ def shipped(request: pytest.FixtureRequest) -> Path:
 
 
 def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiments(shipped: Path) -> None:
-    study = load_study(shipped)
+    study = read_study(_few_seeds(yaml.safe_load(shipped.read_text())), shipped)
     everything = synthetic(study)
     found = 0
     for name in study.experiments:
@@ -132,7 +131,7 @@ def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiment
         same = everything.claims.set_index(["claim", "part"]).loc[parts].reset_index()
         assert _measured(tables.claims) == _measured(same)
         for figure in reduced.figures:
-            few, many = (observe(of, figure, figure.y) for of in (tables, everything))
+            few, many = (observe(of, figure, figure.numbers()[0]) for of in (tables, everything))
             assert set(few.keys) == set(many.keys)
             assert few.frame["(value)"].tolist() == many.frame["(value)"].tolist()
     assert found
@@ -156,7 +155,7 @@ def _axes_of(at: object) -> list[str]:
 
 def _reduced(path: Path, name: str) -> tuple[Study, list[tuple[str, int]]]:
     """Read a study with one of its experiments, and what is asked of that one alone; say which parts of claims."""
-    data = copy.deepcopy(yaml.safe_load(path.read_text()))
+    data = _few_seeds(yaml.safe_load(path.read_text()))
     data["experiments"] = {name: data["experiments"][name]}
     data["figures"] = [one for one in data.get("figures", ()) if one.get("experiment") == name]
     claims, kept = [], []
@@ -165,6 +164,14 @@ def _reduced(path: Path, name: str) -> tuple[Study, list[tuple[str, int]]]:
         claims += [{**one, "parts": [one["parts"][number] for number in numbers]}] if numbers else []
         kept += [(one["id"], number) for number in numbers]
     return read_study({**data, "claims": claims}, path), kept
+
+
+def _few_seeds(data: dict[str, Any]) -> dict[str, Any]:
+    """Leave a study two seeds where it has more: pairs do not depend on their number."""
+    for one in (data, *data.get("experiments", {}).values()):
+        if "seeds" in one:
+            one["seeds"] = min(2, one["seeds"]) if isinstance(one["seeds"], int) else one["seeds"][:2]
+    return data
 
 
 def _experiments(measure: dict[str, Any]) -> set[str | None]:

@@ -10,10 +10,11 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from fabricstudy import home
 from fabricstudy.source import file_digest
 
-MODEL = Path(__file__).parents[4] / "engines" / "sst" / "model.py"
-"""The script that SST runs, in a clone of the repository."""
+MODEL = home.HOME / "engines" / "sst" / "model.py"
+"""The script that SST runs."""
 
 ELEMENTS = ("merlin", "firefly", "hermes", "ember")
 HOME = "SST_CORE_HOME"
@@ -54,9 +55,7 @@ def find() -> str:
         )
         raise Missing(f"{where}; {_HOW}")
     if not MODEL.is_file():
-        raise Missing(
-            f"{MODEL} is not there; run from a clone of the repository, installed with pip install --editable"
-        )
+        raise Missing(f"{MODEL} is not there; install the project again")
     version = _version(program)
     if version is None:
         raise Missing(f"{program} --version failed; {_HOW}")

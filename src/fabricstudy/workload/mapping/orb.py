@@ -34,7 +34,7 @@ class OrbMapping(Mapping):
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Halve both until a router is left."""
         there, here = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
-        partner = _pairing(there, here)
+        partner = pairing(there, here)
         seat = np.empty(slots.ranks, dtype=np.int64)
         parts = [(np.arange(slots.ranks), np.arange(slots.ranks))]
         while parts:
@@ -45,13 +45,13 @@ class OrbMapping(Mapping):
                 continue
             along = int(np.argmax(extent))
             low = _lower_half(there[cores, along])
-            order = _across(here[ranks], partner.get(along))
+            order = across(here[ranks], partner.get(along))
             parts.append((cores[low], ranks[order[: len(low)]]))
             parts.append((np.delete(cores, low), ranks[order[len(low) :]]))
         return seat
 
 
-def _pairing(there: Ints, here: Ints) -> dict[int, int]:
+def pairing(there: Ints, here: Ints) -> dict[int, int]:
     """Give for each dimension of the machine that of the application which goes with it, longest with longest."""
     machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (there, here))
     return dict(zip(machine.tolist(), application.tolist(), strict=False))
@@ -65,7 +65,7 @@ def _lower_half(place: Ints) -> Ints:
     return np.flatnonzero(place <= plane)
 
 
-def _across(place: Ints, along: int | None) -> Ints:
+def across(place: Ints, along: int | None) -> Ints:
     """Sort points along one dimension, or their longest where that has no extent; ties by the others, longest first."""
     extent = np.ptp(place, axis=0)
     if along is not None and extent[along]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from fabricstudy.model import Whole
 from fabricstudy.quantities import Size
 from fabricstudy.workload.pattern.base import MessagePattern
 
-from ..messages import Indices
 from .base import Traffic
 from .objects import between_ranks
 from .sends import Sends, in_phases
@@ -22,19 +21,9 @@ from .sends import Sends, in_phases
 Ints = npt.NDArray[np.int64]
 
 
-@register
-class Patches(MessagePattern):
-    """Like NAMD: a periodic grid of patches, and computes for each patch and each two that are near each other.
+class PatchGrid(MessagePattern):
+    """What the patterns have that are like NAMD: a periodic grid of patches, and computes for each two near ones."""
 
-    Each patch sends its atoms to every rank that has a compute of it, once (proxies); forces come back in the next
-    phase. Patches and computes are dealt evenly to the ranks, each compute about where its first patch is, so every
-    mapping can take the ranks. A grid of 6 x 6 x 4 is that of ApoA1 in Bhatele and Kalé 2008, who do not tell sizes
-    and the balancer, so this is like it, not it.
-    """
-
-    has_places: ClassVar[bool] = False
-
-    kind: Literal["patches"] = "patches"
     patches: Annotated[tuple[Annotated[Whole, Field(ge=1, le=1000)], ...], Field(min_length=3, max_length=3)] = Field(
         description="patches along each of three dimensions"
     )
@@ -68,9 +57,13 @@ class Patches(MessagePattern):
         found = np.unique(np.concatenate(pairs, axis=1), axis=1)
         return found[0].astype(np.int64), found[1].astype(np.int64)
 
-    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send from the patches to their computes, and back."""
-        home, first, second, at = self._dealt(ranks)
+    def even_homes(self, ranks: int) -> Ints:
+        """Rank of each patch, where they are dealt evenly."""
+        count = int(np.prod(self.patches))
+        return np.arange(count) * ranks // count
+
+    def between(self, home: Ints, first: Ints, second: Ints, at: Ints, ranks: int) -> Sends:
+        """Send from patches at their homes to computes, whose two patches and rank are given, and back."""
         ends = np.concatenate([home[first], home[second]]), np.concatenate([at, at])
         which = np.concatenate([first, second])
         # A rank gets a patch once, however many of its computes it has.
@@ -79,8 +72,21 @@ class Patches(MessagePattern):
         back = between_ranks(sent[1], sent[0], int(self.forces_bytes or self.message_bytes), ranks)
         return in_phases([out, back], self.iterations)
 
-    def _dealt(self, ranks: int) -> tuple[Indices, Ints, Ints, Indices]:
-        """Rank of each patch; the patches of each compute, and its rank."""
-        count = int(np.prod(self.patches))
+
+@register
+class Patches(PatchGrid):
+    """Like NAMD: a periodic grid of patches, and computes for each patch and each two that are near each other.
+
+    Each patch sends its atoms to every rank that has a compute of it, once (proxies); forces come back in the next
+    phase. Patches and computes are dealt evenly to the ranks, each compute about where its first patch is, so every
+    mapping can take the ranks. A grid of 6 x 6 x 4 is that of ApoA1 in Bhatele and Kalé 2008, who do not tell sizes
+    and the balancer, so this is like it, not it.
+    """
+
+    kind: Literal["patches"] = "patches"
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send from the patches to their computes, and back."""
         first, second = (np.repeat(ends, self.split) for ends in self.computes())
-        return np.arange(count) * ranks // count, first, second, np.arange(len(first)) * ranks // len(first)
+        at = np.arange(len(first)) * ranks // len(first)
+        return self.between(self.even_homes(ranks), first, second, at, ranks)

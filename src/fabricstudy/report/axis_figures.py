@@ -1,0 +1,327 @@
+"""Lines, bars and boxes: a column of a table against an axis of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from fabricstudy.study.figures import Figure, unit_factor
+from fabricstudy.table.select import VALUE, Observations, label_text, observe
+from fabricstudy.table.store import Tables
+
+from .look import (
+    MARKERS,
+    PLAIN_NUMBERS,
+    add_legend,
+    along,
+    colour,
+    counted,
+    in_order,
+    joined,
+    label_edges,
+    label_ticks,
+    legend_label,
+    log_ticks,
+    merged,
+    no_rows,
+    normalised,
+    said_below,
+    said_pairs,
+    short,
+    titled,
+    with_unit,
+)
+
+_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """What is drawn: columns x, y, hue, style, column, row, seed and, where asked for, low, high and bound.
+
+    `family` gives for each hue the label of its first axis.
+    """
+
+    frame: pd.DataFrame
+    basis: str
+    hues: list[str]
+    family: dict[str, str]
+    styles: list[str]
+    columns: list[str]
+    rows: list[str]
+    numeric_x: bool
+    xs: list[Any]
+    noise: tuple[float, float] | None = None
+
+
+def canvas_of(figure: Figure, tables: Tables) -> tuple[Canvas, str, str, int]:
+    """Draw lines, bars or boxes.
+
+    Returns
+    -------
+    tuple
+        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
+
+    Raises
+    ------
+    NothingToDraw
+        If no selected row has a number.
+    """
+    data = _data(figure, tables)
+    return _canvas(figure, data), _alt(figure, data), data.basis, len(data.columns)
+
+
+def _data(figure: Figure, tables: Tables) -> _Data:
+    seen = observe(tables, figure, figure.y)
+    frame = seen.frame
+    scale = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
+    if figure.normalise_to:
+        frame = normalised(frame, seen.keys, figure.normalise_to)
+    if frame.empty:
+        raise no_rows(figure, seen)
+    drawn = pd.DataFrame(
+        {
+            "y": frame[VALUE] * scale,
+            "seed": frame["seed"],
+            "hue": joined(frame, figure.hue),
+            "style": joined(frame, (figure.style,) if figure.style else ()),
+            "column": joined(frame, (figure.columns,) if figure.columns else ()),
+            "row": joined(frame, (figure.rows,) if figure.rows else ()),
+        }
+    )
+    for name, column in _beside(figure).items():
+        other = observe(tables, figure, column)
+        values = other.frame.set_index([*other.keys, "seed"])[VALUE]
+        drawn[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*other.keys, "seed"]])).to_numpy() * scale
+    drawn["x"] = along(frame[figure.x])
+    numeric = pd.api.types.is_numeric_dtype(drawn["x"])
+    noise = _noise(figure, tables)
+    basis = _basis(figure, seen, frame, drawn, noise)
+    family = dict(zip(drawn["hue"], joined(frame, figure.hue[:1]), strict=True))
+    styles, columns, rows = (list(dict.fromkeys(drawn[name])) for name in ("style", "column", "row"))
+    return _Data(drawn, basis, list(family), family, styles, columns, rows, numeric, in_order(drawn["x"]), noise)
+
+
+def _noise(figure: Figure, tables: Tables) -> tuple[float, float] | None:
+    """Slowdowns of jobs that share no link, from which others cannot be told; None where no floor is known."""
+    if figure.y != "slowdown" or figure.normalise_to:
+        return None
+    rows = tables.interference[tables.interference["experiment"] == figure.experiment]
+    low, high = rows["noise_low"].min(), rows["noise_high"].max()
+    return None if pd.isna(low) else (min(float(low), 1.0), max(float(high), 1.0))
+
+
+def _beside(figure: Figure) -> dict[str, str]:
+    """Columns of the table that are drawn beside y."""
+    found = dict(zip(("low", "high"), figure.interval, strict=True)) if figure.interval else {}
+    return {**found, "bound": "bound_ns"} if figure.show_bound else found
+
+
+def _basis(
+    figure: Figure,
+    seen: Observations,
+    frame: pd.DataFrame,
+    drawn: pd.DataFrame,
+    noise: tuple[float, float] | None,
+) -> str:
+    """Say how many points and seeds a figure shows, what its bars mean and what is missing."""
+    parts = [counted(seen, frame)]
+    over = merged(figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")])
+    if figure.interval:
+        wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
+        parts.append(f"whiskers: interval of {wide} values" if wide else "all values exact")
+    elif figure.kind == "box":
+        parts.append("box: quartiles and median, whiskers: least and largest")
+    elif over:
+        parts.append(f"median over {' and '.join(over)}, whiskers: least to largest")
+    if figure.show_bound:
+        parts.append("dotted: bound, the least time that the links allow")
+    if noise:
+        inside = int(drawn["y"].between(*noise).sum())
+        parts.append(f"grey: {noise[0]:.3g} to {noise[1]:.3g}, noise of jobs that share no link; {inside} values in it")
+    parts.append(seen.gap() or "none missing")
+    if figure.normalise_to:
+        parts.append(said_pairs(seen, frame, figure.normalise_to))
+    return "; ".join(parts) + "."
+
+
+def _canvas(figure: Figure, data: _Data) -> Canvas:
+    wide, high = len(data.columns), len(data.rows)
+    width = {1: 5.6, 2: 7.6}.get(wide, 3.1 * wide)
+    if figure.kind != "line":
+        width = max(width, wide * (0.13 * len(data.xs) * len(data.hues) + 1))
+    canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
+    grid = canvas.subplots(high, wide, sharex=True, sharey=figure.same_y, squeeze=False)
+    for i, row in enumerate(data.rows):
+        for j, column in enumerate(data.columns):
+            part = data.frame[(data.frame["row"] == row) & (data.frame["column"] == column)]
+            _panel(grid[i][j], figure, data, part)
+            titled(grid[i][j], figure, row, column)
+    label_edges(grid, figure.x_label or figure.x, _y_label(figure))
+    _scales(figure, data, [axes for line in grid for axes in line], width / wide - 0.6)
+    handles = _handles(figure, data)
+    families = len(set(data.family.values()))
+    # Each family of colours has a column of its own.
+    add_legend(canvas, handles, families if families < len(data.hues) == len(handles) else None)
+    said_below(canvas, data.basis)
+    return canvas
+
+
+def _y_label(figure: Figure) -> str:
+    return with_unit(figure.y, figure.y_label, figure.unit)
+
+
+def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> None:
+    for axes in panels:
+        if figure.y_log:
+            log_ticks(axes)
+        elif figure.kind == "bar" or (figure.kind == "line" and not figure.normalise_to):
+            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0] if (data.frame["y"] < 0).any() else 0.0))
+        if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
+            axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
+        if data.noise:
+            axes.axhspan(*data.noise, color="#000000", alpha=0.08, linewidth=0, zorder=0.4)
+        if figure.kind == "line" and data.numeric_x:
+            _numeric_ticks(axes, figure, data)
+        else:
+            label_ticks(axes, [short(label_text(x)) for x in data.xs], width)
+
+
+def _numeric_ticks(axes: Axes, figure: Figure, data: _Data) -> None:
+    """Put a tick at each value, unless they would stand too close."""
+    if figure.x_log:
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
+    at = np.log(data.xs) if figure.x_log else np.array(data.xs)
+    if len(at) <= 12 and (len(at) == 1 or np.diff(at).min() > 0.05 * (at[-1] - at[0])):
+        axes.set_xticks(data.xs, [label_text(x) for x in data.xs])
+        axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _panel(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
+    axes.grid(axis="x", visible=False)
+    if figure.kind == "line":
+        for hue, style, line in _series(data, part):
+            _line(axes, figure, data, hue, style, line)
+    elif figure.kind == "bar":
+        _bars(axes, data, part)
+    else:
+        _boxes(axes, data, part)
+
+
+def _series(data: _Data, part: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    for hue in data.hues:
+        for style in data.styles:
+            line = part[(part["hue"] == hue) & (part["style"] == style)]
+            if not line.empty:
+                yield hue, style, line
+
+
+def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: pd.DataFrame) -> None:
+    by_x = line.groupby("x", sort=False)
+    middle = by_x["y"].median()
+    order = [x for x in data.xs if x in middle.index]
+    middle = middle[order]
+    at = order if data.numeric_x else [data.xs.index(x) for x in order]
+    low = by_x["low" if figure.interval else "y"].min()[order]
+    high = by_x["high" if figure.interval else "y"].max()[order]
+    place = data.hues.index(hue)
+    look: dict[str, Any] = {"color": colour(data.family, hue), "zorder": 2 + place * 0.01}
+    # Larger markers and caps lie below smaller ones, so that equal values of several series can be told.
+    axes.errorbar(
+        at, middle, yerr=np.maximum([middle - low, high - middle], 0), marker=MARKERS[place % len(MARKERS)],
+        markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else look["color"],
+        linestyle=_DASHES[data.styles.index(style) % len(_DASHES)], linewidth=1.4, elinewidth=1.0,
+        capsize=max(5.5 - 1.3 * place, 1.5), **look,
+    )  # fmt: skip
+    if figure.show_bound:
+        bound = by_x["bound"].median()[order]
+        axes.plot(at, bound, linestyle=(0, (1, 1.6)), linewidth=1.3, **look)
+
+
+def _bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
+    ticks = [label_text(x) for x in data.xs]
+    sns.barplot(
+        part.assign(x=part["x"].map(label_text)), x="x", y="y", hue="hue", order=ticks, hue_order=data.hues,
+        palette=[colour(data.family, hue) for hue in data.hues], saturation=1, estimator="median",
+        errorbar=lambda values: (values.min(), values.max()), err_kws={"linewidth": 0.9, "color": "#222222"},
+        capsize=0.25, legend=False, ax=axes, width=0.84,
+    )  # fmt: skip
+    for bars in axes.containers:
+        for bar in bars:
+            bar.set_edgecolor("#444444")
+            bar.set_linewidth(0.5)
+
+
+def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
+    width = 0.7 / len(data.hues)
+    for number, hue in enumerate(data.hues):
+        shade = colour(data.family, hue)
+        for place, x in enumerate(data.xs):
+            values = part.loc[(part["hue"] == hue) & (part["x"] == x), "y"]
+            if values.empty:
+                continue
+            at = place + (number - (len(data.hues) - 1) / 2) * width
+            axes.boxplot(
+                [values], positions=[at], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
+                boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": "#222222"},
+                whiskerprops={"linewidth": 0.9}, capprops={"linewidth": 0.9},
+            )  # fmt: skip
+            # Steps of the golden ratio spread the points evenly, and the same way each time.
+            aside = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.6 * width
+            axes.plot(at + aside, values, ".", color=shade, markersize=4, zorder=3, rasterized=len(values) > 200)
+
+
+def _handles(figure: Figure, data: _Data) -> list[Any]:
+    handles: list[Any] = []
+    if data.hues != [""]:
+        for place, hue in enumerate(data.hues):
+            shade = colour(data.family, hue)
+            if figure.kind == "line":
+                handles.append(
+                    Line2D(
+                        [], [], color=shade, marker=MARKERS[place % len(MARKERS)], linewidth=1.4,
+                        markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else shade,
+                        label=legend_label(hue),
+                    )
+                )  # fmt: skip
+            else:
+                handles.append(Patch(facecolor=shade, edgecolor="#444444", linewidth=0.5, label=legend_label(hue)))
+    if data.styles != [""]:
+        handles += [
+            Line2D([], [], color="#444444", linestyle=_DASHES[place % len(_DASHES)], label=legend_label(style))
+            for place, style in enumerate(data.styles)
+        ]
+    if figure.show_bound:
+        handles.append(Line2D([], [], color="#444444", linestyle=(0, (1, 1.6)), linewidth=1.3, label="bound"))
+    return handles
+
+
+def _alt(figure: Figure, data: _Data) -> str:
+    kind = {"line": "Line chart", "bar": "Bar chart", "box": "Box plot"}[figure.kind]
+    split = [f"coloured by {' and '.join(figure.hue)}"] if figure.hue else []
+    split += [f"line style by {figure.style}"] if figure.style else []
+    split += [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
+    against = f"{_y_label(figure)} against {figure.x_label or figure.x}"
+    head = ", ".join([f"{kind}: {against}", *split])
+    groups = data.frame.groupby(["row", "column", "hue", "style"], sort=False)
+    lines = []
+    for key, part in groups:
+        middle = part.groupby("x", sort=False)["y"].median()
+        middle = middle[[x for x in data.xs if x in middle.index]]
+        name = ", ".join(str(label) for label in key if label) or "all"
+        first, last = (f"{middle.iloc[i]:.3g} at {label_text(middle.index[i])}" for i in (0, -1))
+        lines.append(f"{name}: {first}" + (f", {last}" if len(middle) > 1 else ""))
+    shown = "; ".join(lines[:12]) + (f"; and {len(lines) - 12} more series" if len(lines) > 12 else "")
+    return f"{head}. Medians: {shown}"

@@ -1,0 +1,150 @@
+"""Heat maps: a number for each pair of labels of two axes, as text and as colour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import CenteredNorm, LogNorm, Normalize
+from matplotlib.figure import Figure as Canvas
+
+from fabricstudy.study.figures import HeatmapFigure, unit_factor
+from fabricstudy.table.select import VALUE, label_text, observe
+from fabricstudy.table.store import Tables
+
+from .look import (
+    NothingToDraw,
+    along,
+    counted,
+    in_order,
+    joined,
+    label_edges,
+    label_ticks,
+    merged,
+    no_rows,
+    normalised,
+    said_below,
+    said_pairs,
+    short,
+    titled,
+    with_unit,
+    wrapped,
+)
+from .text import number
+
+_MOST_NUMBERS = 400
+"""In more cells of a panel numbers could not be read."""
+
+
+def canvas_of(figure: HeatmapFigure, tables: Tables) -> tuple[Canvas, str, str, int]:
+    """Draw a heat map.
+
+    Returns
+    -------
+    tuple
+        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
+
+    Raises
+    ------
+    NothingToDraw
+        If no selected row has a number, or none above zero where the scale is logarithmic.
+    """
+    cells, basis = _cells(figure, tables)
+    xs, ys, rows, columns = (in_order(cells[name]) for name in ("x", "y", "row", "column"))
+    width = max(0.62 * len(xs) + 1.6, 2.6)
+    size = (max(width * len(columns) + 0.9, 5.0), (0.36 * len(ys) + 1.1) * len(rows) + 0.8)
+    canvas = Canvas(figsize=size, layout="constrained")
+    grid = canvas.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
+    colours = _colours(figure, cells["value"])
+    words = []
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            part = cells[(cells["row"] == row) & (cells["column"] == column)]
+            field = part.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
+            _panel(grid[i][j], field, colours, size[0] / len(columns) - 1.6)
+            titled(grid[i][j], figure, row, column)
+            words.append(": ".join(text for text in (row, column, _words(field)) if text))
+    label_edges(grid, figure.x_label or figure.x, figure.y_label or figure.y)
+    canvas.colorbar(colours, ax=grid, fraction=0.05, pad=0.02).set_label(wrapped(_value_label(figure), 32))
+    said_below(canvas, basis)
+    head = f"Heat map: {_value_label(figure)} by {figure.x} and {figure.y}"
+    return canvas, f"{head}. {'; '.join(words)}", basis, len(columns)
+
+
+def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
+    """Give columns x, y, column, row and value, one row a cell, and what they rest on."""
+    seen = observe(tables, figure, figure.value)
+    frame = normalised(seen.frame, seen.keys, figure.normalise_to) if figure.normalise_to else seen.frame
+    if frame.empty:
+        raise no_rows(figure, seen)
+    drawn = pd.DataFrame(
+        {
+            "row": joined(frame, (figure.rows,) if figure.rows else ()),
+            "column": joined(frame, (figure.columns,) if figure.columns else ()),
+            "y": along(frame[figure.y]),
+            "x": along(frame[figure.x]),
+            "value": frame[VALUE] * (unit_factor(figure.value, figure.unit) if figure.unit else 1.0),
+        }
+    )
+    places = ["row", "column", "y", "x"]
+    cells: pd.DataFrame = drawn.groupby(places, sort=False)["value"].median().reset_index()
+    over = merged(figure, seen, frame, [drawn[name] for name in places])
+    parts = [counted(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
+    parts.append(seen.gap() or "none missing")
+    if figure.normalise_to:
+        parts.append(said_pairs(seen, frame, figure.normalise_to))
+    return cells, "; ".join(parts) + "."
+
+
+def _colours(figure: HeatmapFigure, values: pd.Series[Any]) -> ScalarMappable:
+    """Give the scale of colours: about 1 for ratios, about 0 for what may be negative, else from least to largest."""
+    norm: Normalize
+    if figure.log:
+        above = values[values > 0]
+        if above.empty:
+            raise NothingToDraw("no value is above zero, as a logarithmic scale needs")
+        norm = LogNorm(above.min(), above.max())
+    elif figure.normalise_to:
+        norm = CenteredNorm(1, max(float((values - 1).abs().max()), 1e-9))
+    elif (values < 0).any():
+        norm = CenteredNorm(0, float(values.abs().max()))
+    else:
+        norm = Normalize(values.min(), values.max())
+    return ScalarMappable(norm, colormaps["RdBu_r" if isinstance(norm, CenteredNorm) else "viridis"])
+
+
+def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: float) -> None:
+    numbers = field.to_numpy(dtype=np.float64)
+    inks = colours.to_rgba(np.ma.masked_invalid(numbers))
+    axes.imshow(inks, aspect="auto")
+    axes.set_facecolor("#dddddd")
+    axes.grid(visible=False)
+    label_ticks(axes, [short(label_text(x)) for x in field.columns], width)
+    axes.set_yticks(range(len(field)), [short(label_text(y)) for y in field.index])
+    if numbers.size > _MOST_NUMBERS:
+        return
+    for (i, j), value in np.ndenumerate(numbers):
+        if np.isfinite(value):
+            red, green, blue, _ = inks[i, j]
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            ink = "white" if dark else "#222222"
+            axes.text(j, i, number(value, 3), ha="center", va="center", fontsize=8, color=ink)
+
+
+def _words(field: pd.DataFrame) -> str:
+    """Tell the least and the largest number of a panel, and where they stand."""
+    numbers = field.to_numpy(dtype=np.float64)
+    ends = []
+    for word, place in (("least", np.nanargmin(numbers)), ("largest", np.nanargmax(numbers))):
+        i, j = divmod(int(place), len(field.columns))
+        at = f"{label_text(field.columns[j])}, {label_text(field.index[i])}"
+        ends.append(f"{word} {number(numbers[i, j], 3)} at {at}")
+    return "; ".join(ends)
+
+
+def _value_label(figure: HeatmapFigure) -> str:
+    return with_unit(figure.value, figure.value_label, figure.unit)

@@ -1,0 +1,196 @@
+"""What the figures of tables have in common: style, colours, labels, ticks, legends and what is said of the marks."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from fabricstudy.columns import column_unit
+from fabricstudy.study.figures import Label, TableFigure
+from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians
+
+from .text import counted_pairs
+
+STYLE = {
+    **sns.axes_style("whitegrid"),
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "axes.labelsize": 9.0,
+    "axes.titlesize": 9.0,
+    "legend.fontsize": 8.5,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "grid.color": "#dddddd",
+    "axes.edgecolor": "#666666",
+    "axes.linewidth": 0.8,
+    # Labels of a study are text, never formulas.
+    "text.parse_math": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "fabricstudy",
+    "pdf.fonttype": 42,
+}
+MARKERS = "osD^vPX*<>"
+PLAIN_NUMBERS = FuncFormatter(lambda value, _: f"{value:g}")
+
+
+class NothingToDraw(Exception):
+    """A figure has no rows or runs, or too much in its window; the message is the reason."""
+
+
+def no_rows(figure: TableFigure, *seen: Observations) -> NothingToDraw:
+    """Say that a figure selects nothing that has a number."""
+    gap = next((one.gap() for one in seen if one.gap()), "")
+    return NothingToDraw(f"table {figure.table} has no such rows{'; ' * bool(gap)}{gap}")
+
+
+def joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
+    """Labels of one axis or several, as one text."""
+    texts = [frame[name].map(label_text) for name in names]
+    if not texts:
+        return pd.Series("", index=frame.index)
+    return pd.Series([", ".join(row) for row in zip(*texts, strict=True)], index=frame.index)
+
+
+def along(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Labels along an axis: numbers if all are, else texts."""
+    numeric = pd.api.types.is_numeric_dtype(column) and not (pd.api.types.is_bool_dtype(column) or column.hasnans)
+    return column.astype(float) if numeric else column.map(label_text)
+
+
+def in_order(labels: pd.Series[Any]) -> list[Any]:
+    """Distinct labels of an axis: numbers sorted, texts as in the study."""
+    distinct = list(dict.fromkeys(labels))
+    return sorted(distinct) if pd.api.types.is_numeric_dtype(labels) else distinct
+
+
+def colour(family: Mapping[str, str], hue: str) -> Any:
+    """Colour of a hue; of two axes the first one chooses the colour and the second one how light it is."""
+    hues, firsts = list(family), list(dict.fromkeys(family.values()))
+    if len(firsts) == len(hues) or len(firsts) > 10:
+        name = "colorblind" if len(hues) <= 10 else "viridis"
+        return sns.color_palette(name, len(hues))[hues.index(hue)]
+    members = [other for other in hues if family[other] == family[hue]]
+    base = np.array(sns.color_palette("colorblind", len(firsts))[firsts.index(family[hue])])
+    white = 0.7 * members.index(hue) / max(len(members) - 1, 1)
+    return tuple(base * (1 - white) + white)
+
+
+def normalised(frame: pd.DataFrame, keys: Sequence[str], to: Mapping[str, Label]) -> pd.DataFrame:
+    """Divide by the median over seeds of the base points; values without one are left out."""
+    others = [name for name in keys if name not in to]
+    both = join(frame, medians(frame[mask(frame, to)], others), others)
+    return both.assign(**{VALUE: both[VALUE] / both[AGAINST]})
+
+
+def counted(seen: Observations, frame: pd.DataFrame) -> str:
+    """Say how many points and seeds a figure rests on, of which `frame` is drawn."""
+    seeds = frame["seed"].nunique()
+    number = f"n = {seen.needed - sum(seen.missing.values())} {seen.noun}"
+    return number + f", {seeds} seed{'s' * (seeds != 1)}" * _has_seeds(seen)
+
+
+def _has_seeds(seen: Observations) -> bool:
+    return seen.noun in ("points", "runs")
+
+
+def merged(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
+    """Name what the figure does not tell apart, so that medians are taken over it; the seeds first.
+
+    What varies between marks alone, as the message with the pattern, is no part of their median.
+    """
+    groups = frame[[name for name in seen.keys if name not in figure.axes()]].groupby(marks, dropna=False)
+    over = [str(name) for name, most in groups.nunique(dropna=False).max().items() if most > 1]
+    return ["seeds"] * (_has_seeds(seen) and frame["seed"].nunique() > 1) + over
+
+
+def said_pairs(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
+    """Say how many points, seeds apart, are divided by another one, and that the others are left out."""
+    pairs, asked = (len(some.loc[~mask(some, to), seen.keys].drop_duplicates()) for some in (frame, seen.frame))
+    return f"{counted_pairs(pairs, asked)}{'; what has no partner is left out' if pairs < asked else ''}"
+
+
+def label_edges(grid: Any, x_label: str, y_label: str) -> None:
+    """Write the labels of both axes at the edges of a grid of panels."""
+    for axes in grid[-1]:
+        axes.set_xlabel(x_label)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(wrapped(y_label, 32))
+
+
+def titled(axes: Axes, figure: TableFigure, row: str, column: str) -> None:
+    """Write above a panel which labels it is of."""
+    titles = [f"{axis}: {short(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis]
+    axes.set_title(", ".join(titles))
+
+
+def with_unit(column: str, label: str | None, unit: str | None) -> str:
+    """The label of the study, or the column, whose own unit goes where another one is drawn.
+
+    Examples
+    --------
+    >>> with_unit("runtime_ns", None, "ms"), with_unit("runtime_ns", None, None), with_unit("slowdown", "slower", None)
+    ('runtime (ms)', 'runtime_ns', 'slower')
+    """
+    if unit is None:
+        return label or column
+    name = column.rsplit("_", 1)[0] if column_unit(column) else column
+    return f"{label or name.replace('_', ' ')} ({unit})"
+
+
+def said_below(canvas: Canvas, text: str) -> None:
+    """Write what a figure rests on below it."""
+    canvas.supxlabel(wrapped(text, int(canvas.get_figwidth() * 14)), fontsize=8.5, color="#444444")
+
+
+def add_legend(canvas: Canvas, handles: list[Any], columns: int | None = None) -> None:
+    """Put a legend above all panels, in so many columns or as few lines as fit, evenly filled."""
+    if not handles:
+        return
+    longest = max(len(handle.get_label()) for handle in handles)
+    fitting = max(1, int(canvas.get_figwidth() / (0.65 + 0.075 * longest)))
+    columns = columns or -(-len(handles) // -(-len(handles) // fitting))
+    canvas.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break a text into lines."""
+    return "\n".join(textwrap.wrap(text, width))
+
+
+def log_ticks(axes: Axes) -> None:
+    """Make the vertical scale logarithmic, with as many ticks a decade as have room."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    steps = (1, 1.5, 2, 3, 4, 5, 7) if high < 8 * low else (1, 2, 5) if high < 1000 * low else (1,)
+    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(PLAIN_NUMBERS)
+
+
+def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
+    """Put labels side by side if they fit into `width` inches, else slanted."""
+    slanted = 0.09 * sum(len(label) + 1 for label in labels) > width
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_xlim(-0.5, len(labels) - 0.5)
+    if slanted:
+        axes.tick_params(axis="x", rotation=30)
+        for label in axes.get_xticklabels():
+            label.set_horizontalalignment("right")
+
+
+def legend_label(label: str) -> str:
+    """Give a label as a legend shows it: matplotlib leaves out those that begin with an underscore."""
+    return f" {short(label)}" if label.startswith("_") else short(label)
+
+
+def short(label: str) -> str:
+    """Cut a label that would leave no room for the picture; the alt text has the whole of it."""
+    return label if len(label) <= 32 else f"{label[:31]}…"

@@ -1,0 +1,117 @@
+"""Which number of a mapping foretells the time: points that differ in the mapping alone, put in order by both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fabricstudy.columns import names_of
+from fabricstudy.study.plan import Plan
+
+from .ranks import LEAST_ROWS, rank_correlation, rounded
+
+PREDICTING = ("hop_bytes", "hops_max", "link_max_bytes", "link_rms_bytes", "bound_ns")
+"""Columns of `jobs` that are known before anything is simulated."""
+
+_OF_GROUP = ("experiment", "seed", "machine_id", "engine")
+
+
+def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
+    """Tell how far each number of a mapping puts the mappings in the order of their simulated times.
+
+    A group is made of the points of an experiment that have all labels in common but those of axes which vary nothing
+    but the mapping. Each seed is a group of its own, since it may draw another task graph.
+
+    Parameters
+    ----------
+    plan : Plan
+        Tells which axes vary the mapping alone.
+    keys : DataFrame
+        One row a planned point, with the study's axes.
+    jobs : DataFrame
+        The table of jobs.
+
+    Returns
+    -------
+    DataFrame
+        One row a group, job and metric. Correlations are missing below six mappings and where a metric or the time is
+        the same for all of them; so is the regret below two.
+
+    Literature
+    ----------
+    Jain, Bhatele, Robson, Gamblin, Kale: Predicting application performance using supervised learning on
+    communication features. SC 2013.
+    """
+    moving = mapping_axes(plan)
+    group = list(dict.fromkeys((*_OF_GROUP, *plan.axes)))
+    planned = _without_mappings(keys, moving).groupby(group, sort=False, dropna=False)["point_id"].nunique()
+    asked = planned.rename("mappings_asked").reset_index()
+    timed = _without_mappings(jobs, moving)
+    timed = timed[(timed["messages"] > 0) & timed["runtime_ns"].notna()].merge(asked, on=group)
+    timed = timed[timed["mappings_asked"] > 1].drop_duplicates([*group, "job", "point_id"])
+    rows = [row for _, part in timed.groupby([*group, "job"], sort=False, dropna=False) for row in _rows(plan, part)]
+    at = [row.pop("at") for row in rows]
+    heads = timed.loc[at, [*group, "job", "job_name", "mappings_asked"]].reset_index(drop=True)
+    facts = [name for name in names_of("predictors") if name not in heads]
+    return pd.concat([heads, pd.DataFrame(rows, columns=facts)], axis=1)
+
+
+def mapping_axes(plan: Plan) -> dict[str, set[str]]:
+    """Give for each experiment the axes that vary nothing but mappings; experiments without one are left out."""
+    found = {name: one.axes_below("jobs.*.mapping") for name, one in plan.study.all_experiments.items()}
+    return {name: axes for name, axes in found.items() if axes}
+
+
+def axes_left(plan: Plan) -> list[str]:
+    """Give the axes that the table has: those that vary something else in some experiment."""
+    moving = mapping_axes(plan)
+    kept = {
+        axis
+        for name, experiment in plan.study.all_experiments.items()
+        for axis in experiment.sweep
+        if axis not in moving.get(name, ())
+    }
+    return [axis for axis in plan.axes if axis in kept]
+
+
+def _without_mappings(frame: pd.DataFrame, moving: Mapping[str, set[str]]) -> pd.DataFrame:
+    """Keep the rows of experiments that vary mappings alone along some axis, without their labels on these axes."""
+    kept = frame[frame["experiment"].isin(list(moving))].copy()
+    for name, axes in moving.items():
+        kept.loc[kept["experiment"] == name, sorted(axes)] = None
+    return kept
+
+
+def _rows(plan: Plan, part: pd.DataFrame) -> list[dict[str, Any]]:
+    """One row a metric, for the points of one group."""
+    routing = plan.points[part["point_id"].iloc[0]].point.routing.kind
+    return [
+        {"at": part.index[0], "routing_kind": routing, "metric": name, **_facts(part[[name, "runtime_ns"]].dropna())}
+        for name in PREDICTING
+    ]
+
+
+def _facts(both: pd.DataFrame) -> dict[str, Any]:
+    metric, time_ns = (both[name].to_numpy(dtype=np.float64) for name in both)
+    enough = len(both) >= LEAST_ROWS
+    return {
+        "mappings": len(both),
+        "spearman": rank_correlation("spearman", metric, time_ns) if enough else None,
+        "kendall": rank_correlation("kendall", metric, time_ns) if enough else None,
+        "regret": regret(metric, time_ns) if len(both) > 1 else None,
+    }
+
+
+def regret(metric: Sequence[float] | np.ndarray[Any, Any], time_ns: Sequence[float] | np.ndarray[Any, Any]) -> float:
+    """Give by how much the time of what has the least metric exceeds the least time; equal ones count by their mean.
+
+    Examples
+    --------
+    >>> regret([1, 2, 3], [12, 10, 30]), regret([1, 1, 3], [12, 10, 30])
+    (0.19999999999999996, 0.10000000000000009)
+    """
+    metric, times = rounded(metric), np.asarray(time_ns, dtype=np.float64)
+    return float(times[metric == metric.min()].mean() / times.min() - 1)
