@@ -4,8 +4,11 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
-CORES ?= $(shell nproc)
+CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
+DIST ?= dist
+# Studies whose reports `make demo` shows, with commas between them.
+DEMO ?= quick,torus-or-mesh
 CAMINOS := engines/caminos/target/release/fabricstudy-caminos
 # In the folder of the front end, so that its Cargo.lock and rustfmt.toml are found; all commands share its target/.
 CARGO := cd engines/caminos && cargo
@@ -14,17 +17,25 @@ CAMINOS_SOURCES := $(shell find engines/caminos -name target -prune -o -type f -
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: run test test-fast lint bench setup lock documents docs clean help
+# With its C library inside the front end also runs where that of the system is older than here; a second whole build.
+STATICALLY = RUSTFLAGS='-C target-feature=+crt-static' CARGO_BUILD_TARGET=$$(rustc -vV | sed -n 's/^host: //p')
+
+.PHONY: run test test-fast lint bench setup lock documents docs demo wheel clean help
 run: setup  ## set up, run the study `quick` and write its report
 	snakemake --cores $(CORES)
 	@echo "The report is reports/quick/index.html. Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
 
-setup: .venv/.ready $(CAMINOS)  ## virtual environment and simulator front end
+setup:  ## virtual environment and simulator front end, both at once
+	@$(MAKE) --no-print-directory -j2 .venv/.ready $(CAMINOS)
 
-.venv/.ready: requirements.lock pyproject.toml
+.venv/.ready: requirements.lock pyproject.toml setup.py
 	@PYTHON=$(PYTHON) sh tools/prerequisites.sh
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+# uv takes a seventh of pip's processor time; pip is for where uv is not to be had, or does not find the index.
+	awk '/^[a-z]/ {wanted = /^uv==/} wanted' requirements.lock > .venv/uv.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.lock && \
+	  $(BIN)/uv pip install --python $(BIN)/python --quiet --require-hashes --requirement requirements.lock || \
+	  $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -54,8 +65,8 @@ lint: setup  ## ruff, type check, rustfmt, clippy, snakefmt and snakemake --lint
 bench: setup  ## print figures: planning, analysis, overhead, phit size
 	python -m benches
 
-lock: setup  ## resolve the Python dependencies again (needs uv)
-	uv pip compile envs/requirements.in --universal --python-version 3.11 --generate-hashes --upgrade \
+lock: setup  ## resolve the Python dependencies again
+	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
 documents: setup  ## write configs/README.md and configs/schema/study.json from the models
@@ -64,8 +75,16 @@ documents: setup  ## write configs/README.md and configs/schema/study.json from 
 docs: setup  ## build the pages of docs/ into site/; any warning fails
 	mkdocs build --strict
 
+demo: setup  ## build the pages and the reports of DEMO into demo/, a site for any host
+	snakemake --cores $(CORES) --config study=$(DEMO)
+	FABRICSTUDY_REPORTS=$(DEMO) mkdocs build --strict --site-dir demo
+
+wheel: setup  ## build a wheel with workflow, studies and front end into dist/; STATIC=1: for any Linux
+	rm -rf build
+	$(if $(STATIC),$(STATICALLY)) python -m pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir $(DIST)
+
 clean:  ## remove what the project made, results included
-	rm -rf .venv results reports artifact site logs benchmarks .snakemake engines/caminos/target
+	rm -rf .venv results reports artifact site demo build dist logs benchmarks .snakemake engines/caminos/target
 
 help:
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"

@@ -17,11 +17,12 @@ except ImportError:
 
 from fabricstudy import workflow as ours
 from fabricstudy.checkout import checkout
+from fabricstudy.home import use_own_programs
 from fabricstudy.pipeline import pipelines
 from fabricstudy.source import code_digest
 from fabricstudy.structure.stage import structure_code
 
-ours.use_own_python()
+use_own_programs()
 
 try:
     SETTINGS = ours.settings(config)

@@ -20,6 +20,7 @@ from scipy.optimize import least_squares, nnls
 
 from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, ports, routers_passed, slowness
 from fabricstudy.engine.point import Point, point_from_json
+from fabricstudy.engine.program_engine import ProgramEngine
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.store import POINTS, Store
 
@@ -113,11 +114,18 @@ def fit_cpu(given: list[Sample]) -> dict[str, Any]:
 
 
 def fit_memory(given: list[Sample]) -> dict[str, float]:
-    """Fit the constants of memory: least relative squares, none below 0."""
+    """Fit the constants of memory: by least relative squares, then on the logarithms, where few outliers weigh less."""
     given = [sample for sample in given if (sample.memory_bytes or 0) > LEAST_MEMORY_BYTES]
     columns = names(given, "memory")
     measured = np.array([sample.memory_bytes for sample in given])
-    found, _ = nnls(counts(given, "memory", columns) / measured[:, None], np.ones(len(given)))
+    each = counts(given, "memory", columns)
+    first, _ = nnls(each / measured[:, None], np.ones(len(given)))
+    used = first > 0
+    logarithms = least_squares(
+        lambda theta: np.log(each[:, used] @ np.exp(theta) / measured), np.log(first[used]), loss="soft_l1", f_scale=0.2
+    )
+    found = np.zeros(len(columns))
+    found[used] = np.exp(logarithms.x)
     return constants(columns, found)
 
 
@@ -211,12 +219,13 @@ def main(given: list[str] | None = None) -> None:
     for engine, sample in samples(args.results):
         by_engine.setdefault(engine, []).append(sample)
     for engine, own in sorted(by_engine.items()):
-        package = type(engine_named(engine)).__module__.rpartition(".")[0]
+        program = engine_named(engine)
+        assert isinstance(program, ProgramEngine)
         if args.write:
             text = fit(own).model_dump_json(indent=1)
-            Path(str(files(package) / "forecast.json")).write_text(text + "\n")
+            Path(str(files(program.package) / "forecast.json")).write_text(text + "\n")
             law_of.cache_clear()
-        report(engine, own, law_of(package))
+        report(engine, own, law_of(program.package))
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import AnalysedMachine, attempt
+from fabricstudy.engine.stores import AnalysedMachine
 from fabricstudy.structure.summary import structure
 
 LINKS = {"bandwidth": "10 GB/s"}

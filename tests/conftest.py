@@ -10,8 +10,9 @@ from hypothesis import settings
 
 from fabricstudy.extensions import LOADED, unload_extensions
 
-# Machines are loaded and noisy: no example fails for its time. In CI the same examples come each time.
-settings.register_profile("fabricstudy", deadline=None, derandomize="CI" in os.environ)
+# Machines are loaded and noisy: no example fails for its time. The same examples come each time, unless others are
+# asked for: RANDOM_EXAMPLES=1 python -m pytest.
+settings.register_profile("fabricstudy", deadline=None, derandomize="RANDOM_EXAMPLES" not in os.environ)
 settings.load_profile("fabricstudy")
 
 

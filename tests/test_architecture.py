@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from fabricstudy.source import direct_imports
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src/fabricstudy"
 STAGES = [
@@ -36,6 +39,19 @@ def test_imports_go_forward_only(stage: str) -> None:
     later = set(STAGES[STAGES.index(stage) + 1 :])
     for file in (PACKAGE / stage).rglob("*.py"):
         assert not imported_stages(file) & later, file
+
+
+@pytest.mark.parametrize("depth", [2, None], ids=["rooms", "modules"])
+def test_imports_go_in_no_circle(depth: int | None) -> None:
+    """Neither of modules nor of rooms: packages, and modules beside them."""
+    paths = [file.relative_to(PACKAGE.parent).with_suffix("").parts for file in PACKAGE.rglob("*.py")]
+    names = {".".join(parts[:-1] if parts[-1] == "__init__" else parts) for parts in paths}
+    graph: dict[str, set[str]] = {}
+    for name in names:
+        room, *others = (".".join(one.split(".")[:depth]) for one in (name, *direct_imports(name)))
+        graph.setdefault(room, set()).update({other for other in others if other != room})
+    assert sum(map(len, graph.values())) > 50
+    TopologicalSorter(graph).prepare()  # raises CycleError
 
 
 @pytest.mark.parametrize("stage", STAGES)

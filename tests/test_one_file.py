@@ -272,7 +272,8 @@ class Copy:
 
     def __init__(self, folder: Path, path: str, text: str) -> None:
         self.folder = folder
-        shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+        # With what is compiled of it, which stays right, since files keep their dates.
+        shutil.copytree(ROOT / "src", folder / "src")
         added = folder / "src/fabricstudy" / path
         assert not added.exists()
         added.write_text(text)
@@ -345,7 +346,7 @@ ROUTINGS = ["adaptive", "minimal", "ugal", "valiant"]
 
 @pytest.fixture(scope="module")
 def chordal_ring(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """A copy that is used twice, so that kernels are compiled once."""
+    """A copy that is used twice."""
     return Copy(tmp_path_factory.mktemp("copy"), "machine/chordal_ring.py", TOPOLOGY)
 
 

@@ -1,4 +1,4 @@
-"""What the README says of studies holds."""
+"""What the README and the page on studies say of studies holds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fabricstudy.study.plan import plan
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
+STUDIES = (ROOT / "docs/studies.md").read_text()
 
 
 def test_the_example_study_is_right(tmp_path: Path) -> None:
@@ -20,10 +21,18 @@ def test_the_example_study_is_right(tmp_path: Path) -> None:
     assert len(plan(load_study(tmp_path / "my-study.yaml")).rows) == 27
 
 
-@pytest.mark.parametrize(("name", "points"), re.findall(r"^\| `([a-z-]+)` \|.*?\| ([\d,]+) \|", README, re.M))
+@pytest.mark.parametrize(("name", "points"), re.findall(r"^\| `([a-z-]+)` \|.*?\| ([\d,]+) \|", STUDIES, re.M))
 def test_the_studies_have_as_many_points_as_stated(name: str, points: str) -> None:
     assert len(plan(load_study(ROOT / f"configs/{name}.yaml")).points) == int(points.replace(",", ""))
 
 
 def test_every_study_is_in_the_table() -> None:
-    assert all(f"| `{file.stem}` |" in README for file in (ROOT / "configs").glob("*.yaml"))
+    assert all(f"| `{file.stem}` |" in STUDIES for file in (ROOT / "configs").glob("*.yaml"))
+
+
+def test_it_can_be_read_in_two_minutes_and_its_pictures_are_there_and_small() -> None:
+    words = re.sub(r"^```.*?^```$", "", README, flags=re.M | re.S).split()
+    assert len(README.splitlines()) <= 100 and len(words) < 650
+    pictures = re.findall(r"!\[[^\]]{20,}\]\((\S+)\)", README)
+    assert len(pictures) == README.count("![") == 3
+    assert all(0 < (ROOT / picture).stat().st_size < 250_000 for picture in pictures)

@@ -2,22 +2,51 @@
 
 A comment ``<!-- kinds: jobs.*.pattern -->`` becomes a table of the kinds that may stand there, ``<!-- tables -->`` one
 of all tables, and ``<!-- commands -->`` the help of every command.
+
+``FABRICSTUDY_REPORTS=quick,...`` adds the reports of these studies, as they stand in ``reports/`` here (``make demo``).
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 from markdown.extensions.toc import slugify
+from mkdocs.structure.files import File
 
 from fabricstudy import cli
 from fabricstudy.columns import METRICS, TABLES, names_of
 from fabricstudy.kinds import kind_of, members_of
+from fabricstudy.pipeline import study_file
+from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
+
+STUDIES = [name for name in os.environ.get("FABRICSTUDY_REPORTS", "").split(",") if name]
+REPORTS = "reports.md"
+
+
+def on_config(config: Any, **_: Any) -> None:
+    """List the reports after the first page."""
+    if STUDIES:
+        config.nav.insert(1, {"Reports": REPORTS})
+
+
+def on_files(files: Any, config: Any, **_: Any) -> None:
+    """Add the reports with their figures, and a page that leads to them."""
+    if not STUDIES:
+        return
+    lines = ["# Reports", "", "What a run leaves: one page a study, with figures, claims and an explorer.", ""]
+    for name in STUDIES:
+        lines.append(f"* [{load_study(study_file(name)).title or name}](reports/{name}/index.html) (`{name}`)")
+        for path in sorted(Path("reports", name).rglob("*")):
+            if path.is_file():
+                files.append(File.generated(config, path.as_posix(), abs_src_path=str(path.resolve())))
+    files.append(File.generated(config, REPORTS, content="\n".join(lines)))
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

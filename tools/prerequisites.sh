@@ -1,18 +1,32 @@
 #!/bin/sh
-# Name each program that is missing, with the Debian package that brings it.
+# Name each program that is missing, with what brings it: Debian's package, that of Enterprise Linux, or Homebrew's.
 python=${PYTHON:-python3}
 missing=0
-need() { # what, package, command that succeeds if it is there
-    what=$1 package=$2
+install() { # Debian's package, Enterprise Linux's, what macOS does
+    if command -v apt-get >/dev/null 2>&1; then
+        echo "apt-get install $1"
+    elif command -v dnf >/dev/null 2>&1; then
+        echo "dnf install $2"
+    elif [ "$(uname -s)" = Darwin ]; then
+        echo "$3"
+    else
+        echo "Debian: apt-get install $1; Enterprise Linux: dnf install $2"
+    fi
+}
+need() { # what, how to install it, command that succeeds if it is there
+    what=$1 how=$2
     shift 2
     if ! "$@" >/dev/null 2>&1; then
-        echo "missing: $what (Debian: apt-get install $package)" >&2
+        echo "missing: $what ($how)" >&2
         missing=1
     fi
 }
-need "git" git git --version
-need "a C compiler" gcc cc --version
-need "cargo" cargo cargo --version
-need "Python 3.11 or newer as $python" python3 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
-need "Python's venv module with pip" python3-venv "$python" -c 'import venv, ensurepip'
+need "git" "$(install git git 'xcode-select --install')" git --version
+need "a C compiler" "$(install gcc gcc 'xcode-select --install')" cc --version
+need "cargo" "$(install cargo cargo 'brew install rust')" cargo --version
+need "Python 3.11 or newer as $python" \
+    "$(install python3 'python3.11, then make PYTHON=python3.11' 'brew install python@3.12')" \
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+need "Python's venv module with pip" "$(install python3-venv python3.11-pip 'brew install python@3.12')" \
+    "$python" -c 'import venv, ensurepip'
 exit $missing

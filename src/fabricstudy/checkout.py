@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from fabricstudy.source import PACKAGE
-
-ROOT = PACKAGE.parents[1]
-"""The clone this code runs from; the install is an editable one."""
+from fabricstudy.home import HOME
 
 WHERE_NEW_FILES_COUNT = ("Snakefile", "src", "workflow", "engines", "envs", "profiles", "tools")
 """A file that git does not know changes what runs only there; elsewhere it may be the user's study."""
@@ -62,7 +59,7 @@ class Checkout:
             yield name, path.read_bytes(), os.access(path, os.X_OK)
 
 
-def checkout(root: Path = ROOT) -> Checkout:
+def checkout(root: Path = HOME) -> Checkout:
     """Look at the code below `root`; a checkout of something around it does not count."""
     top = _git(root, "rev-parse", "--show-toplevel")
     commit = _git(root, "rev-parse", "HEAD")

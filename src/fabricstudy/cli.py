@@ -1,4 +1,4 @@
-"""The command ``fabricstudy``: look at studies, engines, points and machines; Snakemake does the running."""
+"""The command ``fabricstudy``: run studies with Snakemake; look at studies, engines, points and machines."""
 
 from __future__ import annotations
 
@@ -7,16 +7,38 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from importlib.metadata import version
-from typing import Any
 
-from fabricstudy.commands import compare, engines, kinds, machine, map, partitions, plan, point, schedule, status
 from fabricstudy.errors import exit_code_of
+from fabricstudy.home import use_own_programs
+
+_COMMANDS = {
+    "run": ("run_study", None),
+    "plan": ("plan_study", "show_plan"),
+    "status": ("study_status", "show_status"),
+    "engines": ("list_engines", "show_engines"),
+    "point": ("point_details", "show_point"),
+    "kinds": ("list_kinds", "show_kinds"),
+    "partitions": ("list_partitions", "show_partitions"),
+    "schedule": ("schedule_study", "show_schedule"),
+    "map": ("map_job", "show_mapping"),
+    "machine": ("describe_machines", "show_machines"),
+    "where": ("where_it_is", "show_place"),
+    "compare": ("compare_runs", "show_comparison"),
+}
+"""Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; give the exit code."""
-    args = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    first = arguments[0] if arguments else ""
+    # Most commands load much that the others do not need.
+    names = [first] if first in _COMMANDS else [] if first == "--version" else _COMMANDS
+    args = _parser(names).parse_args(arguments)
+    use_own_programs()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -39,28 +61,22 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fabricstudy", description=__doc__)
     parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    def command(name: str, run: Any, show: Any) -> argparse.ArgumentParser:
-        text = run.__doc__.splitlines()[0]
+    for name in names:
+        module = import_module(f"fabricstudy.commands.{name}")
+        work, show = _COMMANDS[name]
+        text = getattr(module, work).__doc__.splitlines()[0]
         sub = commands.add_parser(name, help=text, description=text)
-        sub.set_defaults(command=run, show=show, exit_code=lambda result: 0)
-        sub.add_argument("--json", action="store_true", help="print for programs")
-        return sub
-
-    plan.add_arguments(command("plan", plan.plan_study, plan.show_plan))
-    status.add_arguments(command("status", status.study_status, status.show_status))
-    command("engines", engines.list_engines, engines.show_engines)
-    point.add_arguments(command("point", point.point_details, point.show_point))
-    kinds.add_arguments(command("kinds", kinds.list_kinds, kinds.show_kinds))
-    partitions.add_arguments(command("partitions", partitions.list_partitions, partitions.show_partitions))
-    schedule.add_arguments(command("schedule", schedule.schedule_study, schedule.show_schedule))
-    map.add_arguments(command("map", map.map_job, map.show_mapping))
-    machine.add_arguments(command("machine", machine.describe_machines, machine.show_machines))
-    compare.add_arguments(command("compare", compare.compare_runs, compare.show_comparison))
+        sub.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
+        if show is not None:  # else it becomes another program, which prints
+            sub.set_defaults(show=getattr(module, show))
+            sub.add_argument("--json", action="store_true", help="print for programs")
+        if hasattr(module, "add_arguments"):
+            module.add_arguments(sub)
     return parser
 
 

@@ -8,7 +8,7 @@ A column's unit is the last part of its name. The axes of a study are columns, t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 DONE = "done"
@@ -112,19 +112,23 @@ def _of_run(name: str, about: str, type: Literal["text", "count", "number"] = "t
     return Column(name, about, type, missing=True, metric=metric, compared=False)
 
 
+_EXPERIMENT = _text("experiment", "experiment of the study")
 _SEED = Column("seed", "seed of the point's random choices", "count", missing=True, identity=True)
 _ENGINE = Column("engine", "simulator", key=True, identity=True)
+_MACHINE_ID = _id("machine_id", "digest of the machine's description")
 _OF_POINT = (
-    _text("experiment", "experiment of the study"),
+    _EXPERIMENT,
     _SEED,
     _ENGINE,
     _id("point_id", "digest of the point's physics"),
-    _text("machine_id", "digest of the machine's description"),
+    replace(_MACHINE_ID, identity=False),
 )
-_JOB = (
-    Column("job", "number of the job in its point, from 0", "count", key=True, identity=True),
-    Column("job_name", "name of the job", names="job"),
-)
+_OF_SEVERAL_POINTS = (_EXPERIMENT, replace(_SEED, missing=False), _MACHINE_ID)
+_JOB_NUMBER = Column("job", "number of the job in its point, from 0", "count", key=True, identity=True)
+_JOB = (_JOB_NUMBER, Column("job_name", "name of the job", names="job"))
+_CLASS_NODES = Column("class_nodes", "nodes of the size class", "count", key=True, identity=True)
+_PART = (_id("claim", "name of the claim"), Column("part", "number of the part, from 0", "count", identity=True))
+_POINTS_BEHIND = _count("points", "points, machines or rows it rests on")
 _MEASURED = (
     Column("measured", "the number, from medians over seeds", "any number", missing=True),
     Column("low", "lower end of its interval", "any number", missing=True),
@@ -225,7 +229,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("links_shared_routes", "share of the job's links that others may use, by the routes alone"),
     ),
     "machines": (
-        _id("machine_id", "digest of the machine's description"),
+        _MACHINE_ID,
         _text("kind", "kind of the machine"),
         _count("nodes", "nodes", metric=True),
         _count("routers", "routers", metric=True),
@@ -240,10 +244,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("mean_hops", "mean hops between routers", missing=False),
     ),
     "agreement": (
-        _text("experiment", "experiment of the study"),
-        Column("seed", "seed of the point's random choices", "count", identity=True),
-        _id("machine_id", "digest of the machine's description"),
-        Column("job", "number of the job in its point, from 0", "count", key=True, identity=True),
+        *_OF_SEVERAL_POINTS,
+        _JOB_NUMBER,
         Column("pair", "the two engines, the first in the alphabet under the fraction", key=True, identity=True),
         _text("engine_a", "engine under the fraction"),
         _text("engine_b", "engine above the fraction"),
@@ -257,9 +259,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("slowdown_ratio", "ratio of the slowdowns"),
     ),
     "predictors": (
-        _text("experiment", "experiment of the study"),
-        Column("seed", "seed of the points' random choices", "count", identity=True),
-        _id("machine_id", "digest of the machine's description"),
+        *_OF_SEVERAL_POINTS,
         _ENGINE,
         _text("routing_kind", "kind of the routing"),
         *_JOB,
@@ -290,12 +290,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("backfilled", "jobs that started while one before them had to wait", missing=True, metric=True),
         _count("queue_max", "most jobs that waited at once", missing=True, metric=True),
         _count("running_at_end", "jobs that run when the last one is submitted", missing=True, metric=True),
-        Column("saturated", "whether the queue kept growing, so that means depend on the trace's length", "flag", True),
+        Column(
+            "saturated",
+            "whether more work waits at the end than by chance; means then depend on the length",
+            "flag",
+            True,
+        ),
         _text("mended", "oddities of the log, each with how often", missing=True),
     ),
     "size_classes": (
         *_OF_RUN,
-        Column("class_nodes", "nodes of the size class", "count", key=True, identity=True),
+        _CLASS_NODES,
         *_TIMES,
         _count("jobs", "jobs of the class", metric=True),
     ),
@@ -303,7 +308,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _text("schedule", "schedule of the study"),
         Column("seed", "none: a list has no random choices", "count", missing=True),
         _id("list_id", "digest of machine and list of partitions"),
-        Column("class_nodes", "nodes of the size class", "count", key=True, identity=True),
+        _CLASS_NODES,
         _count("at_once", "most partitions of the class in use at once", missing=True, metric=True),
         _metric("at_once_share", "their share of the machine's nodes"),
         _metric("bisection_links", "largest bisection of the class, in links", missing=False),
@@ -326,8 +331,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _text("factor_from", "where the factor is from", one_of=FACTOR_SOURCES),
     ),
     "claims": (
-        _id("claim", "name of the claim"),
-        Column("part", "number of the part, from 0", "count", identity=True),
+        *_PART,
         _text("says", "what the source says"),
         _text("source", "where it says so"),
         _text("note", "remark", missing=True),
@@ -338,17 +342,16 @@ TABLES: dict[str, tuple[Column, ...]] = {
         *_MEASURED,
         _text("interval", "how the interval was found", missing=True),
         Column("at", "labels that decided a maximum or minimum", missing=True, compared=False),
-        _count("points", "points, machines or rows it rests on"),
+        _POINTS_BEHIND,
         _count("seeds", "seeds it rests on"),
         *_PAIRS,
         *_JUDGED,
     ),
     "verdicts": (
         _id("engine", "engine whose points alone are judged"),
-        _id("claim", "name of the claim"),
-        Column("part", "number of the part, from 0", "count", identity=True),
+        *_PART,
         *_MEASURED,
-        _count("points", "points, machines or rows it rests on"),
+        _POINTS_BEHIND,
         *_PAIRS,
         *_JUDGED,
     ),
@@ -378,6 +381,9 @@ def column(table: str, name: str) -> Column:
     """
     return {one.name: one for one in TABLES[table]}[name]
 
+
+SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
+"""Columns of machines that people compare first."""
 
 _DRAWN = {table: columns for table, columns in TABLES.items() if table not in JUDGED}
 

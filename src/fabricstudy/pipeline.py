@@ -17,6 +17,7 @@ from fabricstudy.engine.batch import Batch, batches
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.errors import StudyError
+from fabricstudy.home import CONFIGS
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.model import Number
 from fabricstudy.schedule.run import PlannedRun
@@ -24,8 +25,6 @@ from fabricstudy.source import code_digest
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 
-# The studies that come with the project stand beside its code (the install is an editable one).
-CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 BATCH_CPU_S = 60.0
 Seconds = Annotated[Number, Field(gt=0)]
 # Analysing a machine takes seconds; a study has at most so many jobs of each of the two machine stages.

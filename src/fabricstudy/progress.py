@@ -13,7 +13,7 @@ from typing import Any
 from fabricstudy.columns import DONE, FAILURES
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import is_current
 from fabricstudy.pipeline import Pipeline, RunChunk
 from fabricstudy.store import Record

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.abc import InspectLoader
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent
 OURS = PACKAGE.name
@@ -100,15 +101,7 @@ def direct_imports(module: str) -> frozenset[str]:
 
 def _imported_names(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[str, str | None]]:
     """Give each import of ours as module and name."""
-    hidden = {
-        id(node)
-        for guard in ast.walk(tree)
-        if isinstance(guard, ast.If) and ast.unparse(guard.test).endswith("TYPE_CHECKING")
-        for node in ast.walk(guard)
-    }
-    for node in ast.walk(tree):
-        if id(node) in hidden:
-            continue
+    for node in _statements(tree.body):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names if _counts(alias.name))
         elif isinstance(node, ast.ImportFrom):
@@ -117,6 +110,17 @@ def _imported_names(tree: ast.Module, module: str, is_package: bool) -> Iterator
             origin = ".".join([*start, *(node.module or "").split(".")]).strip(".")
             if _counts(origin):
                 yield from ((origin, alias.name) for alias in node.names)
+
+
+def _statements(body: list[Any]) -> Iterator[ast.stmt]:
+    """Give all statements, also those within others; expressions, which are most of a module, hold no imports."""
+    for node in body:
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
+        if isinstance(node, ast.stmt):
+            yield node
+        for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _statements(getattr(node, inner, []))
 
 
 @cache

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from fabricstudy.engine.batch import run_batch
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError, exit_code_of
 from fabricstudy.files import atomic_text
 from fabricstudy.machine.stage import keep_machine

@@ -25,6 +25,14 @@ POINTS, MACHINES, STRUCTURES = STORES = ("points", "machines", "structures")
 """Folders below ``results`` that all studies share; no study may be called like one."""
 
 
+def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    """Give what is in a folder; nothing where that was removed meanwhile, or is a file that strayed there."""
+    try:
+        return list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 class Store:
     """Things of one sort under one folder.
 
@@ -48,14 +56,12 @@ class Store:
 
         Cheap on shared file systems: it lists the folders, and looks at none of the things.
         """
-        with contextlib.suppress(FileNotFoundError):
-            return {
-                thing.name: thing.inode()
-                for shelf in self.root.iterdir()
-                for thing in os.scandir(shelf)
-                if not thing.name.startswith(".") and not thing.name.endswith(".lock")
-            }
-        return {}
+        things = (thing for shelf in _entries(self.root) for thing in _entries(shelf))
+        return {
+            thing.name: thing.inode()
+            for thing in things
+            if not thing.name.startswith(".") and not thing.name.endswith(".lock")
+        }
 
     def record(self, identity: str) -> Record | None:
         """Give the record of a thing, or None if there is none that can be read whole."""

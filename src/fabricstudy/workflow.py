@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import has_machine
 from fabricstudy.model import ConfigError, Model
@@ -75,14 +72,6 @@ def settings(config: Mapping[str, Any]) -> Settings:
         return validated(Settings, dict(config), {})
     except StudyError as error:
         raise error.in_file("--config") from None
-
-
-def use_own_python() -> None:
-    """Let the rules' ``python`` be the one that runs Snakemake, also where its environment is not activated."""
-    folder = Path(sys.executable).parent
-    python = shutil.which("python")
-    if python is None or Path(python).parent != folder:
-        os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
 
 
 def check_date(file: Path) -> None:

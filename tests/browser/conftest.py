@@ -48,6 +48,8 @@ experiments:
 figures:
   - {{id: time, kind: line, title: Time, caption: Time falls., experiment: first, x: alpha, y: runtime_ns, unit: ms,
      hue: routing, columns: pattern}}
+claims:
+  - {{id: "1.1", says: Real machines do so as well., source: nobody, note: needs a real machine}}
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import HOPS, OUTPUTS
-from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.engine.contract import EngineFailure, EngineResult, OtherBackground
 from fabricstudy.structure.bound import bound_ns
 from fabricstudy.structure.load import link_loads
 
@@ -60,6 +61,40 @@ def test_times_links_and_jobs(name: str) -> None:
         source, destination, size = ends(jobs)
         packets = link_loads(machine, source, destination, -(-size // 2000), this.routing).link_bytes
         np.testing.assert_array_equal(result.link_packets, packets)
+
+
+class TestBackground:
+    """A recorded run of two jobs, read as if one of them had been in the background."""
+
+    END_NS = 19236.425531
+    """When the last rank of the second job ended; senders of the first one ended later."""
+
+    def read(self, number: int, lasts_ns: float, folder: Path | None = None) -> EngineResult:
+        this = point("dragonfly")
+        machine = this.machine.build()
+        jobs = [replace(job, lasts_ns=lasts_ns) if at == number else job for at, job in enumerate(two_jobs(machine))]
+        return Codes().read(folder or recorded("dragonfly"), 0, this, machine, jobs)
+
+    @pytest.mark.parametrize("lasts_ns", [0.5 * END_NS, END_NS, 1.01 * END_NS + 9])
+    def test_it_lasts_as_long_as_the_others_and_has_no_time(self, lasts_ns: float) -> None:
+        assert self.read(0, lasts_ns).job_runtime_ns == (None, pytest.approx(self.END_NS))
+
+    def test_one_that_outlasts_the_others_is_run_again_to_their_end(self) -> None:
+        with pytest.raises(OtherBackground) as asked:
+            self.read(0, 1.01 * self.END_NS + 11)
+        assert asked.value.needed_ns == 19238
+
+    def test_where_a_rank_of_the_others_did_not_end_it_lasts_longer_next_time(self, tmp_path: Path) -> None:
+        run = shutil.copytree(recorded("dragonfly"), tmp_path / "run")
+        text = (run / "stdout").read_text()
+        (run / "stdout").write_text(re.sub(r"(Rank \d+ App 1) finished at", r"\1 goes on from", text, count=1))
+        with pytest.raises(OtherBackground) as asked:
+            self.read(0, 5000.0, run)
+        assert asked.value.needed_ns == 20_000
+
+    def test_one_that_had_enough_to_send_and_ended_before_the_others_is_no_result(self) -> None:
+        with pytest.raises(EngineFailure, match="ended before the others"):
+            self.read(1, 2 * self.END_NS)
 
 
 class TestDamaged:

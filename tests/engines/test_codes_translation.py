@@ -359,28 +359,29 @@ class TestPrediction:
         assert cost(jobs=halves, **tree) > 1.8 * cost(jobs=halves, engine=without, **tree)
 
     @pytest.mark.parametrize(
-        ("name", "machine", "measured_bytes"),
+        ("name", "machine", "measured_bytes", "off"),
         [
-            ("dragonfly", {"groups": 17, "routers_per_group": 8, "nodes_per_router": 8}, 419e6),
-            ("torus", {"shape": [16, 16, 16]}, 1068e6),
-            ("hyperx", {"shape": [8, 6, 4]}, 887e6),
-            ("tree", {"radix": 24}, 1235e6),
-            ("slim fly", {"q": 11, "nodes_per_router": 5}, 1614e6),
+            ("dragonfly", {"groups": 17, "routers_per_group": 8, "nodes_per_router": 8}, 419e6, 0.1),
+            # The law has one number for a node of any torus.
+            ("torus", {"shape": [16, 16, 16]}, 1068e6, 0.35),
+            ("hyperx", {"shape": [8, 6, 4]}, 887e6, 0.1),
+            ("tree", {"radix": 24}, 1235e6, 0.1),
+            ("slim fly", {"q": 11, "nodes_per_router": 5}, 1614e6, 0.1),
         ],
     )
-    def test_memory_as_measured(self, name: str, machine: dict[str, Any], measured_bytes: float) -> None:
+    def test_memory_as_measured(self, name: str, machine: dict[str, Any], measured_bytes: float, off: float) -> None:
         this = point(name, machine=machine, pattern={"kind": "ring"}, message="2 kB")
-        assert measured_bytes / 1.5 < Codes().predict_memory_bytes(this) < 1.5 * measured_bytes
+        assert Codes().predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=off)
 
     @pytest.mark.parametrize(
-        ("name", "machine", "network", "measured_bytes"),
+        ("name", "machine", "network", "measured_bytes", "off"),
         [
-            ("tree", {"radix": 8}, {"buffer": "1 MB"}, 350e6),
-            ("torus", {"shape": [5, 5, 3]}, {"packet": "500 B"}, 82e6),
+            ("tree", {"radix": 8}, {"buffer": "1 MB"}, 350e6, 0.1),
+            ("torus", {"shape": [5, 5, 3]}, {"packet": "500 B"}, 82e6, 0.25),
         ],
     )
     def test_memory_of_packets_under_way(
-        self, name: str, machine: dict[str, Any], network: dict[str, Any], measured_bytes: float
+        self, name: str, machine: dict[str, Any], network: dict[str, Any], measured_bytes: float, off: float
     ) -> None:
         this = point(name, machine=machine, network=network, message="64 kB")
-        assert measured_bytes / 1.5 < Codes().predict_memory_bytes(this) < 1.5 * measured_bytes
+        assert Codes().predict_memory_bytes(this) == pytest.approx(measured_bytes, rel=off)

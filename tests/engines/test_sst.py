@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import AnalysedMachine, attempt
 from fabricstudy.engine.sst.adapter import Sst
+from fabricstudy.engine.stores import AnalysedMachine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob

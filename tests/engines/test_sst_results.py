@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.engine.contract import EngineFailure, EngineResult, OtherBackground
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.sst.links import port_sums, read_links
@@ -62,6 +63,42 @@ def read(folder: Path) -> list[float | None]:
 def test_times_of_a_run_that_went_well() -> None:
     # Each job waits for its slowest rank; the second sends twice as long as the first.
     assert read(DATA / "done") == pytest.approx([55207.7, 105708.0])
+
+
+class TestBackground:
+    """The run that went well, read as if one of its jobs had been in the background."""
+
+    def times(self, folder: Path, number: int, lasts_ns: float) -> tuple[float | None, ...]:
+        point = recorded_point()
+        machine = point.machine.build()
+        jobs = [
+            replace(job, lasts_ns=lasts_ns) if at == number else job
+            for at, job in enumerate(place_jobs(point, machine))
+        ]
+        return Sst().read(folder, 0, point, machine, jobs).job_runtime_ns
+
+    def end_ns(self, number: int) -> float:
+        return max(line.end_ns for line in motif_log(DATA / "done" / f"job{number}.log"))
+
+    def test_one_that_had_something_to_send_to_the_end_has_no_time(self) -> None:
+        assert self.times(DATA / "done", 0, self.end_ns(1)) == (None, pytest.approx(105708.0))
+
+    def test_one_of_which_a_sender_ended_too_soon_is_run_again(self) -> None:
+        with pytest.raises(OtherBackground) as asked:
+            self.times(DATA / "done", 0, 0.99 * self.end_ns(1))
+        assert asked.value.needed_ns == 2 * self.end_ns(1)
+
+    def test_ranks_that_are_still_sending_need_no_longer_background(self, folder: Path) -> None:
+        """None of them has logged more than its beginning."""
+        log = folder / "job0.log"
+        log.write_text("".join(line for line in log.read_text().splitlines(True) if line.split()[3] == "Init"))
+        assert self.times(folder, 0, 1.0) == (None, pytest.approx(105708.0))
+
+    def test_the_others_must_have_ended(self, folder: Path) -> None:
+        log = folder / "job1.log"
+        log.write_text("".join(line for line in log.read_text().splitlines(True) if line.split()[3] == "Init"))
+        with pytest.raises(EngineFailure):
+            self.times(folder, 0, 1e9)
 
 
 def test_bytes_on_the_links_are_those_of_the_messages_and_their_headers() -> None:

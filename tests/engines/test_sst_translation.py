@@ -409,9 +409,11 @@ def test_cost_is_predicted_as_it_was_measured(
     measured_s: float | None,
 ) -> None:
     this = point_on(machine, routing, pattern, message, engine={"kind": "sst", **engine})
-    assert Sst().predict_memory_bytes(this) == pytest.approx(measured_MB * 1e6, rel=0.25)
+    assert Sst().predict_memory_bytes(this) == pytest.approx(measured_MB * 1e6, rel=0.15)
     if measured_s is not None:
-        assert measured_s / 2 < Sst().predict_cpu_s(this) < 2 * measured_s
+        # The law has no factor for the algorithm of an all-to-all, nor for SST's own motifs.
+        off = 0.8 if pattern == PAIRWISE or "motifs" in engine else 0.35
+        assert Sst().predict_cpu_s(this) == pytest.approx(measured_s, rel=off)
 
 
 def test_buffers_of_all_jobs_are_as_long_as_the_longest_message() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.engine.registry import engine_named
+from fabricstudy.home import SNAKEFILE
 
 STUDY = """\
 study: small
@@ -246,3 +247,41 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["--version"])
     assert caught.value.code == 0 and capsys.readouterr().out == f"fabricstudy {version('fabricstudy')}\n"
+
+
+def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+
+    def start(program: str, command: list[str]) -> None:
+        started.append(command)
+        raise SystemExit  # nothing of ours comes after it
+
+    monkeypatch.setattr("os.execv", start)
+    with pytest.raises(SystemExit):
+        cli.main(["run", "small.yaml", "--cores", "2", "--config", "batch_cpu_s=600", "--dry-run"])
+    (command,) = started
+    at = command.index("snakemake")
+    assert command[:at] == [sys.executable, "-P", "-m"]
+    assert command[at + 1 : at + 3] == ["--snakefile", str(SNAKEFILE)]
+    assert command[at + 3 :] == ["--cores", "2", "--config", "study=small.yaml", "batch_cpu_s=600", "--dry-run"]
+
+
+def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "where").strip() == str(SNAKEFILE) and SNAKEFILE.is_file()
+    assert Path(data(capsys, "where", "profiles/slurm")["path"], "profile.yaml").is_file()
+    assert mistakes(capsys, "where", "profiles/none")[0]["code"] == "no-such-file"
+
+
+def test_asking_for_the_version_loads_no_command() -> None:
+    code = "import sys; from fabricstudy.cli import main\ntry: main(['--version'])\nfinally: print([*sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith(f"fabricstudy {version('fabricstudy')}")
+    assert "'fabricstudy.cli'" in done.stdout and "numpy" not in done.stdout and "pydantic" not in done.stdout
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    modules = {file.stem for file in (Path(cli.__file__).parent / "commands").glob("*.py")}
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    named = capsys.readouterr().out
+    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common", "schedule_run"})

@@ -16,7 +16,7 @@ import pytest
 from fabricstudy import cli
 from fabricstudy.commands.status import show_status
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.pipeline import Pipeline
 from fabricstudy.progress import PACE_S, Progress

@@ -125,3 +125,11 @@ def test_two_processes_never_hold_a_point_at_once(store: Store, tmp_path: Path) 
 def test_a_record_is_plain_json(store: Store) -> None:
     put(store)
     assert json.loads((store.folder(ID) / "record.json").read_text())["point_id"] == ID
+
+
+def test_what_strayed_into_the_store_or_went_meanwhile_hides_nothing(store: Store) -> None:
+    assert store.inodes() == {}
+    put(store)
+    (store.root / "note.txt").touch()
+    (store.root / "00").symlink_to("gone")  # listed, and no longer there when it is looked into
+    assert store.inodes() == {ID: store.folder(ID).stat().st_ino}

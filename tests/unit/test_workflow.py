@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.engine.registry import engines
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import keep_machine
 from fabricstudy.pipeline import Pipeline, pipelines

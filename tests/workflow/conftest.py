@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -46,6 +49,11 @@ FIGURE = """\
 figures:
   - {id: time, kind: line, title: Time against ratio, x: alpha, y: runtime_ns, unit: us, hue: routing}
 """
+
+
+def rules_run(said: str) -> set[str]:
+    """Rules of which Snakemake says that it ran them."""
+    return set(re.findall(r"^(?:local)?rule (\w+):", said, re.M))
 
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:
@@ -130,6 +138,10 @@ class Workplace:
         """A table as CSV text."""
         return (self.folder / "results" / study / "tables" / f"{name}.csv").read_text()
 
+    def take(self, finished: Path) -> None:
+        """Copy what a finished run left, with what Snakemake remembers of it, as if it had been run here."""
+        shutil.copytree(finished, self.folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("simulator"))
+
     def point_records(self) -> list[Path]:
         """Records in the store."""
         return sorted((self.folder / "results" / "points").glob("*/*/record.json"))
@@ -142,3 +154,28 @@ def workplace(tmp_path: Path, caminos: str) -> Workplace:
     place.write_study()
     place.stand_in()
     return place
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
+    """Folder in which the tiny study with its figure has run; whoever changes anything takes a copy."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished"
+    folder.mkdir(exist_ok=True)
+    # All processes of the tests share it: the first makes it.
+    with (folder / "made").open("a") as made:
+        fcntl.flock(made, fcntl.LOCK_EX)
+        if not made.tell():
+            place = Workplace(folder, caminos)
+            place.write_study(TINY + FIGURE)
+            place.stand_in()
+            place.run()
+            made.write("it has run")
+    return folder
+
+
+@pytest.fixture
+def after_run(workplace: Workplace, finished: Path) -> Workplace:
+    """A folder of one's own in which the tiny study with its figure has run."""
+    workplace.take(finished)
+    return workplace

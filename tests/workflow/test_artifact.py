@@ -12,18 +12,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fabricstudy import cli
+
 from .conftest import BIN, FIGURE, TINY, Workplace, unpack
 
-pytestmark = pytest.mark.slow
+# One process packs, unpacks and runs it for all of these tests.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("artifact")]
+
+STRANGE = """deep folder/$(touch pwned) it's a"b;touch pwned.yaml"""
+"""A name that no shell and no Makefile could do with."""
 
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
     """Folder of an artifact that was unpacked, and run again in its subfolder ``rerun`` as its Makefile does."""
     workplace = Workplace(tmp_path_factory.mktemp("here"), caminos)
-    # A name that no shell and no Makefile could do with.
-    workplace.write_study(TINY + FIGURE, "$(touch pwned) it's.yaml")
-    workplace.run("artifact", study="$(touch pwned) it's.yaml")
+    workplace.write_study(TINY + FIGURE, STRANGE)
+    workplace.run("artifact", "--cores", "1", study=STRANGE)
+    assert not list(workplace.folder.rglob("pwned"))
     there = tmp_path_factory.mktemp("there")
     with tarfile.open(workplace.folder / "artifact/tiny.tar.gz") as archive:
         unpack(archive, there)
@@ -38,6 +44,8 @@ def reproduce(folder: Path, caminos: str) -> None:
     (command,) = (line for line in said.splitlines() if "snakemake" in line)
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPATH=str(folder / "code/src"))
     environment["FABRICSTUDY_CAMINOS"] = caminos
+    # Compiling the code of the artifact takes longer than running it; what comes out must be the same.
+    environment["NUMBA_DISABLE_JIT"] = "1"
     (folder / "rerun").mkdir()
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -70,18 +78,31 @@ def test_what_was_run_again_agrees_value_by_value(unpacked: Path) -> None:
     assert started[0].max() < started[1].min()
 
 
-def test_an_altered_value_is_found_and_named(unpacked: Path) -> None:
+def test_another_folder_gives_equal_tables(unpacked: Path, finished: Path) -> None:
+    """Run on one core, under another name of the file."""
+    for name in ("jobs", "links", "machines", "claims", "interference"):
+        one, other = (folder / f"results/tiny/tables/{name}.csv" for folder in (unpacked, finished))
+        assert one.read_text() == other.read_text()
+
+
+def test_an_altered_value_is_found_and_named(
+    unpacked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With our own code: that the artifact's works is seen in the others."""
+    monkeypatch.chdir(unpacked)
     tables = unpacked / "rerun/results/tiny/tables"
     jobs = pd.read_parquet(tables / "jobs.parquet")
     kept = jobs.copy()
     jobs.loc[3, "runtime_ns"] += 1
     jobs.to_parquet(tables / "jobs.parquet", index=False)
     try:
-        done = compare(unpacked)
-        assert done.returncode == 1 and "They do not agree: 1 of" in done.stdout
-        expected = "jobs.runtime_ns at main, alpha 1, routing valiant, seed 2, engine caminos"
-        assert expected in done.stdout and f"{kept.loc[3, 'runtime_ns']} -> {jobs.loc[3, 'runtime_ns']}" in done.stdout
-        found = json.loads(compare(unpacked, "--json").stdout)
+        assert cli.main(["compare", ".", "rerun"]) == 1
+        said = capsys.readouterr().out
+        assert "They do not agree: 1 of" in said
+        assert "jobs.runtime_ns at main, alpha 1, routing valiant, seed 2, engine caminos" in said
+        assert f"{kept.loc[3, 'runtime_ns']} -> {jobs.loc[3, 'runtime_ns']}" in said
+        cli.main(["compare", ".", "rerun", "--json"])
+        found = json.loads(capsys.readouterr().out)
         assert [value["column"] for value in found["tables"]["jobs"]["differing"]] == ["runtime_ns"]
     finally:
         kept.to_parquet(tables / "jobs.parquet", index=False)
@@ -120,6 +141,13 @@ def test_the_archive_is_complete(unpacked: Path) -> None:
     points = pd.read_parquet(unpacked / "results/tiny/tables/points.parquet")
     assert {record["point_id"] for record in records} == set(points["point_id"])
     assert not list(unpacked.rglob("pwned"))
+
+
+def test_nothing_tells_where_it_was_made(unpacked: Path) -> None:
+    """No file that was packed holds a folder of those in which tests run."""
+    packed = [unpacked / line.split("  ", 1)[1] for line in (unpacked / "SHA256SUMS").read_text().splitlines()]
+    above = str(unpacked.parents[1]).encode()
+    assert len(packed) > 300 and not [path for path in packed if above in path.read_bytes()]
 
 
 def test_the_appendix_states_what_was_measured(unpacked: Path) -> None:

@@ -64,12 +64,12 @@ def test_a_simulator_that_misbehaves_costs_its_own_points(workplace: Workplace) 
     # The fault mended, only the failed points are simulated again.
     before = workplace.started
     workplace.stand_in()
-    workplace.run("--forcerun", "simulate")
+    workplace.run("--until", "table", "--forcerun", "simulate")
     assert all_done(workplace, 20)
     assert workplace.started == before + 2 * len(FAULTS)
 
 
-def wait_until(condition: object, seconds: float = 60) -> None:
+def wait_until(condition: object, seconds: float = 240) -> None:
     deadline = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < deadline, "waited in vain"
@@ -80,10 +80,12 @@ def records(workplace: Workplace) -> dict[str, float]:
     return {path.parent.name: path.stat().st_mtime for path in workplace.point_records()}
 
 
-def test_nothing_finished_is_lost_when_snakemake_and_a_simulator_are_killed(workplace: Workplace) -> None:
+def test_nothing_finished_is_lost_when_snakemake_and_a_simulator_are_killed(after_run: Workplace) -> None:
+    workplace = after_run
+    shutil.rmtree(workplace.folder / "results/points")
     # Long enough for us to find a batch in the midst of a point, also on a machine that is busy.
     workplace.stand_in("sleep 2")
-    snakemake = workplace.start("--cores", "1")
+    snakemake = workplace.start("--cores", "1", "--until", "table")
     wait_until(lambda: len(workplace.point_records()) >= 3)
     snakemake.send_signal(signal.SIGKILL)
     snakemake.wait()
@@ -100,8 +102,8 @@ def test_nothing_finished_is_lost_when_snakemake_and_a_simulator_are_killed(work
     started = workplace.started
     workplace.stand_in()
     # Nobody took the lock away; the profile for shared folders does not ask for it.
-    assert "--unlock" in workplace.run(code=1)
-    workplace.run("--profile", str(ROOT / "profiles/shared"))
+    assert "--unlock" in workplace.run("--until", "table", code=1)
+    workplace.run("--until", "table", "--profile", str(ROOT / "profiles/shared"))
     assert {point: records(workplace)[point] for point in kept} == kept
     assert workplace.started == started + 8 - len(kept)
     assert all_done(workplace, 8)
@@ -121,8 +123,9 @@ def batches_in(folder: Path) -> list[int]:
     return found
 
 
-def test_a_batch_that_is_asked_to_end_while_it_forks_ends(workplace: Workplace) -> None:
-    workplace.run("--until", "structure")
+def test_a_batch_that_is_asked_to_end_while_it_forks_ends(after_run: Workplace) -> None:
+    workplace = after_run
+    shutil.rmtree(workplace.folder / "results/points")
     workplace.stand_in("sleep 20")
     (batch,) = pipelines(str(workplace.folder / "tiny.yaml"), ROOT)["tiny"].batches.values()
     # Whatever is raised in this hook, Python drops.
@@ -147,22 +150,22 @@ def test_a_full_disk_is_said_and_loses_nothing(workplace: Workplace) -> None:
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80k", "tmpfs", str(results)]).returncode:
         pytest.skip("no file system can be mounted here")
     try:
-        said = workplace.run(code=1)
+        said = workplace.run("--until", "table", code=1)
         assert "No space left on device" in said
         subprocess.run(["mount", "-o", "remount,size=100m", str(results)], check=True)
-        workplace.run()
+        workplace.run("--until", "table")
         assert all_done(workplace, 8)
     finally:
         subprocess.run(["umount", "-l", str(results)], check=True)
 
 
-def test_results_of_other_code_that_lost_their_history_are_not_believed(workplace: Workplace) -> None:
-    workplace.run()
+def test_results_of_other_code_that_lost_their_history_are_not_believed(after_run: Workplace) -> None:
+    workplace = after_run
     shutil.rmtree(workplace.folder / ".snakemake")
     shutil.rmtree(workplace.folder / "results/tiny/tables")
     for shard in (workplace.folder / "results/tiny/simulate").glob("*.jsonl"):
         shard.write_text(re.sub(r'"fingerprint": "', '"fingerprint": "0', shard.read_text()))
-    assert "was simulated by other code" in workplace.run(code=1)
-    workplace.run("--forcerun", "simulate")
+    assert "was simulated by other code" in workplace.run("--until", "table", code=1)
+    workplace.run("--until", "table", "--forcerun", "simulate")
     # The store has them as they are.
     assert workplace.started == 8 and workplace.table("points")

@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 
 from ..browser.conftest import browser  # noqa: F401 (a fixture)
-from .conftest import FIGURE, TINY, Workplace
+from .conftest import Workplace
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
+def report(tmp_path_factory: pytest.TempPathFactory, caminos: str, finished: Path) -> Path:
     """The unpacked report of a study that ran."""
     place = Workplace(tmp_path_factory.mktemp("report"), caminos)
-    place.write_study(TINY + FIGURE)
-    place.run()
+    place.take(finished)
     place.run("--report", "report.zip")
     with zipfile.ZipFile(place.folder / "report.zip") as archive:
         archive.extractall(place.folder)

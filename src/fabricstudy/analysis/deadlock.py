@@ -62,6 +62,17 @@ class Deadlock(Analysis):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _fit(self) -> Deadlock:
+        for name, routing in self.routings.items():
+            for machine in self.machines.values():
+                try:
+                    if routing.needs is None or routing.needs in machine.traits:
+                        routing.check_machine(machine)
+                except ConfigError as error:
+                    raise error.below("routings", name) from None
+        return self
+
     def rows(self) -> list[dict[str, Any]]:
         """Give one row for each machine and each routing that it can have."""
         found = []

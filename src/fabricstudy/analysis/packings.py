@@ -67,7 +67,8 @@ class Packings(Analysis):
             for label, counts in {NOTHING: {}, **self.given}.items():
                 placings = list(_placings(partitions, counts))
                 if len(placings) > MOST_PLACINGS:
-                    raise FabricstudyError(f"{label}: more than {MOST_PLACINGS:,} places; give fewer partitions")
+                    problem = f"{label}: these partitions can be placed in more than {MOST_PLACINGS:,} ways"
+                    raise FabricstudyError(f"{problem}; give fewer of them")
                 for nodes in sizes:
                     own = partitions.nodes == nodes
                     # What cannot be in use together leaves nothing known.

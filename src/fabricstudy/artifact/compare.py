@@ -157,7 +157,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     frames, others = before.frames(), after.frames()
     if set(frames) != set(others):
         odd = ", ".join(sorted(set(frames) ^ set(others)))
-        raise ArtifactError(f"only one of both has the tables {odd}; compare two runs of one study")
+        raise ArtifactError(f"only one of the two runs has the tables {odd}; compare two runs of one study")
     tables = {name: _compare_table(name, frame, others[name], allowed) for name, frame in frames.items()}
     engines = {
         name: (_said(before.points, name), _said(after.points, name))

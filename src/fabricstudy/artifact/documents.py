@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import socket
+import tomllib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -96,10 +97,10 @@ def _minutes(minutes: float) -> str:
 
 def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
     """Versions, as they are installed here, of the Python packages that a run stands on."""
-    named, _, _ = contents.get("code/envs/requirements.in", b"").decode().partition("\n# ")
-    names = re.findall(r"^([A-Za-z0-9_.-]+)", named, re.MULTILINE)
+    project = tomllib.loads(contents.get("code/pyproject.toml", b"").decode()).get("project", {})
     versions = {}
-    for name in names:
+    for needed in project.get("dependencies", ()):
+        name = re.split(r"[^A-Za-z0-9_.-]", needed, maxsplit=1)[0]
         try:
             versions[name] = version(name)
         except PackageNotFoundError:

@@ -218,7 +218,7 @@ def _stale_report(run: Finished) -> str:
     if not page.is_file():
         return f"{page}: there is no report"
     # The page states the digest of the study that it is about, so claims and figures are covered, too.
-    if hashlib.sha256(run.source.encode()).hexdigest() not in page.read_text(encoding="utf-8"):
+    if hashlib.sha256(run.file.read_bytes()).hexdigest() not in page.read_text(encoding="utf-8"):
         return f"{page}: the report is older than the study {run.file}"
     return ""
 

@@ -33,8 +33,8 @@ def pack(run: Finished, code: Checkout, out: Path) -> None:
         If the code has no files, or the study names a file outside its folder.
     """
     sources = {f"code/{path}": (content, program) for path, content, program in code.files()}
-    if "code/Snakefile" not in sources:
-        raise ArtifactError(f"{code.root}: there is no Snakefile; pack from a clone (pip install --editable)")
+    if "code/Makefile" not in sources:
+        raise ArtifactError(f"{code.root}: there is no Makefile, which sets the artifact up; run and pack from a clone")
     programs = {path for path, (_, program) in sources.items() if program}
     contents = {path: content for path, (content, _) in sources.items()} | _results(run)
     contents |= documents(run, code, contents)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from fabricstudy.columns import SIZES_OF_MACHINE
 from fabricstudy.engine.point import machine_id
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine.base import Topology, published
@@ -51,18 +52,7 @@ def _machines(source: str, every: bool) -> list[Topology]:
 def show_machines(figures: Any) -> None:
     """Print what `describe_machines` found."""
     table = Table(box=None)
-    names = (
-        "machine_id",
-        "kind",
-        "nodes",
-        "routers",
-        "cables",
-        "radix",
-        "diameter",
-        "mean_hops",
-        "bisection (GB/s)",
-        "method",
-    )
+    names = ("machine_id", "kind", *SIZES_OF_MACHINE, "bisection (GB/s)", "method")
     for name in names:
         table.add_column(name, justify="left" if name in ("machine_id", "kind", "method") else "right")
     for machine in figures if isinstance(figures, list) else [figures]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ def map_job(given: argparse.Namespace) -> dict[str, Any]:
         graph = read_graph(given.graph)
         slots = _slots(given, config, graph)
         tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", given.unit_bytes))
-        pattern = _pattern(given, graph)
+        pattern = _pattern(given, graph, tasks)
         mappings = _mappings(given.mappings)
         for mapping in mappings.values():
             mapping.check_fit(config, pattern, slots.ranks)
@@ -153,19 +153,26 @@ def _mappings(text: str) -> dict[str, Mapping]:
     return dict(zip(names, found, strict=True))
 
 
-def _pattern(given: argparse.Namespace, graph: GraphFile) -> Pattern:
-    facts = {"sha256": graph.sha256, "vertices": graph.tasks, "edges": len(graph.source)}
+def _pattern(given: argparse.Namespace, graph: GraphFile, tasks: Tasks) -> Pattern:
+    """Give the pattern of the ranks, with the edges that are left between groups of vertices."""
+    assert tasks.messages is not None
+    facts = {"sha256": graph.sha256, "vertices": tasks.ranks, "edges": len(tasks.messages.source)}
     return TaskGraphPattern.model_validate({"file": str(given.graph), "message": f"{given.unit_bytes} B", **facts})
 
 
 def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, float]:
     mapping.warm_up()
-    start = time.process_time()
+    start = _cpu_s()
     try:
         core = mapping.map_ranks(slots, tasks, np.random.default_rng(seed))
     except WorkloadError as error:
         raise FabricstudyError(str(error), "mapping-does-not-fit") from None
-    return np.asarray(core, dtype=np.int64), time.process_time() - start
+    return np.asarray(core, dtype=np.int64), _cpu_s() - start
+
+
+def _cpu_s() -> float:
+    """CPU seconds until now, those of programs that have ended included."""
+    return sum(os.times()[:4])
 
 
 def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: float) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.pipeline import BATCH_CPU_S, Seconds
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError
 
 from .common import add_results, pipeline_of, results_folder
@@ -47,21 +47,22 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
 
 def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
     record = Stores(results).points.record(point_id)
-    if record is not None:
+    stored = record and record.pop("point")
+    # The study's point knows where the files lie that the study names.
+    planned = pipeline_of(study).plan.points.get(point_id) if study else None
+    if planned is not None:
+        return planned, record
+    if stored is not None:
         try:
-            point = point_from_json(record.pop("point"))
+            point = point_from_json(stored)
         except ValidationError:
             problem = f"{point_id}: its record has kinds or keys that are not known here"
             raise FabricstudyError(f"{problem}; name the study with --study, for its extensions") from None
         return PlannedPoint(point_id, machine_id(point.machine), point), record
+    where = f"neither in {results}/points nor in the study {study}"
     if study is None:
-        message = f"{point_id}: no such point in {results}/points; name its study with --study"
-        raise FabricstudyError(message, "no-such-point")
-    planned = pipeline_of(study).plan.points.get(point_id)
-    if planned is None:
-        message = f"{point_id}: neither in {results}/points nor in the study {study}"
-        raise FabricstudyError(message, "no-such-point")
-    return planned, None
+        where = f"no such point in {results}/points; name its study with --study"
+    raise FabricstudyError(f"{point_id}: {where}", "no-such-point")
 
 
 def show_point(details: dict[str, Any]) -> None:

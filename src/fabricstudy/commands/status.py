@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from typing import Any
 
@@ -86,7 +87,10 @@ def _listed(engines: list[str]) -> str:
 def _time_left(counts: dict[str, Any]) -> str:
     work = f", about {_duration(counts['left_cpu_s'])} of processor time"
     if counts["left_s"] is None:
-        return f"{work} (none ended in the last {_duration(PACE_S)})"
+        # Until the first one ends, or where nobody runs the study, there is no pace; on a cluster it will be faster.
+        cores = os.cpu_count() or 1
+        here = _duration(counts["left_cpu_s"] / cores)
+        return f"{work}, {here} on the {cores} cores here (none ended in the last {_duration(PACE_S)})"
     return f"{work}, {_duration(counts['left_s'])} at this pace"
 
 

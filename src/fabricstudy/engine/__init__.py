@@ -13,7 +13,8 @@ from .foreground import foreground
 from .point import PlannedPoint, Point
 from .registry import engine_named, engines
 from .settings import EngineSettings, Limits, Network
-from .simulate import Stores, simulate
+from .simulate import simulate
+from .stores import Stores
 from .validity import Validity, validity
 
 __all__ = [

@@ -15,7 +15,8 @@ from fabricstudy.files import atomic_text
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
-from .simulate import Stores, simulate
+from .simulate import simulate
+from .stores import Stores
 
 # Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
 MOST_BATCHES = 200

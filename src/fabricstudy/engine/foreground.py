@@ -11,10 +11,11 @@ from fabricstudy.structure.bisection import bisect
 from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place
 
+from .attempt import attempt
 from .point import PlannedPoint
 from .registry import engine_named
 from .settings import Limits
-from .simulate import AnalysedMachine, attempt
+from .stores import AnalysedMachine
 
 
 def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:

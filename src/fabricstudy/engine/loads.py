@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fabricstudy.workload.pattern.base import MessagePattern
+from fabricstudy.workload.pattern.base import Pattern
 
 from .point import Point
 
@@ -43,13 +43,15 @@ def traffic_by_job(point: Point) -> list[JobTraffic]:
     jobs, bytes_of_node, background = [], [], []
     for job in point.jobs:
         pattern = job.pattern
-        if not isinstance(pattern, MessagePattern):
+        # One that states no traffic of its own, as an extension's may, cannot be predicted.
+        if pattern.silent or type(pattern).traffic is Pattern.traffic:
             continue
+        iterations = getattr(pattern, "iterations", 1)
         ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
         ranks_per_node = job.ranks_per_node or point.machine.cores_per_node
         classes = []
         for part in pattern.traffic(ranks):
-            in_phase = part.messages / pattern.iterations / part.phases / max(1, ranks)
+            in_phase = part.messages / iterations / part.phases / max(1, ranks)
             burst_bytes = in_phase * part.size_bytes * ranks_per_node
             classes.append(TrafficClass(part.size_bytes, part.messages, in_phase, burst_bytes))
         jobs.append(JobTraffic(pattern.kind, ranks, tuple(classes)))

@@ -63,8 +63,13 @@ class ProgramEngine(ABC):
         """Say what the engine does for a point."""
 
     @property
+    def package(self) -> str:
+        """Name of the engine's own package, which holds its law, too."""
+        return type(self).__module__.rpartition(".")[0]
+
+    @property
     def _law(self) -> Law:
-        return law_of(type(self).__module__.rpartition(".")[0])
+        return law_of(self.package)
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the processor time of a point; see `forecast`."""

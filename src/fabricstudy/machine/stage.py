@@ -10,6 +10,7 @@ from fabricstudy.source import code_digest
 from fabricstudy.store import MACHINES, Store
 
 from .graph import Machine
+from .named import load
 
 
 def machine_store(results: Path) -> Store:
@@ -43,4 +44,4 @@ def has_machine(results: Path, machine_id: str) -> bool:
 
 def load_machine(results: Path, machine_id: str) -> Machine:
     """Load a machine that `keep_machine` kept."""
-    return Machine.load(machine_store(results).folder(machine_id) / "machine.npz")
+    return load(machine_store(results).folder(machine_id) / "machine.npz")

@@ -1,7 +1,7 @@
 """Figures and the page of a study.
 
 In: a study and its tables. Out: ``figures/<id>.svg`` and ``.pdf`` for papers, and ``index.html``, one file that
-needs nothing else: what was asked, verdicts, machines, figures, claims, agreement between engines, failures,
+needs nothing else: what was found, figures, claims, machines, agreement between engines, failures, what was asked,
 provenance and how to run it again. Every figure states how many points and seeds it shows, what its bars mean
 and which points are missing. All text from a study is escaped. The same tables give the same files.
 """

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fabricstudy.columns import ALONE, DONE, KEYS, METRICS, NAMES, column_unit
+from fabricstudy.files import atomic_text
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -85,14 +88,25 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
     return Explorer("{" + ",".join(texts) + "}", _libraries(), code, reduced, left_out)
 
 
-@cache
 def _libraries() -> str:
-    """Vega's scripts; the bundle is made by a JavaScript engine, which takes a second."""
+    """Vega's scripts. A JavaScript engine bundles them in two seconds, so the user's cache keeps them."""
+    release = version("vl-convert-python")
+    kept = _cache_folder() / f"vega-{release}.js"
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8")
     import vl_convert
 
-    origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from vl-convert-python {version('vl-convert-python')}"
+    origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from vl-convert-python {release}"
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return f"/* {origin} */\n{bundle}".replace("</script", "<\\/script")
+    script = f"/* {origin} */\n{bundle}".replace("</script", "<\\/script")
+    # A home that cannot be written to costs those seconds each time, and nothing else.
+    with contextlib.suppress(OSError), atomic_text(kept) as file:
+        file.write(script)
+    return script
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabricstudy"
 
 
 def _sources(tables: Tables) -> Iterator[_Source]:

@@ -15,9 +15,10 @@ import jinja2
 import pandas as pd
 
 import fabricstudy
-from fabricstudy.columns import ALONE, DONE, STATUSES, VERDICTS
+from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.extensions import LOADED
 from fabricstudy.files import atomic_text
+from fabricstudy.home import CONFIGS
 from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -29,6 +30,7 @@ from fabricstudy.table.store import Tables
 
 from .explorer import explorer
 from .figures import Drawn, draw
+from .found import effects, leading, sentences
 from .predictors import predictors
 from .schedules import schedule_words
 from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
@@ -45,9 +47,10 @@ _EXAMPLE, _OVER = "(example)", "(over)"
 _MOST_ANALYSIS_ROWS = 120
 
 
-def _workflow() -> str:
-    """Name the workflow where Snakemake would not find it by itself, in a folder that is not the clone."""
-    return "" if Path("Snakefile").is_file() else "--snakefile CLONE/Snakefile "
+def _again(name: str) -> str:
+    """Give the command that makes this page again, in a clone or with an installed wheel."""
+    study = Path(name).stem if Path(name).resolve().parent == CONFIGS.resolve() else name
+    return f"fabricstudy run {shlex.quote(study)} --cores all"
 
 
 def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:
@@ -66,6 +69,9 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     name : str
         What stands after ``study=`` on the command line.
     """
+    changes = effects(tables)
+    pictures = _pictures(drawn)
+    shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fabricstudy.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -74,14 +80,15 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         study=study,
         source=source.decode("utf-8", "replace"),
         experiments=_experiments(tables),
-        verdicts=_verdicts(tables.claims),
         claims=_claims(tables.claims),
         verdicts_of=_verdicts_of_engines(tables.verdicts),
-        totals=_totals(tables),
+        changes=changes,
         machines=_machines(tables),
         analyses=_analyses(tables),
         schedules=schedule_words(tables),
-        figures=_pictures(drawn),
+        sentences=sentences(tables, changes),
+        lead=None if shown_first is None else pictures[shown_first],
+        figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
         jobs=_jobs(study, tables.jobs),
         interference=_interference(tables.interference),
@@ -96,7 +103,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         reasons=_reasons(tables.points),
         missing_engines=_missing_engines(tables.points),
         provenance=_provenance(study, tables, source),
-        command=f"snakemake {_workflow()}--cores all --config {shlex.quote(f'study={name}')}",
+        command=_again(name),
     )
 
 
@@ -151,12 +158,6 @@ def _interference(rows: pd.DataFrame) -> Grid:
     return Grid(head, found, frozenset(range(2, 10)))
 
 
-def _verdicts(claims: pd.DataFrame) -> dict[str, int]:
-    """Number of claims of each verdict."""
-    found = claims.drop_duplicates("claim")["claim_verdict"].value_counts()
-    return {verdict: int(found.get(verdict, 0)) for verdict in VERDICTS}
-
-
 def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
     """For each engine, where there are several, its verdict on each claim."""
     return {
@@ -203,38 +204,16 @@ def _pairs(row: Mapping[Any, Any]) -> str:
     return "" if pd.isna(row["pairs"]) else f", {counted_pairs(row['pairs'], row['pairs_asked'])}"
 
 
-def _totals(tables: Tables) -> dict[str, str]:
-    distinct = tables.points.drop_duplicates("point_id")
-    done = int((distinct["status"] == DONE).sum())
-    return {
-        "points": str(len(distinct)),
-        "done": str(done),
-        "not_done": str(len(distinct) - done),
-        "machines": str(distinct["machine_id"].nunique()),
-        "cpu_hours": number(distinct["cpu_s"].sum() / 3600, 3),
-    }
-
-
 def _machines(tables: Tables) -> Grid:
     frame = tables.machines
     axes = list(frame.columns[1 : list(frame.columns).index("kind")])
-    head = [
-        *axes,
-        "kind",
-        "nodes",
-        "routers",
-        "cables",
-        "radix",
-        "diameter",
-        "mean hops",
-        "bisection (GB/s)",
-        "found by",
-    ]
+    sizes = [name.replace("_", " ") for name in SIZES_OF_MACHINE]
+    head = [*axes, "kind", *sizes, "bisection (GB/s)", "found by"]
     rows = []
     for row in frame.to_dict("records"):
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
-        facts = [number(row[name]) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")]
+        facts = [number(row[name]) for name in SIZES_OF_MACHINE]
         rows.append(
             [*(label_text(row[axis]) for axis in axes), row["kind"], *facts, bisection, row["bisection_method"]]
         )
@@ -273,7 +252,9 @@ def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
         inside = "data:image/svg+xml;base64," + base64.b64encode(one.svg).decode()
         pictures.append(
             {
-                "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption, "basis": one.basis,
+                # The picture itself says what it rests on; only where there is none do words have to.
+                "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption,
+                "missing": "" if one.svg else one.basis,
                 "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(420, 330 * one.panels),
                 "src": inside if embedded <= EMBEDDED_BYTES else f"{place}.svg",
                 "svg": f"{place}.svg", "pdf": f"{place}.pdf",

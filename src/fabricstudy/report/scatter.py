@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from fabricstudy.study.figures import ScatterFigure, unit_factor
 from fabricstudy.table.ranks import LEAST_ROWS, rank_correlation
@@ -101,6 +102,8 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
             marks["x"], marks["y"], linestyle="", marker=MARKERS[styles.index(style) % len(MARKERS)], markersize=5.5,
             color=colour(family, hue), markeredgecolor="white", markeredgewidth=0.5,
         )  # fmt: skip
+    # Numbers with many digits need room.
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     if figure.x_log:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(PLAIN_NUMBERS)

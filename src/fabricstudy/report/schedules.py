@@ -25,7 +25,7 @@ class ScheduleWords:
     Parameters
     ----------
     runs, done, seeds, saturated : int
-        Runs, those that were done, seeds, and runs whose queue kept growing.
+        Runs, those that were done, seeds, and those that are saturated.
     waits : Grid
         Medians over seeds: how the machine was used, and the mean wait of each size class, a row each combination of
         labels.

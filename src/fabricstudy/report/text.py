@@ -36,6 +36,17 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{float(value):.{digits}g}"
 
 
+def several(count: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> several(1, "seed"), several(1962, "simulation")
+    ('1 seed', '1,962 simulations')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def shown(value: Any, how: str | None) -> str:
     """Write a claim's number as it asks for.
 

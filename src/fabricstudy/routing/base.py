@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 Ints = npt.NDArray[np.int64]
@@ -176,6 +177,15 @@ class Routing(Kind):
             If the machine lacks what the routing needs.
         """
         raise NotImplementedError
+
+    def check_machine(self, machine: Topology) -> None:
+        """Refuse a machine that has what the routing needs, and which it still does not fit.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the routing.
+        """
 
 
 class Detour(Routing):

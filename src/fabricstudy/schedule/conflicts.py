@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fabricstudy.model import ConfigError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 MOST_CONFLICTS = 100_000_000
 """Pairs that conflict, both ways; each takes five bytes."""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from fabricstudy.errors import FabricstudyError
 
@@ -48,12 +46,16 @@ def at_once(
     >>> [len(at_once(intrepid, intrepid.nodes == nodes)) for nodes in (512, 1024, 2048, 4096, 8192)]
     [80, 20, 20, 5, 5]
     """
+    from scipy import sparse
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     wanted = np.ones(len(partitions), dtype=bool) if chosen is None else chosen.copy()
     conflicts = partitions.conflicts
     for taken in given:
         rivals = conflicts.other[conflicts.first[taken] : conflicts.first[taken + 1]]
         if len(np.intersect1d(rivals, given)) > 1:
-            raise FabricstudyError(f"the partition {partitions.names[taken]} conflicts with another that is given")
+            problem = f"the partition {partitions.names[taken]} conflicts with another that is given"
+            raise FabricstudyError(f"{problem}; leave one of them out")
         wanted[rivals] = False
     places = np.flatnonzero(wanted)
     if not len(places):

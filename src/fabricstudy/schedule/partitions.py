@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fabricstudy.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, Space
 
 from .cables import Lines, Partition, partition_space
 from .conflicts import Conflicts, conflicts
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Ints = npt.NDArray[np.int64]
 
@@ -115,6 +118,8 @@ class Partitions:
 
 
 def _table(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_array:
+    from scipy import sparse
+
     first = np.cumsum([0, *map(len, rows)])
     column = np.array([column for row in rows for column in row], dtype=np.int64)
     return sparse.csr_array((np.ones(len(column), dtype=np.int32), column, first), shape=(len(rows), columns))

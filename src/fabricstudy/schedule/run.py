@@ -105,7 +105,7 @@ class PlannedRun:
 
 
 START_CPU_S = 0.02
-CPU_S_OF_A_JOB = 3e-5
+CPU_S_OF_A_JOB = 8e-6
 
 
 def run_id(run: Run, needs: Mapping[tuple[int, int], Needed], log: str | None = None) -> str:

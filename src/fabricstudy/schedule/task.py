@@ -26,12 +26,14 @@ class Task(NamedTuple):
     parts : array of PART [partitions]
         Where lists begin and end: of `conflicts`, of `groups_of`, and of `above`; `rank`, `variant`, `degree`
         (partitions that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by
-        a midplane (`seats`), the job on it or -1 (`occupant`), and a `mark`, set where it equals the last given out.
+        a midplane (`seats`), the job on it or -1 (`occupant`), the last of their ends by request (`expected_s`; minus
+        infinity without any, infinity where it has to be found), and a `mark`, set where it equals the last given out.
+        For slots: how many are `filled`, and the stamp of the last that was `freed`.
     conflicts : array of CONFLICT
         The partitions with which each conflicts, and whether they share a midplane.
     groups : array of GROUP [groups]
         Where its `members` begin and end, how many of them are free, how many jobs wait; in a pass `open` says whether
-        one is free beside the reservation, or how many are not drained.
+        one is free beside the reservation, or how many are not drained; `freed` is the last stamp of its members.
     members, groups_of, above : int64 arrays
         Partitions of each group; groups of each partition; larger partitions that have all midplanes of each.
     words : uint64 array [partitions, words]
@@ -40,7 +42,8 @@ class Task(NamedTuple):
         Midplanes in use.
     jobs : array of JOB [jobs]
         In the order of submission. `lowest` is the least of its factors, `place` that in an order that never changes;
-        `expected_s` its end by the request.
+        `expected_s` its end by the request. For slots: its partition or -1 (`slot`), when it begins, and the stamp when
+        it was looked for (`tried`).
     factor : float64 array [jobs, variants]
         How many times as long it runs.
     q_job, q_submit, q_request, q_nodes, q_score : arrays [jobs]
@@ -87,12 +90,14 @@ def _record(whole: str, floats: str = "") -> np.dtype[np.void]:
 
 PART = _record(
     "first last groups_first groups_last above_first above_last rank variant degree blockers seats occupant mark"
+    " filled freed",
+    "expected_s",
 )
 CONFLICT = _record("other shares_midplane")
-GROUP = _record("first last free waiting open")
+GROUP = _record("first last free waiting open freed")
 JOB = _record(
-    "group place partition backfilled",
-    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s promised_s",
+    "group place partition backfilled slot tried",
+    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s promised_s slot_s",
 )
 
 
@@ -134,7 +139,7 @@ def task_of(
     """
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])
-    takes, group = np.unique(usable, axis=0, return_inverse=True)
+    takes, group = _groups_of(usable)
     listed = None if isinstance(partitions, Pool) else partitions
     of_group = np.zeros((1, 0), dtype=bool) if listed is None else takes[:, listed.variant]
     above = _above(listed) if needs_above and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
@@ -149,7 +154,7 @@ def task_of(
         above=np.nonzero(above)[1],
         words=np.empty((0, 0), dtype=np.uint64) if listed is None else _words(listed),
         used=np.zeros(0 if listed is None else -(-listed.midplanes // WORD), dtype=np.uint64),
-        jobs=_jobs(jobs, group.reshape(-1), lowest, _places(order, jobs)),
+        jobs=_jobs(jobs, group, lowest, _places(order, jobs)),
         factor=np.ascontiguousarray(factors),
         q_job=np.zeros(size, dtype=np.int64),
         q_submit=np.empty(size),
@@ -164,6 +169,14 @@ def task_of(
         changes=order.changes,
         midplanes=0 if listed is None else listed.midplanes,
     )
+
+
+def _groups_of(usable: Array) -> tuple[Array, Array]:
+    """Give the rows of a table each once, and which of them each row is; much sooner than numpy does for rows."""
+    group = np.zeros(len(usable), dtype=np.int64)
+    for byte in np.packbits(usable, axis=1).T:
+        group = np.unique(group << 8 | byte, return_inverse=True)[1]
+    return usable[np.unique(group, return_index=True)[1]], group
 
 
 def _edges(table: Array) -> tuple[Array, Array]:
@@ -182,6 +195,7 @@ def _parts(partitions: Partitions | None, of_group: Array, above: Array) -> Arra
     found["above_first"], found["above_last"] = _edges(above)
     found["rank"], found["variant"], found["degree"] = partitions.rank, partitions.variant, conflicts.counts
     found["occupant"] = -1
+    found["expected_s"] = -np.inf
     return found
 
 
@@ -205,7 +219,7 @@ def _jobs(jobs: Jobs, group: Array, lowest: Array, place: Array) -> Array:
     for name in ("submit_s", "runtime_s", "request_s", "nodes"):
         found[name] = getattr(jobs, name)
     found["group"], found["lowest"], found["place"] = group, lowest, place
-    found["partition"] = -1
+    found["partition"] = found["slot"] = -1
     for name in ("start_s", "end_s", "expected_s", "promised_s"):
         found[name] = np.nan
     return found

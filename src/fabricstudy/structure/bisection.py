@@ -1,13 +1,14 @@
 """Bisection of a machine as an interval, with the best cut found.
 
 The bisection is the least capacity, one direction of each cable, between two halves with equal numbers of nodes
-(as equal as whole routers allow). Of some grids and fat trees theorems give it: `fabricstudy.structure.closed_form`.
+(as equal as whole routers allow: they differ by at most the nodes of the router with most). Of some grids and fat trees
+theorems give it: `fabricstudy.structure.closed_form`.
 Every cut bounds it from above: `fabricstudy.structure.cut`. From below there are
 
-* *spectral*: a cut of n1 and n2 routers has at least lambda2 n1 n2 / (n1 + n2), lambda2 the second eigenvalue of
-  the Laplacian (Fiedler 1973; Donath, Hoffman 1973);
-* *all-to-all*: if one byte between all ordered pairs of routers takes T seconds on some routes, no cut has less
-  than n1 n2 / T, the bytes that cross it over that time (Leighton, Rao: J. ACM 46(6), 1999);
+* *spectral*: a cut of n1 and n2 nodes has at least lambda2 n1 n2 / (n1 + n2), lambda2 the second eigenvalue of the
+  Laplacian L against the nodes W of the routers, L x = lambda W x (Fiedler 1973; Donath, Hoffman 1973);
+* *all-to-all*: if one byte between all ordered pairs of nodes takes T seconds on some routes, no cut has less than
+  n1 n2 / T, the bytes that cross it over that time (Leighton, Rao: J. ACM 46(6), 1999);
 * *milp*: for small machines the search for any better cut, by HiGHS; finding none proves the cut (Huangfu, Hall:
   Math. Programming Computation 10, 2018).
 
@@ -27,7 +28,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 
 from .closed_form import closed_form, dimension_capacities_Bps
-from .cut import best_cut, capacity_step_Bps, cut_capacity_Bps, edge_routers_per_side
+from .cut import best_cut, capacity_step_Bps, cut_capacity_Bps, router_weights, weight_per_side
 from .load import router_link_loads
 
 ROUTERS_FOR_MILP = 48
@@ -48,7 +49,7 @@ class Bisection:
     method : str
         How the lower and the upper end were found.
     cut_side : bool array [routers]
-        One half of the cut whose capacity is `upper_Bps`; with an odd number of routers the smaller half.
+        One half of the cut whose capacity is `upper_Bps`; the one with fewer nodes, if they differ.
     """
 
     lower_Bps: float
@@ -68,7 +69,7 @@ def bisect(machine: Machine) -> Bisection:
     Parameters
     ----------
     machine : Machine
-        Connected; routers that carry nodes carry equally many.
+        Connected.
 
     Returns
     -------
@@ -78,7 +79,7 @@ def bisect(machine: Machine) -> Bisection:
     Raises
     ------
     ValueError
-        If routers carry different numbers of nodes.
+        If fewer than two routers have nodes.
     """
     form = closed_form(machine)
     if form is not None and form.cut_side is not None:
@@ -123,15 +124,15 @@ def _lower_bound(machine: Machine) -> tuple[float, str]:
 
 def all_to_all_bound_Bps(machine: Machine) -> float:
     """Lower bound from the link loads of all-to-all under minimal routing, in bytes per second."""
-    edge_router = (machine.nodes_of_router > 0).astype(np.float64)
-    loads = router_link_loads(machine, np.outer(edge_router, edge_router), Minimal())
-    smaller, larger = edge_routers_per_side(machine)
+    weight = router_weights(machine).astype(np.float64)
+    loads = router_link_loads(machine, np.outer(weight, weight), Minimal())
+    smaller, larger = weight_per_side(machine)
     return float(smaller * larger / np.max(loads / machine.link_capacity_Bps))
 
 
 def spectral_bound_Bps(machine: Machine) -> float:
     """Lower bound from the second eigenvalue of the Laplacian, in bytes per second."""
-    smaller, larger = edge_routers_per_side(machine)
+    smaller, larger = weight_per_side(machine)
     return _second_eigenvalue(machine) * smaller * larger / (smaller + larger)
 
 
@@ -159,9 +160,12 @@ def _second_eigenvalue(machine: Machine) -> float:
         laplacian = laplacian[edge_router][:, edge_router] - csr_array(
             laplacian[edge_router][:, free] @ spsolve(inner, laplacian[free][:, edge_router].tocsc())
         )
+    root = np.sqrt(router_weights(machine)[edge_router])
+    if root.max() > 1:
+        laplacian = diags_array(1 / root) @ laplacian @ diags_array(1 / root)
     if len(edge_router) <= ROUTERS_FOR_DENSE_EIGENVALUES:
         return float(np.linalg.eigvalsh(laplacian.toarray())[1])
-    return _second_eigenvalue_by_lanczos(laplacian)
+    return _second_eigenvalue_by_lanczos(laplacian, root)
 
 
 def _line_laplacian(dimension: Dimension) -> npt.NDArray[np.float64]:
@@ -169,16 +173,19 @@ def _line_laplacian(dimension: Dimension) -> npt.NDArray[np.float64]:
     return np.diag(weight.sum(axis=1)) - weight
 
 
-def _second_eigenvalue_by_lanczos(laplacian: Any) -> float:
-    """Second eigenvalue less its residual, so that the approximation does not exceed it."""
+def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: npt.NDArray[np.float64]) -> float:
+    """Second eigenvalue less its residual, so that the approximation does not exceed it.
+
+    The first one is 0, and `first_vector` belongs to it.
+    """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     routers = laplacian.shape[0]
-    # Lifting the constant vector out of the way makes the second eigenvalue the smallest.
-    lift = 2.0 * laplacian.diagonal().max()
+    # Lifting the first vector out of the way makes the second eigenvalue the smallest.
+    lift = 2.0 * laplacian.diagonal().max() * first_vector / np.mean(first_vector**2)
 
     def lifted(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        product: npt.NDArray[np.float64] = laplacian @ vector + lift * vector.mean()
+        product: npt.NDArray[np.float64] = laplacian @ vector + lift * np.mean(first_vector * vector)
         return product
 
     operator = LinearOperator((routers, routers), matvec=lifted, dtype=np.float64)

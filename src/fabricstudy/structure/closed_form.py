@@ -33,7 +33,7 @@ import numpy.typing as npt
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 
-from .cut import cut_capacity_Bps, edge_routers_per_side
+from .cut import cut_capacity_Bps, weight_per_side
 
 CutSide = npt.NDArray[np.bool_]
 
@@ -87,7 +87,7 @@ def _of_grid(machine: Machine) -> ClosedForm | None:
     if capacities_Bps is None:
         return None
     assert machine.coordinates is not None
-    smaller, larger = edge_routers_per_side(machine)
+    smaller, larger = weight_per_side(machine)
     bounds = [
         smaller * larger / (machine.routers // dimension.length * _busiest(dimension) / capacity_Bps)
         for dimension, capacity_Bps in zip(dimensions, capacities_Bps, strict=True)
@@ -106,7 +106,7 @@ def _of_grid(machine: Machine) -> ClosedForm | None:
 def _of_tree(machine: Machine) -> ClosedForm:
     assert machine.level is not None and machine.group is not None
     leaves = np.flatnonzero(machine.level == 0)
-    smaller, _ = edge_routers_per_side(machine)
+    smaller, _ = weight_per_side(machine)
     leaf_Bps = machine.link_capacity_Bps[machine.link_tail == leaves[0]].sum()
     upward = (machine.level[machine.link_tail] == 1) & (machine.level[machine.link_head] == 2)
     core_Bps = machine.link_capacity_Bps[upward].sum() / len(leaves)

@@ -11,26 +11,48 @@ from fabricstudy.machine.graph import Machine
 from .metis import two_parts
 
 CutSide = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 METIS_SEEDS = 8
 RANDOM_STARTS = 64
 ROUTERS_FOR_RANDOM_STARTS = 500
 
 
-def edge_routers_per_side(machine: Machine) -> tuple[int, int]:
-    """Routers with nodes in each half, the smaller number first.
+def router_weights(machine: Machine) -> Ints:
+    """What each router counts in a half, int64 [routers]: its nodes, in units of which all are multiples.
 
     Raises
     ------
     ValueError
-        If there are fewer than two, or if they carry different numbers of nodes, so that halves are not a
-        matter of counting routers.
+        If fewer than two routers have nodes.
     """
-    carried = machine.nodes_of_router[machine.nodes_of_router > 0]
-    if len(carried) < 2 or np.any(carried != carried[0]):
-        raise ValueError("bisection needs two or more routers with nodes, all of them with equally many")
-    edge_routers = len(carried)
-    return edge_routers // 2, edge_routers - edge_routers // 2
+    nodes = machine.nodes_of_router.astype(np.int64)
+    if np.count_nonzero(nodes) < 2:
+        raise ValueError("bisection needs two or more routers with nodes")
+    weights: Ints = nodes // np.gcd.reduce(nodes)
+    return weights
+
+
+def weight_per_side(machine: Machine) -> tuple[int, int]:
+    """Least and most that a half may weigh: halves differ by at most the router with most nodes.
+
+    Where all routers with nodes have equally many, these are the numbers of such routers in the halves.
+
+    Raises
+    ------
+    ValueError
+        As `router_weights`.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> torus = TorusConfig.model_validate({"shape": [5], "nodes_per_router": 4, "bandwidth": "1 GB/s"})
+    >>> weight_per_side(torus.build())
+    (2, 3)
+    """
+    weight = router_weights(machine)
+    least = -(-(int(weight.sum()) - int(weight.max())) // 2)
+    return least, int(weight.sum()) - least
 
 
 def cut_capacity_Bps(machine: Machine, cut_side: CutSide) -> float:
@@ -63,7 +85,7 @@ def best_cut(machine: Machine) -> CutSide:
     Returns
     -------
     bool array [routers]
-        One half; it holds the smaller number of routers with nodes. The same each time.
+        One half; it holds the smaller number of nodes. The same each time.
 
     References
     ----------
@@ -72,21 +94,29 @@ def best_cut(machine: Machine) -> CutSide:
     Kernighan, Lin: An efficient heuristic procedure for partitioning graphs. Bell System Tech. J. 49(2), 1970,
     doi:10.1002/j.1538-7305.1970.tb01770.x.
     """
-    from .cut_kernels import refine_cut
+    from .cut_kernels import refine_cut, refine_weighted_cut
 
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]
-    edge_router = machine.nodes_of_router > 0
-    smaller, _ = edge_routers_per_side(machine)
+    weight = router_weights(machine)
+    least, most = weight_per_side(machine)
     best = np.zeros(machine.routers, dtype=np.bool_)
     best_Bps = np.inf
     for start in _starts(machine):
         cut_side = start.copy()
-        refine_cut(links.first, links.head, capacity, edge_router, smaller, cut_side)
+        if weight.max() == 1:
+            refine_cut(links.first, links.head, capacity, weight > 0, least, cut_side)
+        else:
+            refine_weighted_cut(links.first, links.head, capacity, weight, least, most, cut_side)
         found_Bps = cut_capacity_Bps(machine, cut_side)
         if found_Bps < best_Bps:
             best, best_Bps = cut_side, found_Bps
-    return best
+    return smaller_side(weight, best)
+
+
+def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
+    """Give the half that weighs less; `cut_side` itself if they weigh the same."""
+    return cut_side if 2 * weight[cut_side].sum() <= weight.sum() else ~cut_side
 
 
 def _starts(machine: Machine) -> list[CutSide]:

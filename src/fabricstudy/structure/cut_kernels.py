@@ -69,6 +69,59 @@ def refine_cut(
 
 
 @njit(cache=True)
+def refine_weighted_cut(
+    first: Ints, head: Ints, capacity: Floats, weight: Ints, least: int, most: int, cut_side: npt.NDArray[np.bool_]
+) -> None:
+    """Improve a cut in place where routers weigh differently (Fiduccia and Mattheyses, DAC 1982).
+
+    Afterwards `cut_side` weighs from `least` to `most`. In a pass each router with weight moves once at most, always
+    the one of the largest gain that keeps the balance; then back to the best moment.
+    """
+    routers = len(first) - 1
+    least_gain = 1e-9 * capacity.sum()
+    gain = np.zeros(routers)
+    for router in range(routers):
+        for i in range(first[router], first[router + 1]):
+            gain[router] += capacity[i] if cut_side[router] != cut_side[head[i]] else -capacity[i]
+    held = np.zeros(routers, np.bool_)
+    inside = weight[cut_side].sum()
+    while inside < least or inside > most:
+        mover = best_of_side(gain, cut_side, held, weight > 0, inside > most)
+        inside += -weight[mover] if cut_side[mover] else weight[mover]
+        move(mover, first, head, capacity, cut_side, gain)
+    moved = np.empty(routers, np.int64)
+    improved = True
+    while improved:
+        improved = False
+        for router in range(routers):
+            if weight[router] == 0 and gain[router] > least_gain:
+                move(router, first, head, capacity, cut_side, gain)
+                improved = True
+        held[:] = False
+        total, best_total, steps, best_steps = 0.0, least_gain, 0, 0
+        while True:
+            mover = -1
+            for router in range(routers):
+                after = inside + (-weight[router] if cut_side[router] else weight[router])
+                eligible = not held[router] and weight[router] > 0 and least <= after <= most
+                if eligible and (mover < 0 or gain[router] > gain[mover]):
+                    mover = router
+            if mover < 0:
+                break
+            inside += -weight[mover] if cut_side[mover] else weight[mover]
+            held[mover] = True
+            total += gain[mover]
+            move(mover, first, head, capacity, cut_side, gain)
+            moved[steps] = mover
+            steps += 1
+            if total > best_total:
+                best_total, best_steps, improved = total, steps, True
+        for at in range(best_steps, steps):
+            inside += -weight[moved[at]] if cut_side[moved[at]] else weight[moved[at]]
+            move(moved[at], first, head, capacity, cut_side, gain)
+
+
+@njit(cache=True)
 def best_of_side(
     gain: Floats,
     cut_side: npt.NDArray[np.bool_],

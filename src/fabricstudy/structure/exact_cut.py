@@ -11,7 +11,7 @@ from scipy.sparse import block_array, csr_array, eye_array
 
 from fabricstudy.machine.graph import Machine
 
-from .cut import capacity_step_Bps, cut_capacity_Bps, edge_routers_per_side
+from .cut import capacity_step_Bps, cut_capacity_Bps, router_weights, smaller_side, weight_per_side
 
 # A limit on nodes, unlike one on time, gives the same answer on a busy computer.
 SEARCH_NODES = 20_000
@@ -51,12 +51,12 @@ def better_cut(machine: Machine, known_Bps: float) -> Search:
     step_Bps = max(capacity_step_Bps(machine), FINEST_STEP * known_Bps)
     capacity = machine.link_capacity_Bps[::2] / step_Bps
     routers, rows = machine.routers, len(capacity)
-    edge_router = (machine.nodes_of_router > 0).astype(np.float64)
+    router_weight = router_weights(machine).astype(np.float64)
     fixed = np.zeros(routers + rows)
-    fixed[np.argmax(edge_router)] = 1.0
+    fixed[np.argmax(router_weight > 0)] = 1.0
     result = milp(
         np.concatenate([np.zeros(routers), capacity]),
-        constraints=_constraints(machine, capacity, edge_router, known_Bps / step_Bps - 1),
+        constraints=_constraints(machine, capacity, router_weight, known_Bps / step_Bps - 1),
         integrality=np.concatenate([np.ones(routers), np.zeros(rows)]),
         bounds=Bounds(fixed, np.ones(routers + rows)),
         options={"node_limit": SEARCH_NODES, "mip_rel_gap": 0.0},
@@ -68,12 +68,12 @@ def better_cut(machine: Machine, known_Bps: float) -> Search:
     lower_Bps = 0.0 if dual_bound is None else float(np.ceil(dual_bound - 1e-6)) * step_Bps
     if result.x is None:
         return Search(min(lower_Bps, known_Bps), None)
-    cut_side = _smaller_side(machine, result.x[:routers] > 0.5)
+    cut_side = smaller_side(router_weights(machine), result.x[:routers] > 0.5)
     return Search(min(lower_Bps, cut_capacity_Bps(machine, cut_side)), cut_side)
 
 
 def _constraints(
-    machine: Machine, capacity: npt.NDArray[np.float64], edge_router: npt.NDArray[np.float64], most: float
+    machine: Machine, capacity: npt.NDArray[np.float64], router_weight: npt.NDArray[np.float64], most: float
 ) -> LinearConstraint:
     """Cut rows are those with ends in both halves; halves are balanced; the cut is at most `most`."""
     routers, rows = machine.routers, len(capacity)
@@ -81,22 +81,17 @@ def _constraints(
     ends = np.concatenate([machine.cable_tail, machine.cable_head])
     difference = csr_array((np.concatenate([one, -one]), (np.tile(row, 2), ends)), shape=(rows, routers))
     cut = eye_array(rows)
-    smaller, larger = edge_routers_per_side(machine)
+    least, heaviest = weight_per_side(machine)
     return LinearConstraint(
         block_array(
             [
                 [difference, cut],
                 [-difference, cut],
-                [csr_array(edge_router[None]), None],
+                [csr_array(router_weight[None]), None],
                 [None, csr_array(capacity[None])],
             ],
             format="csr",
         ),
-        np.concatenate([np.zeros(2 * rows), [smaller, 0.0]]),
-        np.concatenate([np.full(2 * rows, np.inf), [larger, most]]),
+        np.concatenate([np.zeros(2 * rows), [least, 0.0]]),
+        np.concatenate([np.full(2 * rows, np.inf), [heaviest, most]]),
     )
-
-
-def _smaller_side(machine: Machine, cut_side: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    smaller, _ = edge_routers_per_side(machine)
-    return cut_side if np.count_nonzero(cut_side & (machine.nodes_of_router > 0)) == smaller else ~cut_side

@@ -69,7 +69,7 @@ def structure(machine: Machine) -> Structure:
     Parameters
     ----------
     machine : Machine
-        Connected; routers that carry nodes carry equally many.
+        Connected.
 
     Returns
     -------

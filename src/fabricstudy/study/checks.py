@@ -21,6 +21,8 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> Non
         With the path below the point.
     """
     _check_trait(machine, routing, "routing", ("routing", "kind"))
+    with _below("routing"):
+        routing.check_machine(machine)
     for number, job in enumerate(jobs):
         _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
     _check_foreground(jobs)

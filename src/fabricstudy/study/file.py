@@ -116,7 +116,7 @@ def load_machine(path: str | Path) -> Topology:
             data = {"machine": data}
         if isinstance(data, dict) and "machine" in data and set(data) <= {"machine", "extensions"}:
             with only_extensions_of(load_extensions(data.get("extensions"), path.parent)):
-                return read_machine(data["machine"])
+                return read_machine(data["machine"], path.parent)
         machine = read_study(data, path).machine
         if machine is None:
             raise StudyError(
@@ -127,15 +127,15 @@ def load_machine(path: str | Path) -> Topology:
         raise error.in_file(str(path)) from None
 
 
-def read_machine(data: Any) -> Topology:
-    """Check a machine that has been read from YAML.
+def read_machine(data: Any, folder: Path | None = None) -> Topology:
+    """Check a machine that has been read from YAML; `folder` is that of the file.
 
     Raises
     ------
     StudyError
         Without the name of the file.
     """
-    return validated(_OnlyMachine, {"machine": data}, {}).machine
+    return validated(_OnlyMachine, {"machine": data}, {"folder": folder or Path()}).machine
 
 
 class _OnlyMachine(Model):

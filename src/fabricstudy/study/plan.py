@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -26,6 +26,8 @@ from .pairs import check_pairs
 from .paths import Path, put
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .sweep import Experiment, Label, Row
+
+T = TypeVar("T")
 
 FOLLOWED = 10_000
 """Of an experiment with a mistake so many points at most are checked for further ones."""
@@ -59,15 +61,8 @@ def plan(study: Study) -> Plan:
         no partner.
     """
     planner = _Planner(study)
-    wrong: list[StudyError] = []
     with only_extensions_of(study.extension_package):
-        for name, experiment in study.all_experiments.items():
-            try:
-                planner.add(name, experiment)
-            except StudyError as error:
-                wrong.append(error)
-    if wrong:
-        raise together(wrong)
+        _each(study.all_experiments, planner.add)
     _unify(planner.rows, study.axes)
     check_pairs(study, planner.rows, planner.points)
     runs = _plan_schedules(study, planner.rows)
@@ -75,40 +70,31 @@ def plan(study: Study) -> Plan:
     return Plan(study, planner.rows, planner.points, planner.machines, study.axes, runs.rows, runs.runs, run_axes)
 
 
+def _each(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
+    """Plan each part of a study, and raise the mistakes of all of them together."""
+    wrong: list[StudyError] = []
+    for name, part in parts.items():
+        try:
+            add(name, part)
+        except StudyError as error:
+            wrong.append(error)
+    if wrong:
+        raise together(wrong)
+
+
 def _plan_schedules(study: Study, rows: list[Row]) -> RunPlanner:
     """Expand the schedules of a study into their runs."""
     planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
-    wrong: list[StudyError] = []
+
+    def add(name: str, schedule: Schedule) -> None:
+        _Expansion(study, schedule, ("schedules", name)).each(
+            lambda indices, tree: planner.add(name, schedule, schedule.labels_at(indices), tree)
+        )
+
     with only_extensions_of(study.extension_package):
-        for name, schedule in study.schedules.items():
-            try:
-                _plan_schedule(planner, study, name, schedule)
-            except StudyError as error:
-                wrong.append(error)
-    if wrong:
-        raise together(wrong)
+        _each(study.schedules, add)
     _unify(planner.rows, axes_of_schedules(study.schedules))
     return planner
-
-
-def _plan_schedule(planner: RunPlanner, study: Study, name: str, schedule: Schedule) -> None:
-    expansion = _Expansion(study, schedule, ("schedules", name))
-    found: dict[tuple[str | None, str], StudyError] = {}
-    indices = None
-    for indices in schedule.combinations():
-        axes = zip(schedule.sweep.items(), indices, strict=True)
-        labels = {axis_name: axis.labels[index] for (axis_name, axis), index in axes}
-        try:
-            planner.add(name, schedule, labels, expansion.tree(indices))
-        except ConfigError as error:
-            for one in (expansion.error(each, indices) for each in error.each()):
-                found.setdefault((one.path, one.code), one)
-            if len(found) >= SHOWN:
-                break
-    if found:
-        raise together(list(found.values()))
-    if indices is None:
-        raise expansion.nothing_left()
 
 
 def _unify(rows: Sequence[Row | RunRow], axes: tuple[str, ...]) -> None:
@@ -214,25 +200,13 @@ class _Planner:
     def add(self, name: str, experiment: Experiment) -> None:
         """Plan the rows of one experiment."""
         prefix = () if name == WHOLE_SWEEP and not self.study.experiments else ("experiments", name)
-        expansion = _Expansion(self.study, experiment, prefix)
-        errors: dict[tuple[str | None, str], StudyError] = {}
-        number = 0
-        for number, indices in enumerate(experiment.combinations(), 1):
-            tree = expansion.tree(indices)
-            try:
-                sections = self._sections.of(tree)
-            except ConfigError as error:
-                for one in (expansion.error(each, indices) for each in error.each()):
-                    errors.setdefault((one.path, one.code), one)
-                if len(errors) >= SHOWN or number >= FOLLOWED:
-                    break
-                continue
-            if not errors:
-                self._add_rows(name, experiment, self._labels(experiment, indices), sections)
-        if errors:
-            raise together(list(errors.values()))
-        if not number:
-            raise expansion.nothing_left()
+
+        def add(indices: tuple[int, ...], tree: dict[str, Any]) -> None:
+            # What other experiments vary says nothing of this one.
+            labels = dict.fromkeys(self.study.axes) | experiment.labels_at(indices)
+            self._add_rows(name, experiment, labels, self._sections.of(tree))
+
+        _Expansion(self.study, experiment, prefix).each(add)
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
         jobs = sections["jobs"]
@@ -274,13 +248,6 @@ class _Planner:
             self._machine_ids[machine] = digest("m", machine.text)
             self.machines[self._machine_ids[machine]] = machine.model
         return self._machine_ids[machine]
-
-    def _labels(self, experiment: Experiment, indices: tuple[int, ...]) -> dict[str, Label | None]:
-        """Label the experiment's own axes; what other experiments vary says nothing of this one."""
-        labels = {
-            name: axis.labels[index] for (name, axis), index in zip(experiment.sweep.items(), indices, strict=True)
-        }
-        return {name: labels.get(name) for name in self.study.axes}
 
 
 def _point(sections: Sections, seed: int) -> Point:
@@ -335,6 +302,31 @@ class _Expansion:
         self._indices = indices
         return self._trees[-1]
 
+    def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
+        """Hand over positions and raw point of each combination; mistakes of one sort at one place are told once.
+
+        Raises
+        ------
+        StudyError
+            If `add` raises at some of them, or there are none.
+        """
+        wrong: dict[tuple[str | None, str], StudyError] = {}
+        number = 0
+        for number, indices in enumerate(self._varied.combinations(), 1):
+            tree = self.tree(indices)
+            try:
+                add(indices, tree)
+            except ConfigError as error:
+                for one in (self.error(each, indices) for each in error.each()):
+                    wrong.setdefault((one.path, one.code), one)
+                if len(wrong) >= SHOWN or number >= FOLLOWED:
+                    break
+        if wrong:
+            raise together(list(wrong.values()))
+        if not number:
+            nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
+            raise self.error_at(nothing, ("exclude",))
+
     def error(self, error: ConfigError, indices: tuple[int, ...]) -> StudyError:
         """Trace what is wrong with a point to the value that it stems from."""
         own = self._touching(error.path, indices)
@@ -370,11 +362,6 @@ class _Expansion:
         """Make the error for a place in this experiment; `at` says for which labels it holds."""
         path = ".".join((*self._prefix, *place))
         return StudyError(error.problem + at, error.remedy, self._file, path, value, error.code)
-
-    def nothing_left(self) -> StudyError:
-        """Make the error for a part of which everything is excluded."""
-        nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
-        return self.error_at(nothing, ("exclude",))
 
     @property
     def _file(self) -> str | None:

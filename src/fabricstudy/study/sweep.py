@@ -355,6 +355,11 @@ class Varied(Model):
             if not any(all(indices[axis] in drop for axis, drop in entry) for entry in dropped):
                 yield indices
 
+    def labels_at(self, indices: tuple[int, ...]) -> dict[str, Label]:
+        """Label one combination, by axis."""
+        axes = zip(self.sweep.items(), indices, strict=True)
+        return {name: axis.labels[index] for (name, axis), index in axes}
+
     def _dropped(self, entry: dict[str, Any]) -> list[tuple[int, set[int]]]:
         names = list(self.sweep)
         return [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ALONE, DONE, TABLES, names_of
+from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, TABLES, names_of
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
@@ -243,7 +243,7 @@ def _machines(plan: Plan, keys: pd.DataFrame, structures: Iterable[Record]) -> p
     by_id = {structure["machine_id"]: structure for structure in structures}
     machines = pd.DataFrame({"machine_id": [name for name in plan.machines if name in by_id]})
     facts = [by_id[name] for name in machines["machine_id"]]
-    for name in ("kind", "nodes", "routers", "cables", "radix", "diameter", "mean_hops"):
+    for name in ("kind", *SIZES_OF_MACHINE):
         machines[name] = [fact[name] for fact in facts]
     for name in ("lower_Bps", "upper_Bps", "exact", "method"):
         machines[f"bisection_{name}"] = [fact["bisection"][name] for fact in facts]

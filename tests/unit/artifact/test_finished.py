@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,15 @@ def test_a_report_older_than_the_study(ran: Ran) -> None:
     (ran.base / "reports/made-up/index.html").unlink()
     with pytest.raises(ArtifactError, match=f"index.html: there is no report{AGAIN}"):
         ran.finished()
+
+
+def test_a_study_file_with_other_ends_of_lines_is_that_of_its_report(ran: Ran) -> None:
+    old = ran.study.read_bytes()
+    new = old.replace(b"\n", b"\r\n")
+    ran.study.write_bytes(new)
+    page = ran.base / "reports/made-up/index.html"
+    page.write_text(page.read_text().replace(sha256(old).hexdigest(), sha256(new).hexdigest()))
+    assert ran.finished().name == "made-up"
 
 
 def test_records_that_are_lost(ran: Ran) -> None:

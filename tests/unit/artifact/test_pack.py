@@ -26,7 +26,7 @@ def code(tmp_path: Path) -> Checkout:
     root = tmp_path / "clone"
     for path, text in {
         "Snakefile": "", "requirements.lock": "a==1", "engines/caminos/Cargo.lock": "", "LICENSE": "", "deep/x.py": "",
-        "envs/requirements.in": "numpy  # arrays\nno-such-package\n# building\npytest\n",
+        "Makefile": "", "pyproject.toml": "[project]\ndependencies = ['numpy>=2', 'no-such-package']\n",
     }.items():  # fmt: skip
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
@@ -170,8 +170,8 @@ def test_a_simulator_that_is_not_in_the_archive_is_named_as_such(code: Checkout,
     assert "The simulator codes is not in here" in readme
 
 
-def test_a_folder_without_the_workflow_is_refused(ran: Ran, code: Checkout, tmp_path: Path) -> None:
-    (code.root / "Snakefile").unlink()
-    with pytest.raises(ArtifactError, match="clone: there is no Snakefile; pack from a clone"):
+def test_a_folder_that_cannot_be_set_up_is_refused(ran: Ran, code: Checkout, tmp_path: Path) -> None:
+    (code.root / "Makefile").unlink()
+    with pytest.raises(ArtifactError, match="clone: there is no Makefile"):
         pack(ran.finished(), code, tmp_path / "out.tar.gz")
     assert not (tmp_path / "out.tar.gz").exists()

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine import Limits, batches, engine_named, engines
+from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.point import PlannedPoint, Point
-from fabricstudy.engine.simulate import AnalysedMachine, attempt
+from fabricstudy.engine.stores import AnalysedMachine
 from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,27 @@ class TestWithoutTheCallsOfLinux:
 
     def test_a_signal_is_a_negative_exit_code(self, tmp_path: Path) -> None:
         assert run(["sh", "-c", "kill -SEGV $$"], tmp_path, 60, GB).exit_code == -signal.SIGSEGV
+
+
+@pytest.fixture
+def without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take /proc away, as on macOS."""
+    whole = Path.read_text
+
+    def read_text(self: Path, *rest: Any, **more: Any) -> str:
+        if self.is_relative_to("/proc"):
+            raise FileNotFoundError(2, "No such file or directory", str(self))
+        return whole(self, *rest, **more)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+
+
+@pytest.mark.usefixtures("without_proc")
+def test_without_proc_memory_is_what_the_kernel_tells_at_the_end(tmp_path: Path) -> None:
+    assert run(["sleep", "0.05"], tmp_path, 60, GB).memory_bytes is None
+    size = running._own_peak_bytes() + 200_000_000
+    outcome = run(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, size // 2)
+    assert outcome.ended == "memory" and outcome.memory_bytes is not None and outcome.memory_bytes > size
 
 
 def test_a_hanging_run_and_its_children_are_killed(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.analysis import Analysis
+from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import EngineResult, OtherBackground
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import AnalysedMachine, attempt
+from fabricstudy.engine.stores import AnalysedMachine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Record
 from fabricstudy.workload.messages import PlacedJob

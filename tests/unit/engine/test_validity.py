@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,13 @@ import pytest
 
 import fabricstudy
 from fabricstudy import source
+from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import AnalysedMachine, Stores, attempt, simulate
+from fabricstudy.engine.simulate import simulate
+from fabricstudy.engine.stores import AnalysedMachine, Stores
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
 from fabricstudy.source import OURS, PACKAGE, WORDS, imported
 from fabricstudy.store import Record
@@ -133,104 +134,23 @@ def test_readers_are_covered(engine: str) -> None:
 
 # Which points a change concerns
 
-SHOW = """
-import json, sys
-from pathlib import Path
-from fabricstudy.engine.point import Point
-from fabricstudy.engine.validity import fingerprint
-points = json.loads(Path(sys.argv[1]).read_text())
-print(json.dumps({name: str(fingerprint(Point.model_validate(point))) for name, point in points.items()}))
-"""
-
-
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("code")
-    shutil.copytree(PACKAGE, folder / OURS, ignore=shutil.ignore_patterns("__pycache__"))
-    points = {
-        f"{name} on {engine}": named(name, engine=engine).model_dump(mode="json", by_alias=False)
-        for name in POINTS
-        for engine in ("analysis", "caminos", "sst", "codes")
-    }
-    # Quantities stand as numbers in what we dump; the copy reads them as its own.
-    (folder / "points.json").write_text(json.dumps(points))
-    return folder
-
-
-@pytest.fixture
-def code(copy: Path) -> Iterator[Path]:
-    """A copy of the package that a test may change; put back afterwards."""
-    before = {path: path.read_text() for path in copy.rglob("*.py")}
-    yield copy / OURS
-    for path in copy.rglob("*.py"):
-        if path not in before:
-            path.unlink()
-    for path, text in before.items():
-        if path.read_text() != text:
-            path.write_text(text)
-
-
-def fingerprints(package: Path) -> dict[str, str]:
-    script = SHOW.replace("Point.model_validate(point)", "Point.model_validate(point, context={'our_units': True})")
-    environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-c", script, str(package.parent / "points.json")]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=package.parent)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
-
-
-def changed(package: Path, file: str, old: str, new: str) -> set[str]:
-    """Change one line of the copy; give the names of the points that this concerns."""
-    before = fingerprints(package)
-    path = package / file
-    assert path.read_text().count(old) >= 1, f"{file} has no {old!r}"
-    path.write_text(path.read_text().replace(old, new, 1))
-    after = fingerprints(package)
-    return {name for name in before if before[name] != after[name]}
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "concerned"),
-    [
-        ("workload/pattern/b_eff.py", "ranks // 4", "ranks // 5", "b-eff"),
-        ("workload/pattern/strassen_bfs.py", "7**step / 4**step", "7**step / 5**step", "strassen"),
-        ("workload/allocation/cuboid.py", "exact_boxes", "convex_boxes", "cuboid"),
-        ("machine/dragonfly.py", "port // 2 + 1", "port // 2 + 2", "bisection"),
-        ("machine/fat_tree.py", "// 2", "// 3", "tree"),
-        ("routing/d_mod_k.py", "// self._divisor[at]", "// 1 // self._divisor[at]", "tree"),
-    ],
-)
-def test_a_changed_formula_concerns_the_points_of_its_kind_alone(
-    code: Path, file: str, old: str, new: str, concerned: str
-) -> None:
-    """Ring sizes, Strassen's steps, cuboids, global ports: what the study's models computed, too (B1)."""
-    found = changed(code, file, old, new)
-    # SST and CODES wire some topologies themselves, so all their points are looked at; none is simulated for that.
-    own = {name for name in found if not (file.startswith("machine/") and name.endswith((" on sst", " on codes")))}
-    assert {name.split(" on ")[0] for name in own} == {concerned}
-    assert {name for name in fingerprints(code) if name.startswith(f"{concerned} on ")} <= found
-
-
-@pytest.mark.parametrize(
-    ("file", "engines"),
-    [
-        ("engine/caminos/clock.py", {"caminos"}),
-        ("engine/codes/packet.py", {"codes"}),
-        ("engine/sst/system.py", {"sst"}),
-        ("workload/placing.py", {"analysis", "caminos", "codes", "sst"}),
-        ("engine/simulate.py", {"analysis", "caminos", "codes", "sst"}),
-    ],
-)
-def test_an_engine_and_the_core_concern_their_points(code: Path, file: str, engines: set[str]) -> None:
-    before = fingerprints(code)
-    path = code / file
-    path.write_text(path.read_text() + "\n\nNEW_CONSTANT = 1\n")
-    after = fingerprints(code)
-    found = {name for name in before if before[name] != after[name]}
-    assert {name.split(" on ")[1] for name in found} == engines and len(found) == len(POINTS) * len(engines)
-
-
+# Formulas: of ring sizes, Strassen's steps, cuboids, global ports: what the study's models computed, too (B1).
+FORMULAS = {
+    "workload/pattern/b_eff.py": ("ranks // 4", "ranks // 5", "b-eff"),
+    "workload/pattern/strassen_bfs.py": ("7**step / 4**step", "7**step / 5**step", "strassen"),
+    "workload/allocation/cuboid.py": ("exact_boxes", "convex_boxes", "cuboid"),
+    "machine/dragonfly.py": ("port // 2 + 1", "port // 2 + 2", "bisection"),
+    "machine/fat_tree.py": ("// 2", "// 3", "tree"),
+    "routing/d_mod_k.py": ("// self._divisor[at]", "// 1 // self._divisor[at]", "tree"),
+}
+ENGINES = ("analysis", "caminos", "codes", "sst")
+SHARED: dict[str, tuple[str, ...]] = {
+    "engine/caminos/clock.py": ("caminos",),
+    "engine/codes/packet.py": ("codes",),
+    "engine/sst/system.py": ("sst",),
+    "workload/placing.py": ENGINES,
+    "engine/simulate.py": ENGINES,
+}
 NEW_PATTERN = '''
 """Everyone to rank 0."""
 
@@ -248,17 +168,104 @@ class Gather(MessagePattern):
     kind: Literal["gather-all"] = "gather-all"
 '''
 
+# Prints the fingerprints of all points, and those after each change of a file, which a child of its own sees.
+SHOW = """
+import json, os, sys
+from pathlib import Path
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.validity import fingerprint
+from fabricstudy.quantities import OUR_UNITS
 
-def test_a_new_kind_and_changed_words_concern_no_point(code: Path) -> None:
-    before = fingerprints(code)
+def show(name, points):
+    print(json.dumps([name, {name: str(fingerprint(point)) for name, point in points.items()}]), flush=True)
+
+given = json.loads(Path(sys.argv[1]).read_text())
+points = {name: Point.model_validate(point, context=OUR_UNITS) for name, point in given["points"].items()}
+for file, text in given["changes"].items():
+    child = os.fork()
+    if not child:
+        kept = Path(file).read_text()
+        try:
+            Path(file).write_text(text)
+            show(file, points)
+        finally:
+            Path(file).write_text(kept)
+            os._exit(0)
+    os.waitpid(child, 0)
+show("", points)
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package."""
+    folder = tmp_path_factory.mktemp("code")
+    shutil.copytree(PACKAGE, folder / OURS)
+    return folder / OURS
+
+
+Prints = dict[str, dict[str, str]]
+
+
+def fingerprints(package: Path, changes: dict[str, str]) -> Prints:
+    """Fingerprints of each point by each changed file, and those without a change by no name."""
+    # Quantities stand as numbers in what we dump; the copy reads them as its own.
+    points = {
+        f"{name} on {engine}": named(name, engine=engine).model_dump(mode="json", by_alias=False)
+        for name in POINTS
+        for engine in ENGINES
+    }
+    given = package.parent / "given.json"
+    given.write_text(json.dumps({"points": points, "changes": changes}))
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", SHOW, str(given)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=package)
+    assert done.returncode == 0, done.stderr
+    found: Prints = dict(map(json.loads, done.stdout.splitlines()))
+    assert set(found) == {"", *changes}, done.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def prints(copy: Path) -> Prints:
+    """Fingerprints without a change, and after each of those that the tests below ask about."""
+    changes = {file: (copy / file).read_text() + "\n\nNEW_CONSTANT = 1\n" for file in SHARED}
+    for file, (old, new, _) in FORMULAS.items():
+        assert old in (copy / file).read_text(), f"{file} has no {old!r}"
+        changes[file] = (copy / file).read_text().replace(old, new, 1)
+    return fingerprints(copy, changes)
+
+
+def concerned(prints: Prints, file: str) -> set[str]:
+    """Points of which the fingerprint changes with a file."""
+    return {name for name in prints[""] if prints[""][name] != prints[file][name]}
+
+
+@pytest.mark.parametrize("file", FORMULAS)
+def test_a_changed_formula_concerns_the_points_of_its_kind_alone(prints: Prints, file: str) -> None:
+    found, (*_, kind) = concerned(prints, file), FORMULAS[file]
+    # SST and CODES wire some topologies themselves, so all their points are looked at; none is simulated for that.
+    own = {name for name in found if not (file.startswith("machine/") and name.endswith((" on sst", " on codes")))}
+    assert {name.split(" on ")[0] for name in own} == {kind}
+    assert {name for name in prints[""] if name.startswith(f"{kind} on ")} <= found
+
+
+@pytest.mark.parametrize("file", SHARED)
+def test_an_engine_and_the_core_concern_their_points(prints: Prints, file: str) -> None:
+    found, engines = concerned(prints, file), SHARED[file]
+    assert {name.split(" on ")[1] for name in found} == set(engines) and len(found) == len(POINTS) * len(engines)
+
+
+def test_a_new_kind_and_changed_words_concern_no_point(copy: Path, prints: Prints, tmp_path: Path) -> None:
+    code = tmp_path / OURS
+    shutil.copytree(copy, code)
     (code / "workload/pattern/gather_all.py").write_text(NEW_PATTERN)
     (code / "workload/pattern/unused.py").write_text("UNUSED = 1\n")
-    for file in ("engine/sst/differences.py", "engine/caminos/differences.py"):
-        if (code / file).exists():
-            (code / file).write_text((code / file).read_text() + "\n\nMORE = 1\n")
+    for engine in ("sst", "caminos"):
+        (code / f"engine/{engine}/caveats.py").open("a").write("\n\nMORE = 1\n")
     placing = code / "workload/placing.py"
     placing.write_text("# A remark.\n" + placing.read_text().replace('"""From a point', '"""Other words: from a point'))
-    assert fingerprints(code) == before
+    assert fingerprints(code, {})[""] == prints[""]
 
 
 def test_all_versions_of_python_give_the_same() -> None:
@@ -426,7 +433,7 @@ def test_removed_machines_and_structures_are_made_again(
     before = done_by(*stored)
     for name in ("machines", "structures", "points"):
         shutil.rmtree(stores.results / name)
-    from fabricstudy.engine.simulate import _analysed
+    from fabricstudy.engine.stores import _analysed
 
     _analysed.cache_clear()
     after = done_by(*stored)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from fabricstudy.report import explorer as explorer_module
 from fabricstudy.report.explorer import explorer
 from fabricstudy.table.store import Tables
 
@@ -94,3 +96,17 @@ def test_what_is_still_too_large_is_left_out_and_said(make: Make) -> None:
 def test_nothing_done_gives_no_explorer(make: Make) -> None:
     tables = make(lost=24).tables
     assert explorer(replace(tables, machines=tables.machines[:0])) is None
+
+
+def test_the_scripts_are_bundled_once_and_a_cache_that_cannot_be_written_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundled: list[str] = []
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda text: bundled.append(text) or "vega </script>")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = explorer_module._libraries()
+    assert explorer_module._libraries() == first and len(bundled) == 1
+    assert "</script" not in first
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert explorer_module._libraries() == first and len(bundled) == 2

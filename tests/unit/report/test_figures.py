@@ -220,7 +220,7 @@ def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(make: Make) -> None:
 
 
 def test_a_heat_map_tells_the_ends_of_each_panel(make: Make) -> None:
-    """Points 0 to 2 are the seeds of alpha 0.5, minimal, first message; 18 to 20 those of alpha 2, Valiant: 1 % each."""
+    """Points 0 to 2 are the seeds of alpha 0.5, minimal, first message; 18 to 20 of alpha 2, Valiant."""
     alt = drawn(make(), "cells")["cells"].alt
     assert alt.startswith("Heat map: runtime (ms) by alpha and routing. ")
     assert "least 1.01 at 0.5, minimal; largest 2.38 at 2, valiant" in alt

@@ -17,7 +17,7 @@ from tests.schedules import SCHEDULE, coupled
 
 from fabricstudy.columns import DONE, NOT_RUN
 from fabricstudy.engine.batch import run_batch
-from fabricstudy.engine.simulate import Stores
+from fabricstudy.engine.stores import Stores
 from fabricstudy.machine.stage import keep_machine
 from fabricstudy.pipeline import Pipeline
 from fabricstudy.schedule.stage import run_chunk

@@ -17,8 +17,8 @@ from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
 from fabricstudy.workload.pattern.sends import Sends
 
-ELSEWHERE = {"hop-pairs", "patches", "placed-patches", "states-planes", "task-graph"}
-"""Those that need a grid, objects or a file; test_wicon, test_object_patterns and test_graph_file have them."""
+ELSEWHERE = {"hop-pairs", "patches", "placed-patches", "states-planes", "task-graph", "matrix", "messages"}
+"""Those that need a grid, objects or a file; test_wicon, test_object_patterns, test_*_file have them."""
 KINDS = [kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
 PER_RANK = {
@@ -33,7 +33,8 @@ PER_RANK = {
 }
 # Where `traffic_messages` is an upper estimate or a mean, or takes the halves as equal.
 ESTIMATES = {"stencil", "bisection", "unstructured-mesh", "spread"}
-SIZED = {"all-gather", "pencil-fft", "strassen-bfs"}
+COLLECTIVES = {"all-reduce", "reduce-scatter", "broadcast", "gather", "scatter", "barrier", "incast"}
+SIZED = {"all-gather", "pencil-fft", "strassen-bfs", *COLLECTIVES}
 
 
 @st.composite

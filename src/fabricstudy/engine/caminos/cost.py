@@ -9,6 +9,9 @@ from ..loads import traffic_by_job
 from ..point import Point
 from .clock import phit_bytes
 
+WAITING_PHITS = 8
+"""Phits that wait at a cable, both ends together, when many do: about, and far less than its buffers hold."""
+
 
 def work(point: Point) -> Work:
     """Count phits, messages, and parts of the machine."""
@@ -21,4 +24,5 @@ def work(point: Point) -> Work:
         messages += sum(part.messages for part in job.classes)
     machine = point.machine
     counts = {"run": 1.0, "message": messages, "node": float(machine.nodes), "cable": float(machine.cables)}
-    return Work(carried, counts, counts)
+    waiting = min(sum(carried.values()), WAITING_PHITS * machine.cables)
+    return Work(carried, counts, counts | {"waiting phit": float(waiting)})

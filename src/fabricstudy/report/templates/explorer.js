@@ -282,6 +282,7 @@
       renderer: "svg", actions: { export: true, source: false, compiled: false, editor: false }, downloadFileName: document.title,
     });
     if (turn !== latest) { made.finalize(); return; }
+    stage.querySelector("summary")?.setAttribute("aria-label", "Save the picture");
     picture.replaceChildren(stage);
     picture.removeAttribute("aria-busy");
   }

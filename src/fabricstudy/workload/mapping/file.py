@@ -13,6 +13,7 @@ from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, NoPhysics, Whole
 
 from ..messages import Indices, WorkloadError
+from ..named_file import folder_to_read
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -32,12 +33,8 @@ class MappingFile(Mapping):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any, info: ValidationInfo) -> Any:
-        folder = (info.context or {}).get("folder")
-        if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
-            return value
-        if "cores" in value:
-            raise ConfigError("unknown key", "list the cores in the file", ("cores",), code="unknown-key")
-        return {**value, "cores": read_cores(Path(folder), value["file"])}
+        folder = folder_to_read(value, info, told=("cores",))
+        return value if folder is None else {**value, "cores": read_cores(folder, value["file"])}
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse a number of ranks other than that of the file's lines."""

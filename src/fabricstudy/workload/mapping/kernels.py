@@ -247,6 +247,22 @@ def mean_change(graph: Graph, ground: Ground, seat: Ints, task: Ints, seed: int)
 
 
 @njit(cache=True)
+def kept(cost: float, best: float, seat: Ints, best_seat: Ints) -> float:
+    """Keep the seats in `best_seat` if they cost less than the best so far; give the least cost."""
+    if cost < best:
+        best_seat[:] = seat
+    return min(cost, best)
+
+
+@njit(cache=True)
+def restore(best_seat: Ints, seat: Ints, task: Ints) -> None:
+    """Go back to the best seats."""
+    seat[:] = best_seat
+    for one in range(len(seat)):
+        task[seat[one]] = one
+
+
+@njit(cache=True)
 def anneal(
     graph: Graph, ground: Ground, seat: Ints, task: Ints, moves: int, hot: float, cold: float, seed: int
 ) -> None:
@@ -265,12 +281,8 @@ def anneal(
                 cost += change
         if (move + 1) % len(seat) == 0 or move + 1 == moves:
             temperature *= cooling
-            if cost < best:
-                best = cost
-                best_seat[:] = seat
-    seat[:] = best_seat
-    for one in range(len(seat)):
-        task[seat[one]] = one
+            best = kept(cost, best, seat, best_seat)
+    restore(best_seat, seat, task)
 
 
 @njit(cache=True)
@@ -513,7 +525,7 @@ def swap_loads(
     load = loads_of(graph, ground, ways, seat)
     links = len(load)
     touched = Touched(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
-    cost = np.sum((load * ways.scale) ** 8)
+    cost = float(np.sum((load * ways.scale) ** 8))
     temperature, cooling = hot * cost, (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
     best, best_seat = cost, seat.copy()
     for move in range(moves):
@@ -539,9 +551,5 @@ def swap_loads(
                     load[touched.link[i]] = touched.before[i]
         if (move + 1) % len(seat) == 0 or move + 1 == moves:
             temperature *= cooling
-            if cost < best:
-                best = cost
-                best_seat[:] = seat
-    seat[:] = best_seat
-    for one in range(len(seat)):
-        task[seat[one]] = one
+            best = kept(cost, best, seat, best_seat)
+    restore(best_seat, seat, task)

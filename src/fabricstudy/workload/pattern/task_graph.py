@@ -16,8 +16,12 @@ from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..graph_file import GraphFile, grouped, read_graph
 from ..messages import Messages, WorkloadError
+from ..named_file import folder_to_read
 from .base import Traffic
 from .sends import Sends, one_phase
+
+PARTNERS_OF_A_GROUP = 3.0
+"""Times as many as a vertex has: a cell of a mesh in space touches 6 others by faces and 20 by edges and corners."""
 
 
 @register
@@ -34,7 +38,8 @@ class TaskGraphPattern(MessagePattern):
     group: Literal["blocks", "metis"] = Field(
         "metis", description="how vertices are grouped where there are more than ranks: consecutive ones, or by METIS"
     )
-    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = ""
+    # Where a user's studies lie is nobody else's matter: it stands in no record.
+    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = Field("", exclude=True)
     sha256: SkipJsonSchema[str] = ""
     vertices: SkipJsonSchema[Whole] = 0
     edges: SkipJsonSchema[Whole] = 0
@@ -42,19 +47,21 @@ class TaskGraphPattern(MessagePattern):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any, info: ValidationInfo) -> Any:
-        folder = (info.context or {}).get("folder")
-        if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
+        folder = folder_to_read(value, info, told=("folder", "sha256", "vertices", "edges"))
+        if folder is None:
             return value
-        for key in ("folder", "sha256", "vertices", "edges"):
-            if key in value:
-                raise ConfigError("unknown key", "leave it out; the file tells it", (key,), code="unknown-key")
-        graph = _kept(Path(folder) / value["file"], _changed(Path(folder) / value["file"]))
+        graph = _kept(folder / value["file"], _changed(folder / value["file"]))
         facts = {"sha256": graph.sha256, "vertices": graph.tasks, "edges": len(graph.source)}
-        return {**value, "folder": str(Path(folder).resolve()), **facts}
+        return {**value, "folder": str(folder.resolve()), **facts}
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size (upper estimate: no vertices are grouped, and no edge is heavier than one unit)."""
-        return (Traffic(float(self.edges) * self.iterations, int(self.message_bytes)),)
+        """Tell the messages by size, if no edge is heavier than one unit.
+
+        Where vertices are grouped that is an estimate: a group exchanges with at most so many times as many others as a
+        vertex does, which holds for meshes, and the edges between the same two groups are one message.
+        """
+        left = 1.0 if ranks >= self.vertices else min(1.0, PARTNERS_OF_A_GROUP * ranks / self.vertices)
+        return (Traffic(left * self.edges * self.iterations, round(int(self.message_bytes) / left)),)
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse more ranks than vertices."""
@@ -68,8 +75,10 @@ class TaskGraphPattern(MessagePattern):
         Raises
         ------
         WorkloadError
-            If the file is gone or has changed.
+            If the file is gone or has changed, or this point was read from a record.
         """
+        if not self.folder:
+            raise WorkloadError(f"the graph file {self.file} is beside its study; name the study with --study")
         path = Path(self.folder) / self.file
         try:
             graph = _kept(path, _changed(path))

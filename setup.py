@@ -1,0 +1,40 @@
+"""What a wheel holds beside the package: the files of `fabricstudy.home`, and the front end for CAMINOS as a program.
+
+Whatever else there is to say stands in pyproject.toml. An editable install takes both from the clone.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+HOME = ("Snakefile", "workflow", "profiles", "configs", "envs/fabricstudy.yaml")
+
+
+class BuildWithHome(build_py):
+    """Copies the package, and what belongs into its folder ``home``."""
+
+    def run(self) -> None:
+        """Copy."""
+        super().run()
+        if self.editable_mode:
+            return
+        home = Path(self.build_lib, "fabricstudy", "home")
+        for name in HOME:
+            for file in [Path(name)] if Path(name).is_file() else filter(Path.is_file, Path(name).rglob("[!.]*")):
+                (home / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(file, home / file)
+
+
+def programs() -> list:
+    """Give the front end where a wheel is built; otherwise cargo need not be here."""
+    if "bdist_wheel" not in sys.argv:
+        return []
+    from setuptools_rust import RustBin
+
+    return [RustBin("fabricstudy-caminos", "engines/caminos/Cargo.toml", args=["--locked"])]
+
+
+setup(cmdclass={"build_py": BuildWithHome}, rust_extensions=programs())

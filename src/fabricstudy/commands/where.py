@@ -1,0 +1,27 @@
+"""``fabricstudy where``: the folder of what comes with the code, such as the workflow."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.home import HOME, SNAKEFILE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what is looked for."""
+    parser.add_argument("file", nargs="?", default=SNAKEFILE.name, help="such as profiles/slurm (default: Snakefile)")
+
+
+def where_it_is(args: argparse.Namespace) -> dict[str, str]:
+    """Say where the workflow is, or another file that comes with the project."""
+    path = HOME / args.file
+    if not path.exists():
+        raise FabricstudyError(f"{path}: there is no such file; name one such as profiles/slurm", "no-such-file")
+    return {"path": str(path)}
+
+
+def show_place(place: dict[str, str]) -> None:
+    """Print the path alone, for use in other commands."""
+    print(Path(place["path"]))

@@ -1,0 +1,147 @@
+"""One attempt at a point, whatever comes of it: placed, prepared, run and read in a folder."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.store import Record
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
+from fabricstudy.workload.placing import place
+
+from .contract import Engine, EngineFailure, EngineResult, OtherBackground
+from .limits import NotDone, check_memory, run_program
+from .point import Point
+from .records import class_loads, job_record, sharing_by_routes, sharing_record
+from .settings import Limits
+from .stores import AnalysedMachine
+from .validity import input_digest
+
+# Kept of a failed run; the input can be made again with `fabricstudy point`.
+KEPT_OUTPUT_BYTES = 100_000
+
+FIRST_GUESS = 4.0
+"""How long a background lasts at first, over the highest bound of the other jobs."""
+
+MOST_RUNS = 8
+"""Runs of one point, each with a background that lasts as long as the one before it asked for."""
+
+LINKS, LINK_PACKETS, LINK_STALLS = "links.npy", "link_packets.npy", "link_stall_ns.npy"
+"""What is kept for each directed link: bytes, and packets and stalls where the engine tells them."""
+
+KEPT = (LINKS, LINK_PACKETS, LINK_STALLS)
+
+
+def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
+    """Place, prepare, run and read one point in the empty `folder`; give how it went."""
+    start = time.process_time()
+    record: Record = {"status": "done"}
+    try:
+        _run(point, engine, analysed, limits, folder, record)
+    except WorkloadError as error:
+        record |= {"status": "refused", "reason": str(error)}
+    except NotDone as error:
+        record |= {"status": error.status, "reason": str(error)}
+    except EngineFailure as error:
+        record |= {"status": "failed", "reason": str(error)}
+    except OSError:
+        raise  # a full disk or a lost folder is no property of the point
+    except Exception as error:
+        # Whatever goes wrong with one point, the others have their rows, and this one says why.
+        record |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+    record["overhead_cpu_s"] = time.process_time() - start
+    return record
+
+
+def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record) -> None:
+    """Add to `record` as much as there is before something goes wrong."""
+    machine = analysed.machine
+    check_supported(point, engine, machine)
+    check_memory(engine.predict_memory_bytes(point), limits)
+    result = _simulated(point, engine, analysed, limits, folder, record)
+    for job, runtime in zip(record["jobs"], result.job_runtime_ns, strict=True):
+        job["runtime_ns"] = runtime
+    if result.link_bytes is not None:
+        record["links"] = class_loads(result, machine)
+    kept = zip(KEPT, (result.link_bytes, result.link_packets, result.link_stall_ns), strict=True)
+    for name, values in kept:
+        if values is not None:
+            np.save(folder / name, values)
+    if result.job_link_packets is not None:
+        record["sharing"]["simulated"] = sharing_record(result.job_link_packets > 0)
+
+
+def _simulated(
+    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record
+) -> EngineResult:
+    """Prepare, run and read a point, and again as long as its background has to last another time."""
+    for _ in range(MOST_RUNS):
+        jobs, command = prepare(point, engine, analysed, folder, record)
+        exit_code = 0 if command is None else run_program(command, folder, limits, record)
+        try:
+            return engine.read(folder, exit_code, point, analysed.machine, jobs)
+        except OtherBackground as again:
+            record["background_ns"] = again.needed_ns
+            _empty(folder)
+    raise EngineFailure(f"in {MOST_RUNS} runs the jobs in the background did not last as long as the others")
+
+
+def prepare(
+    point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, record: Record
+) -> tuple[list[PlacedJob], list[str] | None]:
+    """Write the engine's input to the empty `folder` and add to `record` what is known before it runs."""
+    machine = analysed.machine
+    jobs = place(point, machine, analysed.cut_side)
+    record["jobs"] = [job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
+    record["sharing"] = sharing_by_routes(jobs, point, machine)
+    jobs = _with_background(jobs, record)
+    command = engine.prepare(folder, point, machine, jobs)
+    record["input"] = input_digest(folder, command)
+    return jobs, command
+
+
+def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
+    """Say how long jobs in the background last: what `record` says, or a guess, which is added to it."""
+    if not any(job.background for job in jobs):
+        return jobs
+    bounds = [max(job["bound_ns"], job["phase_bound_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]
+    lasts_ns = record.setdefault("background_ns", FIRST_GUESS * max(bounds, default=0.0))
+    return [replace(job, lasts_ns=lasts_ns) if job.background else job for job in jobs]
+
+
+def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
+    """Refuse what the engine cannot do.
+
+    Raises
+    ------
+    NotDone
+        With its reason.
+    """
+    refusal = engine.unsupported(point, machine)
+    if refusal is not None:
+        raise NotDone("refused", refusal)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def strip(folder: Path, status: str) -> None:
+    """Keep of a run the loads of the links, or what tells why it failed."""
+    kept = set(KEPT) if status == "done" else {"stdout", "stderr"}
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in kept:
+            path.unlink()
+        elif status != "done":
+            path.write_bytes(path.read_bytes()[-KEPT_OUTPUT_BYTES:])

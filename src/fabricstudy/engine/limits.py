@@ -1,0 +1,78 @@
+"""One run of a simulator within the limits of its study, and why a point was not done."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from fabricstudy.store import Record
+
+from .contract import EngineFailure
+from .run import Outcome, run
+from .settings import Limits
+
+
+class NotDone(Exception):
+    """A point that has no result, for a reason that is no failure of its engine: the status and reason of its row."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def check_memory(needed_bytes: float | None, limits: Limits) -> None:
+    """Do not start what is predicted to need more memory than it may have, or than there is.
+
+    Raises
+    ------
+    NotDone
+        If so.
+    """
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for limit_bytes, whose, remedy in (
+        (limits.memory_bytes, "limits.memory is", "raise it in the study"),
+        (there, "this computer has", "take a larger one, or another engine"),
+    ):
+        if needed_bytes is not None and needed_bytes > limit_bytes:
+            needed, limit = f"{needed_bytes / 1e9:.2g} GB", f"{limit_bytes / 1e9:.2g} GB"
+            raise NotDone("memory", f"not started: it would need about {needed}, and {whose} {limit}; {remedy}")
+
+
+def run_program(command: list[str], folder: Path, limits: Limits, record: Record) -> int:
+    """Run the simulator within the limits, add to `record` what that took, and give its exit code.
+
+    Raises
+    ------
+    NotDone
+        If a limit was reached.
+    EngineFailure
+        If it could not be started, or was killed.
+    """
+    record["command"] = command
+    outcome = run(command, folder, limits.time_s, limits.memory_bytes)
+    record |= _usage(outcome, record)
+    _check_limits(outcome, limits)
+    return outcome.exit_code
+
+
+def _check_limits(outcome: Outcome, limits: Limits) -> None:
+    if outcome.ended == "timeout":
+        raise NotDone("timeout", f"not finished within {limits.time_s:g} s; raise limits.time in the study")
+    if outcome.ended == "memory":
+        raise NotDone("memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study")
+    if outcome.ended == "missing":
+        raise EngineFailure("the simulator could not be started")
+    if outcome.exit_code < 0:
+        raise EngineFailure(f"the simulator was killed by {signal.Signals(-outcome.exit_code).name}")
+
+
+def _usage(outcome: Outcome, before: Record) -> Record:
+    """What a run used, with the runs of the same point before it."""
+    memory_bytes = [memory for memory in (before.get("memory_bytes"), outcome.memory_bytes) if memory is not None]
+    return {
+        "exit_code": outcome.exit_code,
+        "cpu_s": outcome.cpu_s + before.get("cpu_s", 0.0),
+        "wall_s": outcome.wall_s + before.get("wall_s", 0.0),
+        "memory_bytes": max(memory_bytes, default=None),
+    }

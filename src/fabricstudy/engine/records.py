@@ -1,0 +1,99 @@
+"""What a record says of jobs, links and what jobs share of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.store import Record
+from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, phase_bound_ns
+from fabricstudy.structure.load import LinkLoads, has_loads, link_support
+from fabricstudy.structure.sharing import link_sharing
+from fabricstudy.workload.messages import PlacedJob
+
+from .contract import EngineResult
+from .point import Point
+from .quality import loads_by_routes, mapping_record
+from .stores import AnalysedMachine
+
+
+def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
+    """Say how large a job of a point is, what bounds its time and how well it is mapped."""
+    machine = analysed.machine
+    loads = loads_by_routes(job, machine, point.routing)
+    # What a job in the background sends depends on the others, and may be nothing at all.
+    bound, method = (None, None) if job.background else _bound(job, loads, point, analysed)
+    return {
+        "job": index,
+        "ranks": job.ranks,
+        "nodes": len(np.unique(job.node_of_rank)),
+        "messages": len(job.messages),
+        "bytes": job.bytes_sent,
+        "bound_ns": bound,
+        "bound_method": method,
+        "phase_bound_ns": None if job.background else _phase_bound_ns(job, point, analysed),
+        **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
+    }
+
+
+def _phase_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> float:
+    sent = job.messages
+    messages = sent.phase, sent.source, sent.destination, sent.size_bytes
+    latency_ns = point.network.router_latency_ns
+    return phase_bound_ns(analysed.machine, job.node_of_rank, messages, latency_ns)
+
+
+def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
+    """Least time (ns) that the job's own bytes need on the links, and what that rests on."""
+    # The link loads of oblivious routing are known beforehand; an adaptive one may take any path.
+    if has_loads(analysed.machine, point.routing):
+        return bound_ns(analysed.machine, loads), "routed"
+    messages = job.messages
+    source, destination = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
+    bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.cut_side)
+    return bound, "cut"
+
+
+def class_loads(result: EngineResult, machine: Machine) -> list[Record]:
+    """Say for each class of links how loaded they were."""
+    assert result.link_bytes is not None
+    rows = []
+    for index, link_class in enumerate(machine.classes):
+        of_class = machine.link_class == index
+        loads = result.link_bytes[of_class]
+        if len(loads):
+            row = {
+                "class": link_class.name,
+                "links": len(loads),
+                "used": int(np.count_nonzero(loads)),
+                "load_mean_bytes": float(loads.mean()),
+                "load_max_bytes": float(loads.max()),
+                "busy_max_ns": float((loads / machine.link_capacity_Bps[of_class]).max() * 1e9),
+            }
+            if result.link_packets is not None:
+                row["packets"] = int(result.link_packets[of_class].sum())
+            if result.link_stall_ns is not None:
+                row["stall_mean_ns"] = float(result.link_stall_ns[of_class].mean())
+                row["stall_max_ns"] = float(result.link_stall_ns[of_class].max())
+            rows.append(row)
+    return rows
+
+
+def sharing_by_routes(jobs: list[PlacedJob], point: Point, machine: Machine) -> Record:
+    """Say how far the jobs share links by their routes alone; nothing unless two communicate."""
+    if sum(len(job.messages) > 0 for job in jobs) < 2:
+        return {}
+    used = [
+        link_support(
+            machine, job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination], point.routing
+        )
+        for job in jobs
+    ]
+    return {"routes": sharing_record(np.array(used))}
+
+
+def sharing_record(used: npt.NDArray[np.bool_]) -> Record:
+    """Say how far jobs share links, given which job used which link, [jobs, links]."""
+    sharing = link_sharing(used)
+    return {"mls": sharing.mls, "tls": sharing.tls, "used": sharing.used.tolist(), "shared": sharing.shared.tolist()}

@@ -1,0 +1,31 @@
+"""What comes with the code and is no module of it: the workflow, its profiles, the studies, and programs.
+
+In a clone these files lie where they are written, in an installed wheel in the package.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from fabricstudy.source import PACKAGE
+
+INSTALLED = PACKAGE / "home"
+"""Where a wheel has them; ``setup.py`` puts them there."""
+
+HOME = INSTALLED if INSTALLED.is_dir() else PACKAGE.parents[1]
+"""Their folder: that of a clone (the install is an editable one), or that of a wheel."""
+
+SNAKEFILE = HOME / "Snakefile"
+CONFIGS = HOME / "configs"
+"""The studies of the project."""
+
+
+def use_own_programs() -> None:
+    """Let ``python`` and what is installed beside it come first, also where this environment is not activated."""
+    folder = Path(sys.executable).parent
+    python = shutil.which("python")
+    if python is None or Path(python).parent != folder:
+        os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"

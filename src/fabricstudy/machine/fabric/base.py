@@ -1,0 +1,187 @@
+"""What a file says of a fabric, by name, and how one edge of it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from fabricstudy.beside import FileMistake
+from fabricstudy.errors import is_close
+from fabricstudy.model import ConfigError
+from fabricstudy.quantities import BANDWIDTHS, LATENCIES, Range, to_unit
+
+HOST = "host"
+"""The class of the links between nodes and routers."""
+
+MOST_PARALLEL = 10_000
+
+
+class Link(NamedTuple):
+    """What is said of a link: its class, and the quantities that the file gives."""
+
+    name: str
+    bandwidth_Bps: float | None
+    latency_ns: float | None
+
+
+class Cable(NamedTuple):
+    """Parallel cables between two routers; `ports` are those at tail and head, where the file names them."""
+
+    tail: str
+    head: str
+    link: Link
+    parallel: int
+    where: str
+    ports: tuple[int, int] | None = None
+
+
+class Port(NamedTuple):
+    """A port of a host that leads to a router.
+
+    Parameters
+    ----------
+    host, name : str
+        The host, and the port by a name that no other port has.
+    router : str
+        Where it leads.
+    link : Link
+        What is said of the link.
+    where : str
+        Place in the file.
+    also : tuple of str
+        Other names of it.
+    router_port : int, optional
+        Port of the router.
+    """
+
+    host: str
+    name: str
+    router: str
+    link: Link
+    where: str
+    also: tuple[str, ...] = ()
+    router_port: int | None = None
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """What a file says.
+
+    Parameters
+    ----------
+    routers : dict
+        Nodes that stand on each router without a name of their own, or None where nothing is said.
+    cables, ports : list
+        Cables between routers, and ports of hosts.
+    also : dict
+        Other names of routers, and which they are.
+    """
+
+    routers: dict[str, int | None]
+    cables: list[Cable]
+    ports: list[Port]
+    also: dict[str, str] = field(default_factory=dict)
+
+
+KEYS = ("class", "count", "bandwidth", "latency")
+"""What an edge may say of itself."""
+
+
+class Edge(NamedTuple):
+    """An edge as it is written: its ends, what it says of itself, and its place in the file."""
+
+    ends: tuple[str, str]
+    says: Mapping[str, Any]
+    where: str
+
+
+def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequence[Edge]) -> Fabric:
+    """Make a fabric of vertices, each with what it says of itself and its place, and edges.
+
+    A vertex is a node if it says ``role: node``, else a router, on which there may be ``nodes: 4`` without names.
+
+    Raises
+    ------
+    FileMistake
+        At the first thing that is wrong.
+    """
+    routers: dict[str, int | None] = {}
+    hosts = set()
+    for name, (says, where) in vertices.items():
+        no_lookalike(says, ("role", "nodes"), where)
+        role = says.get("role", "router")
+        if role not in ("router", "node"):
+            raise FileMistake("no role of a vertex", "write router or node", f"{where} (role)", role)
+        if role == "node":
+            hosts.add(name)
+        else:
+            routers[name] = _whole(says["nodes"], 0, f"{where} (nodes)") if "nodes" in says else None
+    cables, ports = [], []
+    for edge in edges:
+        joined = [name in hosts for name in edge.ends]
+        if edge.ends[0] == edge.ends[1]:
+            raise FileMistake("an edge joins a vertex with itself", "leave it out", edge.where, edge.ends[0])
+        if all(joined):
+            raise FileMistake("an edge joins two nodes", "join each node with a router", edge.where, edge.ends[0])
+        link, count = link_of(edge, HOST if any(joined) else None)
+        if any(joined):
+            node, router = edge.ends if joined[0] else edge.ends[::-1]
+            if count != 1:
+                raise FileMistake("a node has one cable to a router", "write count 1", f"{edge.where} (count)", count)
+            ports.append(Port(node, f"{node} to {router}", router, link, edge.where))
+        else:
+            cables.append(Cable(*edge.ends, link, count, edge.where))
+    return Fabric(routers, cables, ports)
+
+
+def link_of(edge: Edge, name: str | None) -> tuple[Link, int]:
+    """Read what an edge says of itself; without a class it is named after its bandwidth, or "link".
+
+    Raises
+    ------
+    FileMistake
+        If that cannot be.
+    """
+    says = {key: value for key, value in edge.says.items() if value not in ("", None)}
+    no_lookalike(says, KEYS, edge.where)
+    bandwidth_Bps = _quantity(says, "bandwidth", BANDWIDTHS, "100 Gb/s", edge.where)
+    latency_ns = _quantity(says, "latency", LATENCIES, "40 ns", edge.where)
+    count = _whole(says.get("count", 1), 1, f"{edge.where} (count)")
+    if count > MOST_PARALLEL:
+        raise FileMistake("too many parallel cables", f"stay below {MOST_PARALLEL}", f"{edge.where} (count)", count)
+    written = str(says.get("class", says.get("bandwidth", "link"))).strip()
+    if name is None and written == HOST:
+        problem = "the class of links to nodes, between two routers"
+        raise FileMistake(problem, "call it otherwise, or say which end is a node", f"{edge.where} (class)", written)
+    return Link(name or written, bandwidth_Bps, latency_ns), count
+
+
+def no_lookalike(says: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    """Refuse a key that looks like one of ours; others of a file that was not made for us say nothing to us."""
+    for key in says:
+        for ours in known:
+            if key not in known and is_close(key, ours):
+                raise FileMistake("unknown key", f"did you mean '{ours}'?", where, key)
+
+
+def _quantity(says: Mapping[str, Any], key: str, limits: Range, example: str, where: str) -> float | None:
+    value = says.get(key)
+    if value is None:
+        return None
+    try:
+        magnitude = to_unit(str(value).strip(), limits.unit, example)
+        limits.check(magnitude)
+    except ConfigError as error:
+        raise FileMistake(error.problem, error.remedy, f"{where} ({key})", value) from None
+    return magnitude
+
+
+def _whole(value: Any, least: int, where: str) -> int:
+    try:
+        number = int(str(value).strip())
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise FileMistake("not a whole number that can be", f"write one from {least} on", where, value)
+    return number

@@ -1,0 +1,72 @@
+"""Edge lists: CSV files of cables.
+
+The first line names the columns: ``from`` and ``to``, and any of ``class``, ``count``, ``bandwidth`` and ``latency``.
+Each other line stands for cables between two routers, or, if its class is ``host``, for the link of a node, which is
+the end under ``from``. Empty cells say nothing; lines that begin with ``#`` are comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabricstudy.beside import FileMistake, at, check_width, rows_of
+from fabricstudy.errors import suggestion
+
+from .base import HOST, KEYS, Edge, Fabric, fabric_of
+
+COLUMNS = ("from", "to", *KEYS)
+
+
+def read(data: bytes) -> Fabric:
+    """Read an edge list.
+
+    Raises
+    ------
+    FileMistake
+        With line and column.
+
+    Examples
+    --------
+    >>> fabric = read(b"from,to,class,bandwidth\\nn0,r0,host,10 GB/s\\nr0,r1,up,25 GB/s\\n")
+    >>> list(fabric.routers), fabric.ports[0].host, fabric.cables[0].link.bandwidth_Bps
+    (['r0', 'r1'], 'n0', 25000000000.0)
+    """
+    edges = list(_edges(data))
+    nodes = {edge.ends[0] for edge in edges if edge.says.get("class") == HOST}
+    vertices: dict[str, tuple[dict[str, str], str]] = {}
+    for edge in edges:
+        is_host = edge.says.get("class") == HOST
+        for end in edge.ends:
+            # A node that stands where a router should shows as an edge between two nodes.
+            vertices.setdefault(end, ({"role": "node"} if end in nodes else {}, edge.where))
+        if not is_host and nodes & set(edge.ends):
+            problem = "a node, by another line, joined by a line whose class is not host"
+            raise FileMistake(
+                problem, "write class host, or another name", edge.where, next(filter(nodes.__contains__, edge.ends))
+            )
+    return fabric_of(vertices, edges)
+
+
+def _edges(data: bytes) -> Iterator[Edge]:
+    rows = rows_of(data)
+    number, names = next(rows, (1, []))
+    _check_head(number, names)
+    for number, row in rows:
+        check_width(number, row, names)
+        cells = dict(zip(names, row, strict=True))
+        for end in ("from", "to"):
+            if not cells[end]:
+                raise FileMistake("no name", "name both ends", at(number, names.index(end) + 1, end))
+        yield Edge((cells["from"], cells["to"]), {key: cells[key] for key in KEYS if cells.get(key)}, at(number))
+
+
+def _check_head(number: int, names: list[str]) -> None:
+    for column, name in enumerate(names, 1):
+        if name not in COLUMNS or names.index(name) != column - 1:
+            known = suggestion(name, COLUMNS)
+            raise FileMistake(
+                "not a column of an edge list, or the second of its name", known, at(number, column), name
+            )
+    for name in ("from", "to"):
+        if name not in names:
+            raise FileMistake(f"the first line names no column {name}", "write from,to,... there", at(number))

@@ -1,0 +1,101 @@
+"""GraphML (Brandes et al.: GraphML progress report, Graph Drawing 2001), as networkx writes it: an undirected graph.
+
+What vertices and edges say is as in node-link JSON; see `fabricstudy.machine.fabric.node_link`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.parsers import expat
+
+from fabricstudy.beside import FileMistake, at
+
+from .base import Edge, Fabric, fabric_of
+
+
+def read(data: bytes) -> Fabric:
+    """Read a graph.
+
+    Raises
+    ------
+    FileMistake
+        With the line.
+    """
+    reader = _Reader()
+    try:
+        reader.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        problem, remedy = f"not XML: {expat.ErrorString(error.code)}", "write it with networkx.write_graphml"
+        raise FileMistake(problem, remedy, at(error.lineno, error.offset + 1)) from None
+    if not reader.has_graph:
+        raise FileMistake("there is no graph", "write it with networkx.write_graphml", at(1))
+    for edge in reader.edges:
+        for end in edge.ends:
+            if end not in reader.vertices:
+                raise FileMistake("there is no vertex of this id", "add <node id=...>", edge.where, end)
+    return fabric_of(reader.vertices, reader.edges)
+
+
+class _Reader:
+    """Collects vertices, edges and what they say, with the lines where they stand."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.has_graph = False
+        self.vertices: dict[str, tuple[dict[str, Any], str]] = {}
+        self.edges: list[Edge] = []
+        self._name_of_key: dict[str, str] = {}
+        self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
+        self._says: dict[str, str] | None = None
+        self._key: str | None = None
+        self._default_of: tuple[str, str] | None = None
+        self._words = ""
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name, where = tag.split(" ")[-1], at(self.parser.CurrentLineNumber)
+        self._words = ""
+        if name == "graph":
+            self.has_graph = True
+            if attributes.get("edgedefault") == "directed":
+                raise FileMistake("the graph is directed", "write graph.to_undirected()", where, "directed")
+        elif name == "key":
+            self._name_of_key[_given(attributes, "id", where)] = attributes.get("attr.name", "")
+            self._default_of = attributes.get("for", "all"), attributes.get("attr.name", "")
+        elif name == "node":
+            key = _given(attributes, "id", where)
+            if key in self.vertices:
+                raise FileMistake("the second vertex of this id", "give each one an id of its own", where, key)
+            self._says = dict(self._defaults["node"])
+            self.vertices[key] = self._says, where
+        elif name == "edge":
+            if attributes.get("directed") == "true":
+                raise FileMistake("the edge is directed", "write graph.to_undirected()", where, "directed")
+            self._says = dict(self._defaults["edge"])
+            ends = _given(attributes, "source", where), _given(attributes, "target", where)
+            self.edges.append(Edge(ends, self._says, where))
+        elif name == "data":
+            self._key = self._name_of_key.get(_given(attributes, "key", where), "")
+        elif name == "hyperedge":
+            raise FileMistake("an edge of more than two vertices", "add a router in its place", where)
+
+    def _end(self, tag: str) -> None:
+        name = tag.split(" ")[-1]
+        if name == "data" and self._key is not None and self._says is not None:
+            self._says[self._key] = self._words.strip()
+        elif name == "default" and self._default_of is not None:
+            for whose in self._defaults if self._default_of[0] == "all" else [self._default_of[0]]:
+                self._defaults.get(whose, {})[self._default_of[1]] = self._words.strip()
+        elif name in ("node", "edge"):
+            self._says = None
+
+    def _text(self, words: str) -> None:
+        self._words += words
+
+
+def _given(attributes: dict[str, str], name: str, where: str) -> str:
+    if name not in attributes:
+        raise FileMistake(f"an element without {name}", "write it with networkx.write_graphml", where)
+    return attributes[name]

@@ -1,0 +1,194 @@
+"""What ``ibnetdiscover`` prints of an InfiniBand fabric (infiniband-diags, manual page ibnetdiscover(8)).
+
+A switch is a router, named by its GUID as in ``S-0008f10500200134``. Each port of an HCA that leads to a switch is a
+port of the host that its description begins with (``node018 HCA-1``, ``gpu3 mlx5_2``), or of the HCA itself if it is
+described otherwise. Left out are routers between subnets, the aggregation nodes within switches, which run no ranks,
+and cables from a switch to itself.
+
+A link's class is its width and speed, such as ``4xEDR``; its bandwidth is the data rate: lanes times 2, 4, 8
+(SDR, DDR, QDR: 2.5, 5, 10 Gb/s in 8b/10b), 10 (FDR10), 13.64 (FDR), 25 (EDR: all in 64b/66b), 50, 100 and 200 Gb/s
+(HDR, NDR, XDR). Of a speed that stands not here, the study has to say it.
+
+References
+----------
+InfiniBand Trade Association: InfiniBand Architecture Specification, volume 2, release 1.4, 2020; roadmap, 2024.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from fabricstudy.beside import FileMistake, at, text_of
+
+from .base import Cable, Fabric, Link, Port
+
+LANE_BPS = {
+    name: gigabits * 1e9 / 8
+    for name, gigabits in {
+        "SDR": 2.0,
+        "DDR": 4.0,
+        "QDR": 8.0,
+        "FDR10": 10.0,
+        "FDR": 14.0625 * 64 / 66,
+        "EDR": 25.0,
+        "HDR": 50.0,
+        "NDR": 100.0,
+        "XDR": 200.0,
+    }.items()
+}
+"""Data rate of a lane in one direction, bytes/s."""
+
+_BLOCK = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*"(.*)"(?:.*?\blid (\d+))?)?')
+_PORT = re.compile(
+    r"\[(?P<port>\d+)\](?:\[ext \d+\])?(?:\((?P<guid>[^)]*)\))?\s+"
+    r'"(?P<peer>[^"]+)"\[(?P<peer_port>\d+)\](?:\[ext \d+\])?(?:\((?P<peer_guid>[^)]*)\))?\s*(?:#\s*(?P<says>.*))?$'
+)
+_PORT_LINE = re.compile(r"\[\d+\]")
+_SPEED = re.compile(r"\b(\d+)x([A-Z]+\d*)\s*$")
+_HOST = re.compile(r"(\S+)\s+(?:HCA-\d+|[a-z][a-z0-9]*_?\d+)$")
+_SWITCH, _HCA = "S", "H"
+
+
+class _End(NamedTuple):
+    """One end of a link."""
+
+    device: str
+    port: int
+
+    @property
+    def kind(self) -> str:
+        return self.device.split("-")[0]
+
+
+class _Line(NamedTuple):
+    """A port as its own device or the one opposite tells of it."""
+
+    number: int
+    peer: _End
+    guid: str | None
+    peer_guid: str | None
+    says: str
+
+
+def guid_of(text: str) -> str:
+    """Write a GUID as one without leading zeros.
+
+    Examples
+    --------
+    >>> guid_of("0x0002c9030007eca7") == guid_of("2c9030007eca7")
+    True
+    """
+    return text.lower().removeprefix("0x").lstrip("0") or "0"
+
+
+def read(data: bytes) -> Fabric:
+    """Read what was printed.
+
+    Raises
+    ------
+    FileMistake
+        With the line.
+    """
+    dump = _Dump()
+    for number, line in enumerate(text_of(data).splitlines(), 1):
+        if _PORT_LINE.match(line):
+            dump.add_port(number, line)
+        elif line.startswith(("Switch\t", "Switch ", "Ca\t", "Ca ", "Rt\t", "Rt ")):
+            dump.add_device(number, line)
+    return dump.fabric()
+
+
+class _Dump:
+    """The blocks of a dump."""
+
+    def __init__(self) -> None:
+        self._device: str | None = None
+        self._described: dict[str, str] = {}
+        self._switches: dict[str, str] = {}
+        self._lines: dict[_End, _Line] = {}
+
+    def add_device(self, number: int, line: str) -> None:
+        """Begin a block."""
+        found = _BLOCK.match(line)
+        if found is None:
+            raise FileMistake('not a device such as Switch 36 "S-..."', "give all that was printed", at(number), line)
+        kind, self._device, described, lid = found.groups()
+        self._described[self._device] = described or ""
+        if kind == "Switch":
+            if self._device in self._switches:
+                raise FileMistake("the second block of this switch", "give one dump", at(number), self._device)
+            self._switches[self._device] = lid or ""
+
+    def add_port(self, number: int, line: str) -> None:
+        """Note a line of a block."""
+        found = _PORT.match(line)
+        if found is None:
+            problem = 'not a port such as [1] "S-..."[2] # "name" lid 3 4xEDR'
+            raise FileMistake(problem, "give all that was printed", at(number), line)
+        if self._device is None:
+            raise FileMistake("a port before the first device", "give all that was printed", at(number), line)
+        end = _End(self._device, int(found["port"]))
+        if end in self._lines:
+            raise FileMistake("the second line of this port", "give one dump", at(number), end.port)
+        peer = _End(found["peer"], int(found["peer_port"]))
+        self._lines[end] = _Line(number, peer, found["guid"], found["peer_guid"], found["says"] or "")
+
+    def fabric(self) -> Fabric:
+        """Put the blocks together."""
+        if not self._switches:
+            raise FileMistake("there is no switch", 'give what ibnetdiscover prints, with lines as Switch 36 "S-..."')
+        cables, ports = [], []
+        for end, line in self._lines.items():
+            self._check_opposite(end, line)
+            if end.kind != _SWITCH:
+                continue
+            if line.peer.device == end.device:
+                continue
+            if line.peer.kind == _SWITCH:
+                # Each end has a line; the cable is that of the lesser one.
+                if end < line.peer:
+                    link = _link(line.says)
+                    cables.append(
+                        Cable(end.device, line.peer.device, link, 1, at(line.number), (end.port, line.peer.port))
+                    )
+            elif line.peer.kind == _HCA and "Aggregation Node" not in line.says:
+                ports.append(self._port(end, line))
+        return Fabric(dict.fromkeys(self._switches), cables, ports, self._names())
+
+    def _check_opposite(self, end: _End, line: _Line) -> None:
+        opposite = self._lines.get(line.peer)
+        if opposite is not None and opposite.peer != end:
+            problem = f"port {line.peer.port} of {line.peer.device} leads elsewhere by line {opposite.number}"
+            raise FileMistake(problem, "give one dump of a fabric that did not change", at(line.number), end.port)
+        if opposite is None and line.peer.kind == _SWITCH:
+            problem = f"port {line.peer.port} of the switch {line.peer.device} has no line of its own"
+            raise FileMistake(problem, "give the whole dump", at(line.number), line.peer.device)
+
+    def _port(self, end: _End, line: _Line) -> Port:
+        described = self._described.get(line.peer.device) or _quoted(line.says)
+        named = _HOST.match(described)
+        host = named[1] if named else line.peer.device
+        guid = guid_of(line.peer_guid or line.peer.device.removeprefix("H-"))
+        lid = re.search(r"\blid (\d+)", line.says)
+        also = (f"guid {guid}", *([f"lid {lid[1]}"] if lid else []))
+        name = f"{line.peer.device} port {line.peer.port}"
+        return Port(host, name, end.device, _link(line.says), at(line.number), also, end.port)
+
+    def _names(self) -> dict[str, str]:
+        names = {f"guid {guid_of(name.removeprefix('S-'))}": name for name in self._switches}
+        return names | {f"lid {lid}": name for name, lid in self._switches.items() if lid}
+
+
+def _quoted(says: str) -> str:
+    found = re.search(r'"(.*)"', says)
+    return found[1] if found else ""
+
+
+def _link(says: str) -> Link:
+    """Read width and speed at the end of a line."""
+    found = _SPEED.search(says)
+    if found is None:
+        return Link("link", None, None)
+    lane_Bps = LANE_BPS.get(found[2])
+    return Link(f"{found[1]}x{found[2]}", None if lane_Bps is None else int(found[1]) * lane_Bps, None)

@@ -1,0 +1,67 @@
+"""Node-link JSON, as ``networkx.node_link_data`` gives it: an undirected graph or multigraph.
+
+An edge may say ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``; a vertex ``role`` (router or node) and
+``nodes``, how many nodes without a name stand on a router. Other keys are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fabricstudy.beside import FileMistake, at, text_of
+
+from .base import Edge, Fabric, fabric_of
+
+EDGES = ("edges", "links")
+"""The list of edges by the names that networkx 3.4 and later, and earlier ones, give it."""
+
+_MAKE = "write json.dumps(networkx.node_link_data(graph))"
+
+
+def read(data: bytes) -> Fabric:
+    """Read a graph.
+
+    Raises
+    ------
+    FileMistake
+        With line and column, or with the place in the lists.
+
+    Examples
+    --------
+    >>> fabric = read(b'{"nodes": [{"id": 0, "nodes": 4}, {"id": 1}], "edges": [{"source": 0, "target": 1}]}')
+    >>> fabric.routers, fabric.cables[0].link.name
+    ({'0': 4, '1': None}, 'link')
+    """
+    try:
+        graph = json.loads(text_of(data))
+    except json.JSONDecodeError as error:
+        raise FileMistake("not JSON", f"{_MAKE}: {error.msg}", at(error.lineno, error.colno)) from None
+    if not isinstance(graph, dict):
+        raise FileMistake("not a mapping", _MAKE, at(1))
+    if graph.get("directed"):
+        raise FileMistake("the graph is directed", "write graph.to_undirected()", "directed", True)
+    key = next((name for name in EDGES if name in graph), EDGES[0])
+    vertices: dict[str, tuple[dict[str, Any], str]] = {}
+    for place, vertex in _items(graph, "nodes", ("id",)):
+        if str(vertex["id"]) in vertices:
+            raise FileMistake("the second vertex of this id", "give each one an id of its own", place, vertex["id"])
+        vertices[str(vertex["id"])] = vertex, place
+    edges = []
+    for place, edge in _items(graph, key, ("source", "target")):
+        for end in ("source", "target"):
+            if str(edge[end]) not in vertices:
+                raise FileMistake("there is no vertex of this id", "list it under nodes", f"{place}.{end}", edge[end])
+        edges.append(Edge((str(edge["source"]), str(edge["target"])), edge, place))
+    return fabric_of(vertices, edges)
+
+
+def _items(graph: dict[str, Any], key: str, needed: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
+    items = graph.get(key)
+    if not isinstance(items, list):
+        raise FileMistake(f"there is no list {key}", _MAKE, key)
+    for number, item in enumerate(items):
+        for part in needed:
+            if not isinstance(item, dict) or not isinstance(item.get(part), str | int):
+                raise FileMistake(f"an entry without {part}", "give it one", f"{key}[{number}]", item)
+    return [(f"{key}[{number}]", item) for number, item in enumerate(items)]

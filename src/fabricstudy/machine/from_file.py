@@ -1,0 +1,315 @@
+"""Machines from a file: any graph of routers, with what it says of cables and nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+
+from fabricstudy.beside import FileMistake, FromFile, read
+from fabricstudy.errors import suggestion
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Model, Whole, Written
+from fabricstudy.quantities import Bandwidth, Latency
+
+from .base import NodesPerRouter, Topology
+from .fabric import Cable, Fabric, Port, read_fabric
+from .graph import LinkClass
+from .named import NamedMachine
+
+HOST, ANY = "host", "any"
+LATENCY_NS = 40.0
+"""Where nobody says anything: light takes it for 8 m, as on our other machines."""
+
+
+def _for_any(value: Any) -> Any:
+    return {ANY: value} if isinstance(value, str | int | float) else value
+
+
+_BY_CLASS = (
+    BeforeValidator(_for_any),
+    Written("quantity, or {class: quantity}"),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
+)
+
+
+class FabricRules(Model):
+    """What a study says of a fabric beside the file."""
+
+    bandwidth_Bps: Annotated[dict[str, Bandwidth], *_BY_CLASS] = Field(
+        default_factory=dict,
+        alias="bandwidth",
+        description="bandwidth of a cable in one direction: by link class instead of the file's, `host` for links to "
+        "nodes, `any` where neither says one; one value alone is for `any`",
+    )
+    latency_ns: Annotated[dict[str, Latency], *_BY_CLASS] = Field(
+        default_factory=dict, alias="latency", description="latency of a cable, likewise; `any` is 40 ns if left out"
+    )
+    nodes_per_router: NodesPerRouter | None = Field(
+        None, description="nodes on each router of whose nodes the file says nothing; left out: none"
+    )
+    host_ports: Literal["each", "first"] | None = Field(
+        None,
+        description="of a host with several ports that lead to routers: each port is a node, or the first one alone "
+        "(by its name); left out: there is none",
+    )
+
+
+@register
+class GraphMachine(FromFile, FabricRules, Topology):
+    """Routers, cables and nodes as a file lists them: a fabric of your own.
+
+    The end of the file's name says its format:
+
+    * `.csv`: an edge list with the head from,to and any of class,count,bandwidth,latency; a line of class host joins
+      the node under from with its router
+    * `.graphml` and `.json`: GraphML and node-link JSON, as networkx writes undirected graphs; a vertex may say role
+      (router or node) and nodes (how many stand on it), an edge what a line of CSV may say
+    * `.txt`, `.topo` or `.ibnetdiscover`: what ibnetdiscover prints of an InfiniBand fabric
+
+    Routers are numbered as the file first names them, nodes by their routers. Every hop weighs the same for minimal
+    routing. The point holds the digest of the file; a file that changes after planning is refused.
+    """
+
+    kind: Literal["graph"] = "graph"
+    router_count: SkipJsonSchema[Whole] = 0
+    node_count: SkipJsonSchema[Whole] = 0
+    cable_count: SkipJsonSchema[Whole] = 0
+
+    @classmethod
+    def _read_file(cls, path: Path) -> tuple[Any, str]:
+        return read(path, read_fabric, "fabric-file")
+
+    @classmethod
+    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        keys = {field.alias or name for name, field in FabricRules.model_fields.items()}
+        try:
+            rules = FabricRules.model_validate(
+                {key: value[key] for key in value if key in keys}, context=context, by_alias=True, by_name=False
+            )
+        except ValidationError:
+            return {}  # told again where the fields are read
+        machine = _assembled(content, rules, value["file"])
+        return {"router_count": machine.routers, "node_count": machine.nodes, "cable_count": machine.cables}
+
+    def __hash__(self) -> int:
+        """Hash what it says: quantities by class stand in mappings, which have no hash of their own."""
+        return hash(self.model_dump_json())
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.router_count
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.node_count
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers."""
+        return self.cable_count
+
+    def build(self) -> NamedMachine:
+        """Build what the file lists.
+
+        Returns
+        -------
+        NamedMachine
+            Classes in the order in which the file names them; parallel cables of a class share a row.
+
+        Raises
+        ------
+        StudyError
+            If the file is gone or has changed.
+        """
+        return _assembled(self.content(), self, self.file, self.cores_per_node)
+
+
+def _assembled(fabric: Fabric, rules: FabricRules, name: str, cores_per_node: int = 1) -> NamedMachine:
+    try:
+        return assemble(fabric, rules, cores_per_node)
+    except FileMistake as mistake:
+        place = f"{name}, {mistake.where}" if mistake.where else name
+        raise ConfigError(
+            f"{place}: {mistake.problem}", mistake.remedy, ("file",), mistake.value, "fabric-file"
+        ) from None
+
+
+class _Node(NamedTuple):
+    """A node: its router, its names, and the port that it was read from."""
+
+    router: int
+    name: str
+    also: tuple[str, ...]
+    port: Port | None
+
+
+def assemble(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMachine:
+    """Make a machine of a fabric.
+
+    Raises
+    ------
+    FileMistake
+        If what the file says cannot be a machine.
+    ConfigError
+        If the study gives quantities of a class that is not there.
+    """
+    numbers = {name: number for number, name in enumerate(fabric.routers)}
+    nodes = _nodes(fabric, rules, numbers)
+    classes = _Classes(rules)
+    rows: dict[tuple[int, int, int], int] = defaultdict(int)
+    for cable in fabric.cables:
+        tail, head = sorted((numbers[cable.tail], numbers[cable.head]))
+        rows[tail, head, classes.number(cable)] += cable.parallel
+    host = classes.host(nodes)
+    classes.check_all_used({port.link.name for port in fabric.ports})
+    _check_connected(list(numbers), rows)
+    columns = np.array(list(rows), dtype=np.int32).reshape(-1, 3).T
+    return NamedMachine(
+        kind="graph",
+        node_router=np.array([node.router for node in nodes], dtype=np.int32),
+        cable_tail=columns[0],
+        cable_head=columns[1],
+        cable_class=columns[2],
+        cable_count=np.array(list(rows.values()), dtype=np.int32),
+        classes=tuple(classes.found),
+        host=host,
+        routers=len(numbers),
+        cores_per_node=cores_per_node,
+        router_names=tuple(numbers),
+        node_names=tuple(node.name for node in nodes),
+        router_of=numbers | {also: numbers[name] for also, name in fabric.also.items()},
+        node_of={name: number for number, node in enumerate(nodes) for name in (*node.also, node.name)},
+        link_of_port=_links_of_ports(fabric.cables, numbers, classes, list(rows)),
+        node_of_port={
+            f"{node.router}:{node.port.router_port}": number
+            for number, node in enumerate(nodes)
+            if node.port is not None and node.port.router_port is not None
+        },
+    )
+
+
+def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[_Node]:
+    """Give the nodes in the order of their routers."""
+    ports = defaultdict(list)
+    for port in fabric.ports:
+        ports[port.host].append(port)
+    nodes = []
+    for host, own in ports.items():
+        if len(own) > 1 and rules.host_ports is None:
+            remedy = "set host_ports: each (every port is a node) or first (one of them is)"
+            raise FileMistake(f"a host with {len(own)} ports", remedy, own[1].where, host)
+        for port in [min(own, key=lambda port: port.name)] if rules.host_ports == "first" else own:
+            name = host if len(own) == 1 or rules.host_ports == "first" else port.name
+            nodes.append(_Node(numbers[port.router], name, (port.name, *port.also), port))
+    told = {port.router for port in fabric.ports}
+    for router, count in fabric.routers.items():
+        own_nodes = (0 if router in told else rules.nodes_per_router or 0) if count is None else count
+        nodes += [_Node(numbers[router], f"{router}/{number}", (), None) for number in range(own_nodes)]
+    if not nodes:
+        remedy = "give the file nodes, as the reference says of its format, or set nodes_per_router"
+        raise FileMistake("the fabric has no node", remedy)
+    if len({node.router for node in nodes}) == 1:
+        raise FileMistake("all nodes are on one router", "give a fabric with nodes on two routers or more")
+    return sorted(nodes, key=lambda node: node.router)
+
+
+class _Classes:
+    """The classes of the cables, as they are found."""
+
+    def __init__(self, rules: FabricRules) -> None:
+        self.found: list[LinkClass] = []
+        self._rules = rules
+        self._numbers: dict[str, int] = {}
+
+    def number(self, cable: Cable) -> int:
+        """Give the number of a cable's class."""
+        name = cable.link.name
+        link = self._link(name, (name,), cable)
+        known = self._numbers.get(name)
+        if known is None:
+            self._numbers[name] = len(self.found)
+            self.found.append(link)
+        elif self.found[known] != link:
+            remedy = f"call one of them otherwise, or set bandwidth and latency of {name} in the study"
+            raise FileMistake("two bandwidths or latencies of one class", remedy, cable.where, name)
+        return self._numbers[name]
+
+    def host(self, nodes: list[_Node]) -> LinkClass:
+        """Give the class of the links to nodes; there is one."""
+        links: dict[LinkClass, str] = {}
+        for node in nodes:
+            names = (HOST,) if node.port is None else (HOST, node.port.link.name)
+            link = self._link(HOST, names, node.port)
+            if links and link not in links:
+                first = next(iter(links.values()))
+                remedy = "set bandwidth: {host: ...} in the study, and latency, if that differs"
+                problem = f"a node's link differs in bandwidth or latency from that of {first}, and all have one class"
+                raise FileMistake(problem, remedy, node.port.where if node.port else "", node.name)
+            links[link] = node.name
+        return next(iter(links))
+
+    def check_all_used(self, of_ports: set[str]) -> None:
+        """Refuse quantities of a class that is not there."""
+        known = {*self._numbers, *of_ports, HOST, ANY}
+        for key in ("bandwidth", "latency"):
+            for name in self._rules.bandwidth_Bps if key == "bandwidth" else self._rules.latency_ns:
+                if name not in known:
+                    problem = "the fabric has no links of this class"
+                    raise ConfigError(problem, suggestion(name, known), (key, name), name, "unknown-word")
+
+    def _link(self, name: str, names: tuple[str, ...], said: Cable | Port | None) -> LinkClass:
+        """Take each quantity from the study by name, from the file, or from the study for any class."""
+        told = None if said is None else said.link
+        rules = self._rules
+        bandwidth_Bps = _first(
+            [*map(rules.bandwidth_Bps.get, names), told and told.bandwidth_Bps, rules.bandwidth_Bps.get(ANY)]
+        )
+        latency_ns = _first([*map(rules.latency_ns.get, names), told and told.latency_ns, rules.latency_ns.get(ANY)])
+        if bandwidth_Bps is None:
+            remedy = f"give it in the file, or set bandwidth: {{{names[-1]}: 100 Gb/s}} in the study"
+            raise FileMistake(f"no bandwidth of links of class {names[-1]}", remedy, said.where if said else "")
+        return LinkClass(name, bandwidth_Bps, LATENCY_NS if latency_ns is None else latency_ns)
+
+
+def _first(values: Iterable[float | None]) -> float | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _check_connected(names: list[str], rows: Iterable[tuple[int, int, int]]) -> None:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    tail, head, _ = np.array(list(rows), dtype=np.int64).reshape(-1, 3).T
+    graph = coo_array((np.ones(len(tail)), (tail, head)), shape=(len(names), len(names)))
+    part = connected_components(graph, directed=False)[1]
+    apart = np.flatnonzero(part != part[0])
+    if len(apart):
+        problem = (
+            f"no cables lead from {names[0]} to {len(apart)} of the {len(names)} routers, such as {names[apart[0]]}"
+        )
+        raise FileMistake(problem, "give a fabric that hangs together", "", names[apart[0]])
+
+
+def _links_of_ports(
+    cables: list[Cable], numbers: dict[str, int], classes: _Classes, rows: list[tuple[int, int, int]]
+) -> dict[str, int]:
+    """Give the directed link that leaves each port of a router that the file names."""
+    place = {row: number for number, row in enumerate(rows)}
+    found = {}
+    for cable in cables:
+        if cable.ports is None:
+            continue
+        tail, head = numbers[cable.tail], numbers[cable.head]
+        row = place[(min(tail, head), max(tail, head), classes.number(cable))]
+        # Link 2 i leads from the row's tail, which is the lower router, to its head.
+        found[f"{tail}:{cable.ports[0]}"] = 2 * row + (tail > head)
+        found[f"{head}:{cable.ports[1]}"] = 2 * row + (head > tail)
+    return found

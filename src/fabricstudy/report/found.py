@@ -1,0 +1,240 @@
+"""What a study found, in a few sentences that are written from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.columns import ALONE, DONE
+from fabricstudy.study.figures import AnyFigure
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import Tables
+
+from .text import Grid, number, several
+
+_VALUE, _WORK, _ALL = "(value)", "(work)", "(all)"
+_MOST_AXES = 3
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How far the labels of one axis lie apart where all else is equal, seeds by their median.
+
+    Parameters
+    ----------
+    axis : str
+        Which axis.
+    median, largest : float
+        Largest over least value among its labels: of the comparisons, the median and the largest.
+    where : str
+        The other axes' labels at the largest.
+    comparisons : int
+        How many there are: one for each combination of the other axes' labels.
+    best : str
+        The label that most often has the least value.
+    """
+
+    axis: str
+    median: float
+    largest: float
+    where: str
+    comparisons: int
+    best: str
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The effects of the axes of a study, the largest first, and what chance does to the same numbers.
+
+    Parameters
+    ----------
+    of, column : str
+        What is compared, as a noun, and the column that holds it.
+    axes : list of Effect
+        One for each axis whose labels can be compared.
+    noise : tuple of float or None
+        Largest over least value among the seeds of a point: median and largest; None with one seed.
+    """
+
+    of: str
+    column: str
+    axes: list[Effect]
+    noise: tuple[float, float] | None
+
+    @property
+    def grid(self) -> Grid:
+        """All of them as a table."""
+        head = ("varied", "comparisons", "median factor", "largest factor", "which is at", "best most often")
+        rows = [
+            [one.axis, str(one.comparisons), number(one.median, 3), number(one.largest, 3), one.where, one.best]
+            for one in self.axes
+        ]
+        return Grid(head, rows, frozenset((1, 2, 3)))
+
+
+def effects(tables: Tables) -> Effects | None:
+    """Compare the times of a study's simulations, or else the waits of its schedules.
+
+    The time of a point is that of its slowest job. Points are compared only if they send equally many bytes, and
+    never across engines.
+    """
+    jobs = tables.jobs[~tables.jobs["background"] & (tables.jobs["experiment"] != ALONE)]
+    jobs = jobs[jobs["runtime_ns"] > 0]
+    if len(jobs):
+        keys = ["experiment", *axes_of(jobs), "seed"]
+        of_points = jobs.assign(**{_VALUE: jobs["runtime_ns"], _WORK: jobs["bytes"]})
+        rows = of_points.groupby([*keys, "point_id"], dropna=False, sort=False).agg({_VALUE: "max", _WORK: "sum"})
+        return _effects("time", "runtime_ns", rows.reset_index(), keys[:-1])
+    runs = tables.schedules
+    if runs.empty:
+        return None
+    runs = runs[(runs["status"] == DONE) & (runs["wait_mean_s"] > 0)]
+    if len(runs):
+        rows = runs.copy()
+        rows[_VALUE], rows[_WORK] = rows["wait_mean_s"], 1
+        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)])
+    return None
+
+
+def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str]) -> Effects:
+    rows[_ALL] = ""
+    rows[keys] = rows[keys].map(label_text)
+    seeds = rows.groupby([*keys, "engine"] if "engine" in rows else keys)[_VALUE].agg(["max", "min", "size"])
+    seeds = seeds[seeds["size"] > 1]
+    spread = seeds["max"] / seeds["min"]
+    found = [_effect(rows, axis, keys) for axis in keys[1:] if axis != "engine"]
+    ordered = sorted((one for one in found if one), key=lambda one: -one.median)
+    return Effects(of, column, ordered, (spread.median(), spread.max()) if len(spread) else None)
+
+
+def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
+    equal = [_ALL, *(key for key in keys if key != axis)]
+    of_labels = rows.groupby([*equal, axis])[[_VALUE, _WORK]].median().unstack(axis)
+    values, work = pd.DataFrame(of_labels[_VALUE]), pd.DataFrame(of_labels[_WORK])
+    same_work = work.max(axis=1) == work.min(axis=1)
+    values = values[(values.notna().sum(axis=1) > 1) & same_work]
+    if values.empty:
+        return None
+    ratio = values.max(axis=1) / values.min(axis=1)
+    labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
+    varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
+    where = ", ".join(f"{name} {labels[name]}" for name in varied)
+    best = str(values.idxmin(axis=1).value_counts().index[0])
+    return Effect(axis, float(ratio.median()), float(ratio.max()), where, len(values), best)
+
+
+def sentences(tables: Tables, found: Effects | None) -> list[str]:
+    """Say how the claims fared, what changes the numbers most, where engines differ, and on what all this rests."""
+    told = [
+        _of_claims(tables),
+        _of_effects(found),
+        _of_slowdowns(tables.interference),
+        _of_engines(tables),
+        _basis(tables),
+    ]
+    return [one for one in told if one]
+
+
+def _of_claims(tables: Tables) -> str:
+    verdicts = tables.claims.drop_duplicates("claim")["claim_verdict"].value_counts()
+    words = {"reproduced": ("is reproduced", "are reproduced"), "differs": ("differs", "differ"),
+             "not run": ("could not be tested", "could not be tested")}  # fmt: skip
+    parts = [f"{verdicts[name]} {words[name][int(verdicts[name] > 1)]}" for name in words if verdicts.get(name)]
+    return f"Of {several(int(verdicts.sum()), 'claim')}, {_listed(parts)}." if parts else ""
+
+
+def _of_effects(found: Effects | None) -> str:
+    if found is None or not found.axes:
+        return ""
+    first, *others = found.axes[:_MOST_AXES]
+    told = (
+        f"Of what was varied, {first.axis} changes the {found.of} most: all else equal, its worst value has "
+        f"{number(first.median, 3)} times the {found.of} of its best one in the median, and "
+        f"{number(first.largest, 3)} times at most."
+    )
+    if others:
+        listed = [f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)})" for one in others]
+        told += f" Then {'comes' if len(others) == 1 else 'come'} {_listed(listed)}."
+    if found.noise is None:
+        return f"{told} With one seed, nothing says how much of this is chance."
+    middle, largest = found.noise
+    return f"{told} Seeds alone change it by a factor of {number(middle, 3)}, at most {number(largest, 3)}."
+
+
+def _of_slowdowns(rows: pd.DataFrame) -> str:
+    known = rows[rows["slowdown"].notna()]
+    if known.empty:
+        return ""
+    low, middle, high = (number(value, 3) for value in known["slowdown"].quantile([0, 0.5, 1]))
+    count = several(len(known), "job")
+    told = f"Beside others, {count} took {middle} times as long as alone in the median ({low} to {high})"
+    inside = known["in_noise"].dropna()
+    return f"{told}; {int(inside.sum())} of {len(inside)} cannot be told from noise." if len(inside) else f"{told}."
+
+
+def _of_engines(tables: Tables) -> str:
+    pairs = [_of_pair(str(pair), part) for pair, part in tables.agreement.groupby("pair", sort=False)]
+    return " ".join([*pairs, _of_verdicts(tables.verdicts)] if pairs else [])
+
+
+def _basis(tables: Tables) -> str:
+    """Say on how much all this rests."""
+    points, runs = tables.points.drop_duplicates("point_id"), tables.schedules
+    parts = []
+    if len(points):
+        done = points[points["status"] == DONE]
+        engines = _listed(sorted(done["engine"].unique())) if len(done) else "no engine"
+        hours = number(points["cpu_s"].sum() / 3600, 2)
+        parts.append(
+            f"{_of_all(len(done), len(points), 'simulation')} of {several(points['machine_id'].nunique(), 'machine')} "
+            f"by {engines} ({hours} CPU-hours, {several(points['seed'].nunique(), 'seed')})"
+        )
+    if len(runs):
+        done_runs = int((runs["status"] == DONE).sum())
+        parts.append(f"{_of_all(done_runs, len(runs), 'run')} of schedules ({several(runs['seed'].nunique(), 'seed')})")
+    if tables.analyses:
+        parts.append(
+            f"{len(tables.analyses)} {'analysis' if len(tables.analyses) == 1 else 'analyses'} without simulation"
+        )
+    return f"All this rests on {_listed(parts)}." if parts else ""
+
+
+def _of_all(done: int, count: int, noun: str) -> str:
+    return several(count, noun) if done == count else f"{done:,} of {several(count, noun)}"
+
+
+def _of_pair(pair: str, part: pd.DataFrame) -> str:
+    low, middle, high = (number(value, 3) for value in part["ratio"].quantile([0, 0.5, 1]))
+    rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
+    return (
+        f"Times by {pair} have the ratio {middle} in the median ({low} to {high}, {several(len(part), 'job')}) and are "
+        f"ordered alike with a rank correlation of {rank}."
+    )
+
+
+def _of_verdicts(verdicts: pd.DataFrame) -> str:
+    ran = verdicts[verdicts["verdict"] != "not run"].groupby(["claim", "part"])["verdict"].agg(["size", "nunique"])
+    both = ran[ran["size"] > 1]
+    if both.empty:
+        return ""
+    same = int((both["nunique"] == 1).sum())
+    return f"They give the same verdict on {same} of {several(len(both), 'number')} behind the claims."
+
+
+def leading(figures: Sequence[AnyFigure | None], found: Effects | None) -> int | None:
+    """Give which of the figures that could be drawn shows the largest effect that one shows at all; else the first."""
+    drawn = {place: figure for place, figure in enumerate(figures) if figure}
+    for one in found.axes if found else ():
+        for place, figure in drawn.items():
+            if found and found.column in figure.numbers() and one.axis in figure.axes():
+                return place
+    return min(drawn, default=None)
+
+
+def _listed(parts: Sequence[Any]) -> str:
+    """Join with commas and an "and"."""
+    return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])] if len(parts) > 1 else map(str, parts))

@@ -1,0 +1,52 @@
+"""Linear forwarding tables, as ``ibroute`` and ``dump_lfts.sh`` (or ``dump_fts``) print them for InfiniBand switches.
+
+A line ``0x0005 001 : (Channel Adapter portguid 0x0002c9030007eca7: 'host1 HCA-1')`` sends packets for the LID 5 through
+port 1. The destination is found by its port GUID, or by its LID where no GUID stands; of several LIDs of a port (LMC)
+the first line counts. Destinations that are no nodes of the machine, such as switches, are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fabricstudy.beside import FileMistake, at, text_of
+from fabricstudy.machine.fabric.ibnetdiscover import guid_of
+
+from .base import Entry
+
+_SWITCH = re.compile(r"Unicast lids \[[^\]]*\] of switch .*?\bguid (?:0x)?([0-9a-fA-F]+)")
+_ROW = re.compile(r"(0x[0-9a-fA-F]+)\s+(\d+)\s*[:#]?\s*(.*)$")
+_GUID = re.compile(r"portguid (0x[0-9a-fA-F]+)")
+
+
+def read(data: bytes) -> list[Entry]:
+    """Read the tables of all switches.
+
+    Raises
+    ------
+    FileMistake
+        With the line.
+    """
+    found: dict[tuple[str, str], Entry] = {}
+    switch = None
+    for number, line in enumerate(text_of(data).splitlines(), 1):
+        line = line.strip()
+        if line.startswith("Unicast"):
+            head = _SWITCH.match(line)
+            if head is None:
+                raise FileMistake(
+                    "the head of a table without its switch's guid", "print it with ibroute", at(number), line
+                )
+            switch = f"guid {guid_of(head[1])}"
+        elif line.startswith("0x"):
+            row = _ROW.match(line)
+            if row is None or switch is None:
+                problem = "not a line such as 0x0005 001 : (...) below the head of a table"
+                raise FileMistake(problem, "give all that was printed", at(number), line)
+            guid = _GUID.search(row[3])
+            destination = f"guid {guid_of(guid[1])}" if guid else f"lid {int(row[1], 16)}"
+            entry = Entry(switch, destination, None, int(row[2]), at(number), known=False)
+            found.setdefault((switch, destination), entry)
+    if not found:
+        raise FileMistake("there is no table", "give a CSV, or what ibroute or dump_lfts.sh prints")
+    return list(found.values())

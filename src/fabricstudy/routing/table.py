@@ -1,0 +1,240 @@
+"""Table: the next hop of each router for each node, from a file.
+
+All packets of a router for a node go the same way. Where several rows of cables lead to the next router, they split in
+proportion to the cables; a port of InfiniBand selects the cables of its link class. The parallel cables of a class are
+one link of ours, so that a table which spreads badly over them shows no worse than one that spreads well.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from fabricstudy.beside import FileMistake, FromFile, read
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.named import NamedMachine
+from fabricstudy.model import ConfigError
+
+from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing, routes
+from .forwarding import Entry, read_entries
+
+NOWHERE = -1
+PAIRS_AT_ONCE = 1 << 20
+
+
+class TableRoutes(ObliviousMemoryless):
+    """Routes by a table; every router with nodes reaches every node.
+
+    Raises
+    ------
+    FileMistake
+        If the table does not fit the machine, or packets would go round in a circle or nowhere.
+    """
+
+    kind = "table"
+    by_destination_node = True
+
+    def __init__(self, machine: Machine, entries: list[Entry]) -> None:
+        super().__init__(machine)
+        names = _Names(machine)
+        self._goal = machine.node_router.astype(np.int64)
+        # A way is a link, or several that lead to the same router; the table holds their numbers.
+        self._ways: list[Ints] = []
+        self._table = np.full((machine.routers, machine.nodes), NOWHERE, dtype=np.int32)
+        self._fill(entries, names)
+        count = np.array([len(way) for way in self._ways], dtype=np.int64)
+        self._first = np.cumsum(count) - count
+        self._count = count
+        self._link = np.concatenate([*self._ways, np.empty(0, dtype=np.int64)])
+        cables = machine.cable_count[self._link // 2].astype(np.float64)
+        self._share = cables / np.repeat(
+            [cables[at : at + size].sum() for at, size in zip(self._first, count, strict=True)], count
+        )
+        self._next = np.array([machine.link_head[way[0]] for way in self._ways], dtype=np.int64)
+        self._check(names)
+
+    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+        """Give the hops of the table; a packet at the router of its node has none."""
+        packet = np.flatnonzero(at != self._goal[goal])
+        way = self._table[at[packet], goal[packet]]
+        count = self._count[way]
+        packet = np.repeat(packet, count)
+        place = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count - self._first[way], count)
+        return Hops(packet, self._link[place], self._share[place])
+
+    def _fill(self, entries: list[Entry], names: _Names) -> None:
+        number_of_way: dict[tuple[int, ...], int] = {}
+        told: dict[tuple[int, str], str] = {}
+        for entry in entries:
+            if entry.port is not None:
+                names.check_ports(entry.where)
+            router = names.router(entry.router, entry.where)
+            nodes = names.destination(entry)
+            if len(nodes) == 0 or router == self._goal[nodes[0]]:
+                continue
+            if (router, entry.destination) in told:
+                problem = f"a second next hop, after {told[router, entry.destination]}"
+                raise FileMistake(problem, "give one", entry.where, entry.destination)
+            told[router, entry.destination] = entry.where
+            way = names.way(router, entry)
+            number = number_of_way.setdefault(way, len(self._ways))
+            if number == len(self._ways):
+                self._ways.append(np.array(way, dtype=np.int64))
+            self._table[router, nodes] = number
+
+    def _check(self, names: _Names) -> None:
+        """Follow the packets from all routers with nodes to all nodes."""
+        sources = np.flatnonzero(self.machine.nodes_of_router)
+        nodes_at_once = max(1, PAIRS_AT_ONCE // len(sources))
+        for start in range(0, self.machine.nodes, nodes_at_once):
+            goals = np.arange(start, min(start + nodes_at_once, self.machine.nodes))
+            source, goal = np.repeat(sources, len(goals)), np.tile(goals, len(sources))
+            at = source
+            for _ in range(self.machine.routers):
+                on = np.flatnonzero(at != self._goal[goal])
+                source, goal, at = source[on], goal[on], at[on]
+                way = self._table[at, goal]
+                if np.any(way == NOWHERE):
+                    raise _dead_end(names, *(int(end[np.argmax(way == NOWHERE)]) for end in (source, at, goal)))
+                at = self._next[way]
+                if not len(at):
+                    break
+            else:
+                raise self._circle(names, int(source[0]), int(goal[0]))
+
+    def _circle(self, names: _Names, source: int, goal: int) -> FileMistake:
+        path = [source]
+        while path[-1] not in path[:-1]:
+            path.append(int(self._next[self._table[path[-1], goal]]))
+        told = ", ".join(names.name_of_router(router) for router in path[path.index(path[-1]) :])
+        pair = f"from {names.name_of_router(source)} to {names.name_of_node(goal)}"
+        return FileMistake(
+            f"packets {pair} go round in a circle: {told}", "mend the table", "", names.name_of_node(goal)
+        )
+
+
+def _dead_end(names: _Names, source: int, at: int, goal: int) -> FileMistake:
+    here, node = names.name_of_router(at), names.name_of_node(goal)
+    if source == at:
+        problem = f"packets from {here} cannot reach {node}: there is no next hop"
+    else:
+        problem = f"packets from {names.name_of_router(source)} to {node} end at {here}: there is no next hop"
+    return FileMistake(problem, f"say where packets at {here} for {node} go on", "", node)
+
+
+class _Names:
+    """What a table calls the routers, nodes and ports of a machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._named = machine if isinstance(machine, NamedMachine) else None
+        self._routers = (
+            self._named.router_of if self._named else {str(number): number for number in range(machine.routers)}
+        )
+        self._nodes = self._named.node_of if self._named else {str(number): number for number in range(machine.nodes)}
+        self._ports = self._named.link_of_port if self._named else {}
+        self._links: dict[tuple[int, int], list[int]] = {}
+        ends = zip(machine.link_tail.tolist(), machine.link_head.tolist(), strict=True)
+        for link, (tail, head) in enumerate(ends):
+            self._links.setdefault((tail, head), []).append(link)
+
+    def router(self, name: str, where: str) -> int:
+        """Give the number of a router."""
+        if name not in self._routers:
+            raise FileMistake("the machine has no such router", _REMEDY, where, name)
+        return self._routers[name]
+
+    def destination(self, entry: Entry) -> Ints:
+        """Give the nodes for which an entry is; none if it need not be known."""
+        if entry.to_router:
+            return np.flatnonzero(self._machine.node_router == self.router(entry.destination, entry.where))
+        if entry.destination in self._nodes:
+            return np.array([self._nodes[entry.destination]])
+        if entry.known:
+            raise FileMistake("the machine has no such node", _REMEDY, entry.where, entry.destination)
+        return np.empty(0, dtype=np.int64)
+
+    def way(self, router: int, entry: Entry) -> tuple[int, ...]:
+        """Give the links that lead on."""
+        if entry.onward is not None:
+            links = self._links.get((router, self.router(entry.onward, entry.where)))
+            if links is None:
+                problem = f"no cable leads there from {self.name_of_router(router)}"
+                raise FileMistake(problem, "give a neighbour", entry.where, entry.onward)
+            return tuple(links)
+        port = f"{router}:{entry.port}"
+        if port not in self._ports:
+            problem = f"port {entry.port} of {self.name_of_router(router)} leads to no router"
+            raise FileMistake(problem, "take tables and fabric of the same time", entry.where, entry.port)
+        return (self._ports[port],)
+
+    def check_ports(self, where: str) -> None:
+        """Refuse a machine whose ports have no numbers."""
+        if not self._ports:
+            remedy = "take a machine that was read from what ibnetdiscover prints, or give a CSV"
+            raise FileMistake("the machine's ports have no numbers", remedy, where)
+
+    def name_of_router(self, number: int) -> str:
+        """Give its name in the file, or its number."""
+        return self._named.router_names[number] if self._named else str(number)
+
+    def name_of_node(self, number: int) -> str:
+        """Give its name in the file, or its number."""
+        return self._named.node_names[number] if self._named else str(number)
+
+
+_REMEDY = "take a name of the machine's file, or on other machines a number from 0"
+
+
+@register
+class Table(FromFile, Routing):
+    """The next hop of each router for each node, as a file lists them.
+
+    A `.csv` has the head router,destination,next, where a destination is a node, or router,destination_router,next,
+    where it is a router and stands for its nodes; names are those of the machine's file, or numbers. A `.lft`, `.lfts`,
+    `.fts` or `.txt` is what ibroute or dump_lfts.sh prints, for a machine from what ibnetdiscover prints. Tables that
+    go round in a circle, end before their goal or leave out a pair are refused. No simulator of ours takes such routes:
+    the engine analysis does, with bounds and loads. The point holds the digest of the file.
+    """
+
+    kind: Literal["table"] = "table"
+
+    @classmethod
+    def _read_file(cls, path: Path) -> tuple[Any, str]:
+        return read(path, read_entries, "route-file")
+
+    @classmethod
+    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def check_machine(self, machine: Topology) -> None:
+        """Refuse a machine that the table does not fit."""
+        _checked(self, machine)
+
+    def routes(self, machine: Machine) -> Routes:
+        """Give the routes on a machine.
+
+        Raises
+        ------
+        ConfigError
+            If the table does not fit it, or packets would go round in a circle or nowhere.
+        StudyError
+            If the file is gone or has changed.
+        """
+        try:
+            return TableRoutes(machine, self.content())
+        except FileMistake as mistake:
+            place = f"{self.file}, {mistake.where}" if mistake.where else self.file
+            problem = f"{place}: {mistake.problem}"
+            raise ConfigError(problem, mistake.remedy, ("file",), mistake.value, "route-file") from None
+
+
+@lru_cache(maxsize=64)
+def _checked(routing: Table, machine: Topology) -> None:
+    """Once for each two, however many points have them."""
+    routes(machine.build(), routing)

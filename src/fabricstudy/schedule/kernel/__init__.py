@@ -1,0 +1,131 @@
+"""The event loop, compiled by numba on first use and kept beside this file.
+
+At each instant all that ends and all that comes is taken in first; then a *pass* starts what may start, and the use of
+the machine is noted. `fabricstudy.schedule.task.Task` says what the arrays are.
+
+numba compiles a function anew where its own file has changed or a value that it closes over, and looks at no other
+file. So what is kept closes over a digest of all modules of this package and of the task; it has to read it, too, or it
+would not close over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ..task import Array, Task
+from .compiled import FIRST, LAST, RUNNING, SCORE, STAMP, digest_of, inner, making
+from .drain import pass_drain
+from .easy import pass_easy, pass_none
+from .nodes import end_all as end_all_on_nodes
+from .nodes import pass_nodes
+from .queue import take_in
+from .running import end
+from .slots import ROOM, end_all, start_due, take_slots
+from .use import record, record_nodes, tables, with_room
+
+__all__ = ["SCORE", "looped", "run_conservative", "run_drain", "run_easy", "run_nodes", "run_none"]
+
+Done = tuple[Array, Array]
+Loop = Callable[[Task, Any], Done]
+"""Schedules all jobs of a task by an order's score; gives instants and how the machine was used from each."""
+
+
+@inner
+def next_instant(task: Task, arrived: int) -> float:
+    """When the next job ends or comes."""
+    now = np.inf
+    if task.counter[RUNNING] > 0:
+        now = task.jobs[task.running[0]].end_s
+    if arrived < len(task.jobs):
+        now = min(now, task.jobs[arrived].submit_s)
+    return now
+
+
+def looped(start_all: Any, note: Any) -> Loop:
+    """Give the loop over all instants, with what is done at each: a pass, and what is noted of the machine."""
+
+    @making
+    def run(task: Task, score: Any) -> Done:
+        times, counts = tables(task)
+        size, arrived = 0, 0
+        while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
+            now = next_instant(task, arrived)
+            while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
+                end(task)
+            arrived = take_in(task, now, arrived)
+            start_all(task, now, score)
+            times, counts = with_room(times, counts, size)
+            note(task, now, times, counts, size)
+            size += 1
+        return times[:size], counts[:size]
+
+    return run
+
+
+_none, _easy, _drain = (looped(start_all, record) for start_all in (pass_none, pass_easy, pass_drain))
+
+
+def _kept(digest: int) -> tuple[Loop, Loop, Loop, Loop, Callable[[Task, Any, int, bool, bool], Done]]:
+    """Give what is compiled once for each digest: no, EASY, Cobalt's, conservative backfilling; and nodes."""
+
+    @njit(cache=True)
+    def run_none(task: Task, score: Any) -> Done:
+        task.counter[STAMP] = min(0, digest)
+        return _none(task, score)
+
+    @njit(cache=True)
+    def run_easy(task: Task, score: Any) -> Done:
+        task.counter[STAMP] = min(0, digest)
+        return _easy(task, score)
+
+    @njit(cache=True)
+    def run_drain(task: Task, score: Any) -> Done:
+        task.counter[STAMP] = min(0, digest)
+        return _drain(task, score)
+
+    @njit(cache=True)
+    def run_conservative(task: Task, score: Any) -> Done:
+        task.counter[STAMP] = min(0, digest)
+        times, counts = tables(task)
+        shape = len(task.parts), ROOM
+        profile = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
+        size, arrived, next_s = 0, 0, np.inf
+        while arrived < len(task.jobs) or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
+            now = min(next_instant(task, arrived), next_s)
+            ended = end_all(task, profile, now)
+            arrived = take_in(task, now, arrived)
+            profile = take_slots(task, profile, now, ended)
+            next_s = start_due(task, profile, now)
+            times, counts = with_room(times, counts, size)
+            record(task, now, times, counts, size)
+            size += 1
+        return times[:size], counts[:size]
+
+    @njit(cache=True)
+    def run_nodes(task: Task, score: Any, nodes: int, is_easy: bool, counts_only: bool) -> Done:
+        task.counter[STAMP] = min(0, digest)
+        times, counts = tables(task)
+        holder, masks = np.full(nodes, -1), np.zeros((2, nodes), np.bool_)
+        size, arrived = 0, 0
+        while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
+            now = next_instant(task, arrived)
+            end_all_on_nodes(task, now, holder)
+            arrived = take_in(task, now, arrived)
+            pass_nodes(task, now, score, holder, masks, is_easy, counts_only)
+            times, counts = with_room(times, counts, size)
+            record_nodes(task, now, times, counts, size, holder, masks[0])
+            size += 1
+        return times[:size], counts[:size]
+
+    return run_none, run_easy, run_drain, run_conservative, run_nodes
+
+
+_HERE = Path(__file__).parent
+run_none, run_easy, run_drain, run_conservative, run_nodes = _kept(
+    digest_of([*_HERE.glob("*.py"), _HERE.with_name("task.py")])
+)

@@ -1,0 +1,101 @@
+# Values of records are of any type to mypy.
+# mypy: disable-error-code="no-any-return"
+"""Which partition a job starts on, or is promised."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..task import Task
+from .compiled import STAMP, inner
+from .running import free_s, length
+
+MOST = 1 << 60
+"""More than anything that is counted."""
+
+
+@inner
+def any_free(task: Task) -> bool:
+    """Whether a job that waits has a free partition."""
+    found = False
+    for group in range(len(task.groups)):
+        found |= task.groups[group].free > 0 and task.groups[group].waiting > 0
+    return found
+
+
+@inner
+def blocked(task: Task, partition: int, enough: int) -> int:
+    """Count the free partitions that one would block, up to `enough`."""
+    count = 0
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        if task.parts[task.conflicts[at].other].blockers == 0:
+            count += 1
+            if count >= enough:
+                break
+    return count
+
+
+@inner
+def above_free_s(task: Task, now: float, partition: int) -> float:
+    """When the first larger partition above one becomes free of those that are not; the past if there is none."""
+    soonest = np.inf
+    for at in range(task.parts[partition].above_first, task.parts[partition].above_last):
+        if task.parts[task.above[at]].blockers > 0:
+            soonest = min(soonest, free_s(task, now, task.above[at]))
+    return soonest if soonest < np.inf else -np.inf
+
+
+@inner
+def choose(task: Task, job: int, now: float, before: float, below: bool) -> int:
+    """Give the free partition to start a job on, or -1.
+
+    It has to end by its request: on a marked partition by `before`; or, with `below`, on any before the first larger
+    one above becomes free. Of several the one of least rank, then the one that blocks fewest free ones, then the first
+    of the list.
+    """
+    group = task.jobs[job].group
+    best, fewest = -1, 0
+    if task.groups[group].free == 0:
+        return best
+    stamp = task.counter[STAMP]
+    for at in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[at]
+        if task.parts[partition].blockers != 0 or (best >= 0 and task.parts[partition].rank > task.parts[best].rank):
+            continue
+        if below or task.parts[partition].mark == stamp:
+            by_s = above_free_s(task, now, partition) if below else before
+            if now + length(task, job, task.parts[partition].variant) > by_s:
+                continue
+        if best < 0 or task.parts[partition].rank < task.parts[best].rank:
+            fewest = MOST
+        count = blocked(task, partition, fewest)
+        if count < fewest:
+            best, fewest = partition, count
+    return best
+
+
+@inner
+def comes_sooner(task: Task, one_s: float, one: int, other_s: float, other: int) -> bool:
+    """Whether one of two partitions is to be promised: sooner, of lower rank, of fewer conflicts, first of the list."""
+    if one_s != other_s:
+        return one_s < other_s
+    if task.parts[one].rank != task.parts[other].rank:
+        return task.parts[one].rank < task.parts[other].rank
+    if task.parts[one].degree != task.parts[other].degree:
+        return task.parts[one].degree < task.parts[other].degree
+    return one < other
+
+
+@inner
+def reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, float]:
+    """Give the partition of a job that is free soonest, and when; -1 if all are marked and these do not count."""
+    group = task.jobs[job].group
+    best, best_s = -1, 0.0
+    for at in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[at]
+        if but_marked and task.parts[partition].mark == task.counter[STAMP]:
+            continue
+        at_s = free_s(task, now, partition)
+        if best < 0 or comes_sooner(task, at_s, partition, best_s, best):
+            best, best_s = partition, at_s
+    return best, best_s

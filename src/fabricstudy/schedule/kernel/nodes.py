@@ -1,0 +1,125 @@
+# Values of records are of any type to mypy.
+# mypy: disable-error-code="no-any-return"
+"""Nodes without a topology.
+
+`holder` [nodes] has the job on each node or -1. Of `masks` [2, nodes] the second row is what is reserved for the head
+of the queue, and the first is nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..task import Array, Task
+from .compiled import FIRST, GONE, LAST, RUNNING, inner
+from .queue import all_places, close_gaps, next_place, rate
+from .running import begin, pop, shortest
+
+
+@inner
+def end_all(task: Task, now: float, holder: Array) -> None:
+    """End all that ends now."""
+    while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
+        job = pop(task)
+        for node in range(len(holder)):
+            if holder[node] == job:
+                holder[node] = -1
+
+
+@inner
+def give(task: Task, job: int, holder: Array, reserved: Array) -> None:
+    """Give a job the free nodes of the lowest numbers that are not reserved."""
+    left = task.jobs[job].nodes
+    for node in range(len(holder)):
+        if left > 0 and holder[node] < 0 and not reserved[node]:
+            holder[node] = job
+            left -= 1
+
+
+@inner
+def count_free(holder: Array, reserved: Array) -> int:
+    """Count nodes that are free and not reserved."""
+    count = 0
+    for node in range(len(holder)):
+        count += holder[node] < 0 and not reserved[node]
+    return count
+
+
+@inner
+def expected_s(task: Task, now: float, job: int) -> float:
+    """When a running job ends by its request; now if it is beyond it."""
+    return max(now, task.jobs[job].expected_s)
+
+
+@inner
+def count_by(task: Task, now: float, then: float, free: int) -> int:
+    """Count the nodes that are free at a time by the requests of running jobs."""
+    for place in range(task.counter[RUNNING]):
+        job = task.running[place]
+        if expected_s(task, now, job) <= then:
+            free += int(task.jobs[job].nodes)
+    return free
+
+
+@inner
+def reserve(task: Task, now: float, head: int, free: int, holder: Array, reserved: Array) -> tuple[float, int]:
+    """Reserve the lowest nodes that are free as soon as there are enough; give when, and how many are left then."""
+    wanted = int(task.jobs[head].nodes)
+    then = np.inf
+    for place in range(task.counter[RUNNING]):
+        at_s = expected_s(task, now, task.running[place])
+        if at_s < then and count_by(task, now, at_s, free) >= wanted:
+            then = at_s
+    left = wanted
+    for node in range(len(holder)):
+        is_free = holder[node] < 0 or expected_s(task, now, holder[node]) <= then
+        reserved[node] = left > 0 and is_free
+        left -= 1 if reserved[node] else 0
+    return then, count_by(task, now, then, free) - wanted
+
+
+@inner
+def pass_nodes(
+    task: Task, now: float, score: Any, holder: Array, masks: Array, is_easy: bool, counts_only: bool
+) -> None:
+    """Start jobs in order; with EASY, later ones too that do not delay the first that has to wait."""
+    rate(task, now, score)
+    size = all_places(task)
+    low, high = task.counter[LAST], -1
+    spare, then, has_head = 0, now, False
+    free = count_free(holder, masks[0])
+    for taken in range(size):
+        at = next_place(task, taken, size)
+        job = task.q_job[at]
+        wanted = int(task.jobs[job].nodes)
+        # Only a job that runs on into the reserved time has to leave alone what is reserved.
+        runs_on = has_head and now + shortest(task, job) > then
+        keeps_off = masks[1] if runs_on and not counts_only else masks[0]
+        fits = free >= wanted and not (runs_on and counts_only and spare < wanted)
+        if fits and count_free(holder, keeps_off) >= wanted:
+            give(task, job, holder, keeps_off)
+            begin(task, now, job, 0, 0, has_head)
+            spare -= wanted if runs_on else 0
+            free -= wanted
+            task.q_job[at] = GONE
+            low, high = min(low, at), max(high, at)
+        elif not is_easy:
+            break
+        elif not has_head:
+            has_head = True
+            then, spare = reserve(task, now, job, free, holder, masks[1])
+            if np.isnan(task.jobs[job].promised_s):
+                task.jobs[job].promised_s = then
+    if high >= 0:
+        close_gaps(task, low, high)
+
+
+@inner
+def least_wanted(task: Task) -> float:
+    """Nodes of the smallest job that waits."""
+    least = np.inf
+    for place in range(task.counter[FIRST], task.counter[LAST]):
+        least = min(least, task.q_nodes[place])
+    return least

@@ -1,0 +1,139 @@
+# Values of records are of any type to mypy.
+# mypy: disable-error-code="no-any-return"
+"""Jobs that run: when they end, and what they keep from others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..task import Task
+from .compiled import RUNNING, inner
+
+
+@inner
+def ends_before(task: Task, one: int, other: int) -> bool:
+    """Whether a running job is the next to end of two."""
+    first, second = task.jobs[one].end_s, task.jobs[other].end_s
+    return first < second or (first == second and one < other)
+
+
+@inner
+def push(task: Task, job: int) -> None:
+    """Put a job into the heap of those that run."""
+    running = task.running
+    place = task.counter[RUNNING]
+    task.counter[RUNNING] += 1
+    while place > 0 and ends_before(task, job, running[(place - 1) // 2]):
+        running[place] = running[(place - 1) // 2]
+        place = (place - 1) // 2
+    running[place] = job
+
+
+@inner
+def pop(task: Task) -> int:
+    """Take the job that is first to end out of the heap."""
+    running = task.running
+    top: int = running[0]
+    task.counter[RUNNING] -= 1
+    size = task.counter[RUNNING]
+    last = running[size]
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and ends_before(task, running[child + 1], running[child]):
+            child += 1
+        if not ends_before(task, running[child], last):
+            break
+        running[place] = running[child]
+        place = child
+    running[place] = last
+    return top
+
+
+@inner
+def length(task: Task, job: int, variant: int) -> float:
+    """Requested time on partitions of a variant."""
+    return task.jobs[job].request_s * task.factor[job, variant] if task.scale_request else task.jobs[job].request_s
+
+
+@inner
+def shortest(task: Task, job: int) -> float:
+    """Requested time where the job runs fastest."""
+    return task.jobs[job].request_s * task.jobs[job].lowest if task.scale_request else task.jobs[job].request_s
+
+
+@inner
+def begin(task: Task, now: float, job: int, partition: int, variant: int, backfilled: bool) -> None:
+    """Note when a job starts and ends, and where it runs."""
+    requested = length(task, job, variant)
+    run = task.jobs[job].runtime_s * task.factor[job, variant]
+    if task.kill and run > requested:
+        run = requested
+    task.jobs[job].start_s = now
+    task.jobs[job].end_s = now + run
+    task.jobs[job].expected_s = now + requested
+    task.jobs[job].partition = partition
+    task.jobs[job].backfilled = backfilled
+    push(task, job)
+
+
+@inner
+def start(task: Task, now: float, job: int, partition: int, backfilled: bool) -> None:
+    """Start a job on a free partition."""
+    begin(task, now, job, partition, task.parts[partition].variant, backfilled)
+    task.parts[partition].occupant = job
+    expected_s = task.jobs[job].expected_s
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[at].other
+        if task.parts[other].blockers == 0:
+            count_free(task, other, -1)
+        task.parts[other].blockers += 1
+        task.parts[other].seats += task.conflicts[at].shares_midplane
+        task.parts[other].expected_s = max(task.parts[other].expected_s, expected_s)
+    for word in range(len(task.used)):
+        task.used[word] |= task.words[partition, word]
+    task.groups[task.jobs[job].group].waiting -= 1
+
+
+@inner
+def end(task: Task) -> int:
+    """End the running job that is first to end, and give it."""
+    job = pop(task)
+    partition = task.jobs[job].partition
+    task.parts[partition].occupant = -1
+    expected_s = task.jobs[job].expected_s
+    for at in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[at].other
+        task.parts[other].blockers -= 1
+        task.parts[other].seats -= task.conflicts[at].shares_midplane
+        if task.parts[other].blockers == 0:
+            count_free(task, other, 1)
+            task.parts[other].expected_s = -np.inf
+        elif task.parts[other].expected_s == expected_s:
+            task.parts[other].expected_s = np.inf
+    for word in range(len(task.used)):
+        task.used[word] &= ~task.words[partition, word]
+    return job
+
+
+@inner
+def count_free(task: Task, partition: int, change: int) -> None:
+    """Count a partition in or out where free ones are counted."""
+    for at in range(task.parts[partition].groups_first, task.parts[partition].groups_last):
+        task.groups[task.groups_of[at]].free += change
+
+
+@inner
+def free_s(task: Task, now: float, partition: int) -> float:
+    """When a partition is free by requested times; a job beyond its request is expected to end at once."""
+    if task.parts[partition].expected_s == np.inf:
+        # The job that was expected to end last has ended.
+        latest = -np.inf
+        for at in range(task.parts[partition].first, task.parts[partition].last):
+            job = task.parts[task.conflicts[at].other].occupant
+            if job >= 0:
+                latest = max(latest, task.jobs[job].expected_s)
+        task.parts[partition].expected_s = latest
+    return max(now, task.parts[partition].expected_s)

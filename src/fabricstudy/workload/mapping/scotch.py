@@ -1,0 +1,120 @@
+"""The mapping that Scotch finds."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.distances import adjacency
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hops import hops
+
+from ..messages import Indices, WorkloadError
+from . import scotch_process
+from .base import TrafficMapping
+from .slots import Slots
+from .tasks import TaskGraph, Tasks
+
+Ints = npt.NDArray[np.int64]
+
+PACKAGE = "scotchpy64"
+SCRIPT = Path(scotch_process.__file__)
+CPU_S_OF_A_PARTNER = 5e-5
+
+
+@register
+class ScotchMapping(TrafficMapping):
+    """Dual recursive bipartitioning of ranks and machine by Scotch, where the package scotchpy64 is installed.
+
+    Good for more than 10,000 ranks, as the start of `exchange`. (Pellegrini and Roman: Scotch: a software package for
+    static mapping by dual recursive bipartitioning of process and architecture graphs, HPCN Europe 1996.) Where the
+    package is absent, points with this mapping are refused. Another version of Scotch may map otherwise.
+    """
+
+    kind: Literal["scotch"] = "scotch"
+
+    def predict_cpu_s(self, ranks: int, degree: float) -> float:
+        """Predict the CPU seconds."""
+        return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
+
+    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        """Let Scotch choose the routers of all ranks, and seat them there in the order of their numbers."""
+        if find_spec("scotchpy") is None:
+            raise WorkloadError(
+                f"the mapping scotch needs the package {PACKAGE}, which is not installed; "
+                f"pip install {PACKAGE} (Linux on x86-64), or take exchange"
+            )
+        routers, architecture = _architecture(slots)
+        found = _run(_plain(tasks.graph) | architecture | {"seed": np.int64(rng.integers(2**31))})
+        router = with_room(routers[found], slots)
+        seat = np.empty(slots.ranks, dtype=np.int64)
+        seat[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
+        return seat
+
+
+def _plain(graph: TaskGraph) -> dict[str, Any]:
+    return {"first": graph.first, "partner": graph.partner, "weight": np.rint(graph.size_bytes).astype(np.int64)}
+
+
+def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
+    """Give the machine as Scotch takes it, and the router of each of its numbers."""
+    machine = slots.machine
+    seats = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
+    closed = _closed(machine)
+    if closed is None or len(np.unique(seats)) > 1:
+        links = adjacency(machine)
+        joined = {"joined_first": links.first.astype(np.int64), "joined": links.head}
+        return np.flatnonzero(seats), {"shape": np.empty(0, np.int64), "closed": False, "seats": seats, **joined}
+    assert machine.coordinates is not None
+    shape = np.array([dimension.length for dimension in machine.dimensions], dtype=np.int64)
+    routers = np.argsort(np.ravel_multi_index(tuple(machine.coordinates.T), tuple(shape)))
+    # Of Scotch's dimensions the first one goes fastest.
+    return routers, {"shape": shape[::-1].copy(), "closed": closed}
+
+
+def _closed(machine: Machine) -> bool | None:
+    """Tell whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
+    if machine.coordinates is None or not machine.dimensions:
+        return None
+    # A ring of two is a line of two.
+    kinds = {one.graph for one in machine.dimensions if one.length > 2}
+    return None if kinds not in ({"rings"}, {"lines"}) else kinds == {"rings"}
+
+
+def _run(given: dict[str, Any]) -> Ints:
+    """Run Scotch with one thread, without which it does not repeat itself."""
+    data = io.BytesIO()
+    np.savez(data, **given)
+    # -P: the folder of the script is none to import from.
+    done = subprocess.run(
+        [sys.executable, "-P", str(SCRIPT)], input=data.getvalue(), capture_output=True, check=False,
+        env={**os.environ, "SCOTCH_PTHREAD_NUMBER": "1"},
+    )  # fmt: skip
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise WorkloadError(f"Scotch ended with {done.returncode}: {said[-1] if said else 'no message'}")
+    found: Ints = np.load(io.BytesIO(done.stdout))
+    return found
+
+
+def with_room(router: Ints, slots: Slots) -> Ints:
+    """Move ranks, the last ones first, from routers with more ranks than cores to the nearest with room."""
+    table, moved = hops(slots.machine), router.copy()
+    room = np.bincount(slots.router_of_core, minlength=slots.machine.routers)
+    room -= np.bincount(router, minlength=slots.machine.routers)
+    for full in np.flatnonzero(room < 0):
+        for rank in np.flatnonzero(router == full)[room[full] :]:
+            free = np.flatnonzero(room > 0)
+            nearest = free[np.argmin(table.between(np.array([full]), free))]
+            moved[rank] = nearest
+            room[nearest] -= 1
+    return moved

@@ -1,0 +1,123 @@
+"""Reading lists of messages: CSV (``.csv``) and Parquet (``.parquet``).
+
+They have the columns phase, source, destination and bytes. Rows of a rank within a phase stand in the order in which it
+sends.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.beside import FileMistake, at, by_suffix, check_width, rows_of
+from fabricstudy.errors import suggestion
+
+Ints = npt.NDArray[np.int64]
+
+COLUMNS = ("phase", "source", "destination", "bytes")
+_LARGEST = {"phase": 2**31 - 2, "source": 2**31 - 2, "destination": 2**31 - 2, "bytes": 2**62}
+
+
+@dataclass(frozen=True, eq=False)
+class MessageFile:
+    """Messages: phases and ranks from 0 on, bytes at least 1, int64 arrays [messages]; never from a rank to itself."""
+
+    phase: Ints
+    source: Ints
+    destination: Ints
+    size_bytes: Ints
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of the job: one more than the largest number."""
+        return 1 + int(max(self.source.max(), self.destination.max()))
+
+    @property
+    def phases(self) -> int:
+        """Phases, empty ones before the last counted."""
+        return 1 + int(self.phase.max())
+
+
+def read_messages(path: Path, data: bytes) -> MessageFile:
+    """Read messages in the format that the end of the file's name says.
+
+    Raises
+    ------
+    FileMistake
+        With line and column.
+    """
+    rows, places = by_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
+    if not len(rows):
+        raise FileMistake("there is no message", "give one line a message")
+    for column, name in enumerate(COLUMNS):
+        wrong = np.flatnonzero((rows[:, column] < (name == "bytes")) | (rows[:, column] > _LARGEST[name]))
+        if len(wrong):
+            remedy = f"write {int(name == 'bytes')} to {_LARGEST[name]}"
+            raise FileMistake("out of range", remedy, f"{places(wrong[0])} ({name})", int(rows[wrong[0], column]))
+    loops = np.flatnonzero(rows[:, 1] == rows[:, 2])
+    if len(loops):
+        value = int(rows[loops[0], 1])
+        raise FileMistake("a rank sends to itself", "leave the line out", f"{places(loops[0])} (destination)", value)
+    return MessageFile(*(np.ascontiguousarray(column) for column in rows.T))
+
+
+def _read_csv(data: bytes) -> tuple[Ints, _Places]:
+    rows = rows_of(data)
+    number, head = next(rows, (1, []))
+    for column, name in enumerate(head, 1):
+        if name not in COLUMNS or head.index(name) != column - 1:
+            raise FileMistake("not a column of messages", suggestion(name, COLUMNS), at(number, column), name)
+    _check_columns(head, at(number))
+    found, lines = [], []
+    for number, row in rows:
+        check_width(number, row, head)
+        lines.append(number)
+        found.append([_whole(row[head.index(name)], at(number, head.index(name) + 1, name)) for name in COLUMNS])
+    return np.array(found, dtype=np.int64).reshape(-1, 4), _Places("line", lines)
+
+
+class _Places:
+    """Where each message stands."""
+
+    def __init__(self, noun: str, numbers: list[int] | None = None) -> None:
+        self._noun, self._numbers = noun, numbers
+
+    def __call__(self, index: int) -> str:
+        return f"{self._noun} {index + 1 if self._numbers is None else self._numbers[index]}"
+
+
+def _whole(cell: str, where: str) -> int:
+    try:
+        number = int(cell)
+    except ValueError:
+        raise FileMistake("not a whole number", "write one", where, cell) from None
+    return max(-1, min(number, 2**62 + 1))
+
+
+def _check_columns(names: list[str], where: str) -> None:
+    missing = [name for name in COLUMNS if name not in names]
+    if missing:
+        raise FileMistake(f"there is no column {missing[0]}", f"give the columns {', '.join(COLUMNS)}", where)
+
+
+def _read_parquet(data: bytes) -> tuple[Ints, _Places]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO(data))
+    except (pa.ArrowException, OSError) as error:
+        raise FileMistake(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
+    _check_columns(table.column_names, "")
+    if "job" in table.column_names and len(table["job"].unique()) > 1:
+        raise FileMistake("messages of several jobs", "give those of one", "column job")
+    for name in COLUMNS:
+        if not pa.types.is_integer(table[name].type) or table[name].null_count:
+            found = f"{table[name].type} with {table[name].null_count} missing"
+            raise FileMistake("not whole numbers throughout", "give integers", f"column {name}", found)
+    columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
+    return np.stack(columns, axis=1), _Places("row")

@@ -1,0 +1,63 @@
+"""From one rank to all."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError
+from fabricstudy.quantities import Size
+
+from .collective import Collective, Part, backwards, ends_of_blocks, halving, power_below, ring, tree_down
+
+MPICH_SHORT_BYTES, MPICH_LONG_BYTES, MPICH_FEW_RANKS = 12_288, 524_288, 8
+
+
+@register
+class Broadcast(Collective):
+    """The root's `message` bytes reach every rank (Thakur, Rabenseifner and Gropp 2005).
+
+    * binomial: whole, down a binomial tree
+    * scatter-ring: blocks down a binomial tree, then all-gather round a ring
+    * scatter-recursive-doubling: the same with all-gather by recursive doubling, for powers of two (van de Geijn)
+    * mpich: binomial below 12,288 bytes or 8 ranks; else scatter-recursive-doubling below 524,288 bytes with a power of
+      two of ranks; else scatter-ring (MPIR_CVAR_BCAST_SHORT_MSG_SIZE, _LONG_MSG_SIZE and _MIN_PROCS)
+    """
+
+    kind: Literal["broadcast"] = "broadcast"
+    message_bytes: Size = Field(alias="message", description="what the root has")
+    algorithm: Literal["binomial", "scatter-ring", "scatter-recursive-doubling", "mpich"] = Field(
+        "mpich", description="how it is done; mpich chooses by bytes and ranks as this library does"
+    )
+
+    def chosen(self, ranks: int) -> str:
+        """Give the algorithm by which it is done."""
+        if self.algorithm != "mpich":
+            return self.algorithm
+        if self.message_bytes < MPICH_SHORT_BYTES or ranks < MPICH_FEW_RANKS:
+            return "binomial"
+        medium = self.message_bytes < MPICH_LONG_BYTES and power_below(ranks) == ranks
+        return "scatter-recursive-doubling" if medium else "scatter-ring"
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse recursive doubling of other numbers than powers of two, and a message that cannot be divided."""
+        super().check_ranks(ranks)
+        if self.chosen(ranks) != "binomial":
+            self.check_blocks(ranks, self.chosen(ranks))
+        if self.chosen(ranks) == "scatter-recursive-doubling" and power_below(ranks) != ranks:
+            problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
+            remedy = "change the job's size, or take scatter-ring"
+            raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "ranks-do-not-fit")
+
+    def parts(self, ranks: int) -> list[Part]:
+        """Give the steps of the algorithm."""
+        size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
+        ends = ends_of_blocks(size_bytes, ranks)
+        if algorithm == "binomial":
+            return [tree_down(ends * 0, size_bytes)]
+        if algorithm == "scatter-ring":
+            return [tree_down(ends), ring(ranks, size_bytes, 0)]
+        return [tree_down(ends), backwards(halving(np.arange(ranks), ends))]

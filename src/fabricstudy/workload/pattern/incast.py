@@ -1,0 +1,20 @@
+"""All to one at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fabricstudy.kinds import register
+
+from .collective import Collective, Part, star
+
+
+@register
+class Incast(Collective):
+    """Every other rank sends the root one message, all at once, into one link (Phanishayee et al., FAST 2008)."""
+
+    kind: Literal["incast"] = "incast"
+
+    def parts(self, ranks: int) -> list[Part]:
+        """Give the one step."""
+        return [[star(ranks, int(self.message_bytes))]]

@@ -1,0 +1,100 @@
+"""The traffic of a communication matrix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from fabricstudy.beside import FromFile, read
+from fabricstudy.errors import StudyError
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.quantities import SIZES, Size, to_unit
+from fabricstudy.workload.pattern.base import MessagePattern
+
+from ..matrix_file import MatrixFile, read_matrix
+from ..messages import Indices, WorkloadError
+from .base import Traffic
+from .sends import Sends, one_phase, repeat
+
+
+@register
+class Matrix(FromFile, MessagePattern):
+    """What a communication matrix says: its row r holds the bytes that rank r sends to each rank, all in one phase.
+
+    Files are those of Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy) and CSV (.csv: the
+    whole matrix, or lines under the head source,destination,bytes). The job has as many ranks as the matrix has rows.
+    Bytes are rounded to whole ones, at least 1; the diagonal is left out. The point holds the digest of the file.
+    """
+
+    kind: Literal["matrix"] = "matrix"
+    message_bytes: Size = Field(alias="message", description="largest message: what a pair sends is cut into such ones")
+    rows: SkipJsonSchema[Whole] = 0
+    whole_messages: SkipJsonSchema[Whole] = 0
+    rests: SkipJsonSchema[Whole] = 0
+    rest_bytes: SkipJsonSchema[Whole] = 0
+
+    @classmethod
+    def _read_file(cls, path: Path) -> tuple[Any, str]:
+        return read(path, read_matrix, "traffic-file")
+
+    @classmethod
+    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        try:
+            cut_bytes = int(to_unit(str(value.get("message")), SIZES.unit, "100 kB"))
+            SIZES.check(cut_bytes)
+        except ConfigError:
+            return {}  # told where the key is read
+        rest = content.size_bytes % cut_bytes
+        return {
+            "rows": content.ranks,
+            "whole_messages": int((content.size_bytes // cut_bytes).sum()),
+            "rests": int(np.count_nonzero(rest)),
+            "rest_bytes": int(rest.sum()),
+        }
+
+    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+        """Tell the messages by size; the rests of all pairs by their mean."""
+        parts = [(self.whole_messages, int(self.message_bytes)), (self.rests, self.rest_bytes // max(1, self.rests))]
+        return tuple(Traffic(float(count) * self.iterations, size_bytes) for count, size_bytes in parts if count)
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse other ranks than rows."""
+        if ranks != self.rows:
+            problem = f"the matrix has {self.rows} rows and the job {ranks} ranks"
+            raise ConfigError(problem, f"give the job {self.rows} ranks", ("file",), self.file, "ranks-do-not-fit")
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send what each pair sends in messages of `message_bytes`, and a smaller one for the rest.
+
+        Raises
+        ------
+        WorkloadError
+            If the file is gone or has changed.
+        """
+        try:
+            matrix = self.content()
+        except StudyError as error:
+            raise WorkloadError(str(error)) from None
+        source, destination, size_bytes = cut(matrix, int(self.message_bytes))
+        sends = one_phase(source, destination)
+        return repeat(Sends(sends.phase, sends.source, sends.destination, size_bytes), self.iterations)
+
+
+def cut(matrix: MatrixFile, most_bytes: int) -> tuple[Indices, Indices, Indices]:
+    """Cut the bytes of each pair into messages of `most_bytes`, the last one of a pair with what is left.
+
+    Examples
+    --------
+    >>> one = np.array([0]), np.array([1]), np.array([25])
+    >>> cut(MatrixFile(2, *one), 10)[2].tolist()
+    [10, 10, 5]
+    """
+    count = -(-matrix.size_bytes // most_bytes)
+    size_bytes = np.full(int(count.sum()), most_bytes, dtype=np.int64)
+    size_bytes[np.cumsum(count) - 1] = matrix.size_bytes - (count - 1) * most_bytes
+    return np.repeat(matrix.source, count), np.repeat(matrix.destination, count), size_bytes

@@ -1,0 +1,71 @@
+"""A vector of every rank, added up, a block of the sum for each rank.
+
+The switch-over points are those of MPICH (src/mpi/coll/reduce_scatter) and of Open MPI (ompi/mca/coll/tuned,
+coll_tuned_decision_fixed.c at commit 010080e).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.quantities import Size
+
+from .collective import Collective, Part, ends_of_blocks, exchange, fold, halving, pairwise, power_below, ring
+
+MPICH_LONG_BYTES = 524_288
+OPEN_MPI_SHORT_BYTES, OPEN_MPI_LONG_BYTES = 12 * 1024, 256 * 1024
+
+
+@register
+class ReduceScatter(Collective):
+    """Vectors of `message` bytes, one a rank, are added up; each rank gets one block of the sum. Adding takes no time.
+
+    * ring: p - 1 steps to the next rank
+    * pairwise: p - 1 steps, each rank's own block straight to it
+    * recursive-halving: half, a quarter and so on of the vector, to ever nearer ranks; with other numbers of ranks than
+      powers of two some ranks work for another one, as in MPICH (Thakur, Rabenseifner and Gropp 2005)
+    * mpich: recursive-halving below 524,288 bytes, else pairwise (MPIR_CVAR_REDSCAT_COMMUTATIVE_LONG_MSG_SIZE)
+    * open-mpi: recursive-halving up to 12 KiB, up to 256 KiB for powers of two, and with at least 0.0012 ranks a byte
+      and 8; else ring: the fixed rules of Open MPI's coll/tuned; its releases from 4.1 on have other rules
+    """
+
+    kind: Literal["reduce-scatter"] = "reduce-scatter"
+    message_bytes: Size = Field(alias="message", description="vector of each rank; a block is a part of it")
+    algorithm: Literal["ring", "pairwise", "recursive-halving", "mpich", "open-mpi"] = Field(
+        "mpich", description="how it is done; mpich and open-mpi choose by bytes and ranks as these libraries do"
+    )
+
+    def chosen(self, ranks: int) -> str:
+        """Give the algorithm by which it is done."""
+        size_bytes = int(self.message_bytes)
+        if self.algorithm == "mpich":
+            return "recursive-halving" if size_bytes < MPICH_LONG_BYTES else "pairwise"
+        if self.algorithm == "open-mpi":
+            is_power = power_below(ranks) == ranks
+            short = size_bytes <= OPEN_MPI_SHORT_BYTES or (size_bytes <= OPEN_MPI_LONG_BYTES and is_power)
+            return "recursive-halving" if short or ranks >= 0.0012 * size_bytes + 8 else "ring"
+        return self.algorithm
+
+    def check_ranks(self, ranks: int) -> None:
+        """Refuse a vector that cannot be divided."""
+        super().check_ranks(ranks)
+        self.check_blocks(ranks, "it")
+
+    def parts(self, ranks: int) -> list[Part]:
+        """Give the steps of the algorithm."""
+        size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
+        if algorithm == "ring":
+            return [ring(ranks, size_bytes, -1)]
+        if algorithm == "pairwise":
+            return [pairwise(ranks, size_bytes)]
+        before, workers, _ = fold(ranks, size_bytes)
+        ends = ends_of_blocks(size_bytes, ranks)
+        # A worker for two has the blocks of both, of which it sends the other one its own at the end.
+        served = workers[: ranks - len(workers)] - 1
+        of_workers = np.concatenate([ends[served], ends[workers[len(served) :]], ends[-1:]])
+        after = [exchange(served + 1, served, ends[served + 1] - ends[served])] if len(served) else []
+        return [before, halving(workers, of_workers), after]

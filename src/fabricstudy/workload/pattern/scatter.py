@@ -1,0 +1,35 @@
+"""From one rank a block to each."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.quantities import Size
+
+from .collective import Collective, Part, backwards, star, tree_down
+
+
+@register
+class Scatter(Collective):
+    """The root sends each rank a block of `message` bytes.
+
+    ``linear``: all at once, straight to them. ``binomial``: down a binomial tree, whose inner ranks hand on what is for
+    those below them, as MPICH does (Thakur, Rabenseifner and Gropp 2005).
+    """
+
+    kind: Literal["scatter"] = "scatter"
+    message_bytes: Size = Field(alias="message", description="block of each rank")
+    algorithm: Literal["linear", "binomial"] = Field(
+        "binomial", description="linear (straight from the root) or binomial (down a tree)"
+    )
+
+    def parts(self, ranks: int) -> list[Part]:
+        """Give the steps of the algorithm."""
+        size_bytes = int(self.message_bytes)
+        if self.algorithm == "linear":
+            return [backwards([star(ranks, size_bytes)])]
+        return [tree_down(np.arange(ranks + 1) * size_bytes)]

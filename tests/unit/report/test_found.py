@@ -1,0 +1,73 @@
+"""The sentences that open the page say what the numbers say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from fabricstudy.report.found import effects, sentences
+from fabricstudy.table.store import Tables
+
+from .conftest import HOSTILE, STUDY, Case
+
+Make = Callable[..., Case]
+
+
+def told(tables: Tables) -> str:
+    return " ".join(sentences(tables, effects(tables)))
+
+
+def timed(tables: Tables, time_ns: Callable[[pd.Series], float]) -> Tables:
+    return replace(tables, jobs=tables.jobs.assign(runtime_ns=[time_ns(row) for _, row in tables.jobs.iterrows()]))
+
+
+def test_factors_are_medians_of_otherwise_equal_points(make: Make) -> None:
+    """Valiant takes twice as long; at alpha 2 it is three times, and the seeds differ by a tenth."""
+
+    def time_ns(row: pd.Series) -> float:
+        factor = {("valiant", 0.5): 2.0, ("valiant", 2.0): 3.0}.get((row["routing"], row["alpha"]), 1.0)
+        return 1e6 * factor * (1.1 if row["seed"] == 3 else 1.0)
+
+    found = effects(timed(make().tables, time_ns))
+    assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha", "message"]
+    routing = found.axes[0]
+    assert (routing.median, routing.largest, routing.comparisons) == (pytest.approx(2.5), pytest.approx(3), 4)
+    assert routing.best == "minimal" and routing.where.startswith("alpha 2, message ")
+    assert found.noise == (pytest.approx(1.1), pytest.approx(1.1))
+    assert found.axes[2].median == 1
+
+
+def test_points_that_send_other_amounts_are_not_compared(make: Make) -> None:
+    tables = make().tables
+    jobs = tables.jobs.assign(bytes=tables.jobs["bytes"].where(tables.jobs["message"] == HOSTILE, 10))
+    found = effects(replace(tables, jobs=jobs))
+    assert found is not None and {one.axis for one in found.axes} == {"routing", "alpha"}
+
+
+def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
+    case = make(figures=[], sweep={"engine": ["caminos", "sst"], "routing": STUDY["sweep"]["routing"]})
+    found = effects(case.tables)
+    assert found is not None and [one.axis for one in found.axes] == ["routing"]
+    assert "They give the same verdict on 1 of 1 number behind the claims." in told(case.tables)
+    assert "by caminos and sst" in told(case.tables)
+
+
+def test_one_seed_says_nothing_of_chance(make: Make) -> None:
+    assert "With one seed" in told(make(seeds=1).tables)
+    assert "Seeds alone" in told(make(seeds=2).tables)
+
+
+def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
+    tables = make().tables
+    rows = pd.DataFrame({"slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False]})
+    assert "3 jobs took 1.5 times as long as alone in the median (1 to 3); 1 of 3 cannot be told from noise." in told(
+        replace(tables, interference=rows)
+    )
+
+
+def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
+    words = told(make(lost=24, claims=[]).tables)
+    assert words == "All this rests on 0 of 24 simulations of 2 machines by no engine (0.0067 CPU-hours, 3 seeds)."

@@ -1,0 +1,187 @@
+"""Traffic from files: matrices and messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+from scipy.io import mmwrite
+from scipy.sparse import coo_array, csr_array, save_npz
+
+from fabricstudy.engine.loads import traffic_by_job
+from fabricstudy.model import ConfigError
+from fabricstudy.quantities import OUR_UNITS
+from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, write_parquet
+from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.pattern.send_order import in_send_order
+
+from ...machines import DRAGONFLY, point_on
+
+DENSE = np.array([[9, 1000, 0, 2500], [10, 0, 20, 0.2], [0, 0, 0, 0], [3000, 0, 1, 0]])
+
+
+def pattern_of(folder: Path, name: str, **keys: Any) -> Pattern:
+    kind = {"kind": "matrix", "message": "1 kB"} if "message" not in name else {"kind": "messages"}
+    written = {**kind, "file": name, **keys}
+    return Pattern.model_validate(written, context={"folder": folder}, by_alias=True, by_name=False)
+
+
+def messages_of(pattern: Pattern, ranks: int) -> Messages:
+    rng = np.random.default_rng(1)
+    return in_send_order(pattern.sends(ranks, rng), pattern, ranks, rng)
+
+
+def list_csv(path: Path) -> None:
+    rows = [f"{r}, {c}, {DENSE[r, c]}" for r, c in zip(*np.nonzero(DENSE), strict=True)]
+    path.write_text("\n".join(["# by hand", "source,destination,bytes", *rows]))
+
+
+WRITERS = {
+    "m.mtx": lambda path: mmwrite(path, coo_array(DENSE)),
+    "array.mtx": lambda path: mmwrite(path, DENSE),
+    "m.csv": lambda path: np.savetxt(path, DENSE, delimiter=","),
+    "list.csv": list_csv,
+    "m.npz": lambda path: np.savez_compressed(path, DENSE),
+    "sparse.npz": lambda path: save_npz(path, csr_array(DENSE)),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_matrix_is_sent_in_messages_of_the_size_stated(tmp_path, name):
+    WRITERS[name](tmp_path / name)
+    pattern = pattern_of(tmp_path, name, iterations=2)
+    pattern.check_ranks(4)
+    messages = messages_of(pattern, 4)
+    sent = np.zeros((4, 4))
+    np.add.at(sent, (messages.source, messages.destination), messages.size_bytes)
+    expected = DENSE.copy()
+    np.fill_diagonal(expected, 0)
+    expected[1, 3] = 1  # of a fifth of a byte
+    assert np.array_equal(sent, 2 * expected)
+    own = np.sort(messages.size_bytes[(messages.source == 0) & (messages.destination == 3) & (messages.phase == 0)])
+    assert own.tolist() == [500, 1000, 1000] and set(messages.phase) == {0, 1}
+    told = {part.size_bytes: part.messages for part in pattern.traffic(4)}
+    assert told == {1000: 2 * 6, (500 + 10 + 20 + 1 + 1) // 5: 2 * 5} and pattern.traffic_messages(4) == len(messages)
+
+
+LIST = "phase,source,destination,bytes\n0,0,1,100\n0,2,1,7\n0,2,0,9\n2,1,0,5\n0,2,3,8\n"
+
+
+def as_parquet(path: Path) -> None:
+    rows = np.array([line.split(",") for line in LIST.split()[1:]], dtype=np.int64).T
+    rows = rows[:, np.argsort(rows[0], kind="stable")]
+    messages = Messages(*(column.astype(np.int32) for column in rows[:3]), rows[3])
+    write_parquet([PlacedJob("app", np.arange(4, dtype=np.int32), messages)], path.parent)
+
+
+@pytest.mark.parametrize("name", ["messages.csv", "messages.parquet"])
+def test_messages_keep_their_phases_and_their_order(tmp_path, name):
+    (tmp_path / "messages.csv").write_text(LIST)
+    as_parquet(tmp_path / "messages.parquet")
+    pattern = pattern_of(tmp_path, name, iterations=2)
+    pattern.check_ranks(4)
+    messages = messages_of(pattern, 4)
+    once = [(0, 0, 1, 100), (0, 2, 1, 7), (0, 2, 0, 9), (0, 2, 3, 8), (2, 1, 0, 5)]
+    found = zip(messages.phase, messages.source, messages.destination, messages.size_bytes, strict=True)
+    assert [tuple(map(int, row)) for row in found] == once + [(phase + 3, *row) for phase, *row in once]
+    assert pattern.traffic(4) == ((10.0, 129 // 5, 3),)
+
+
+@pytest.mark.parametrize(("name", "text"), [("m.csv", "0,5\n7,0\n"), ("messages.csv", LIST)])
+def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path, name, text):
+    (tmp_path / "other").mkdir()
+    for path in (tmp_path / name, tmp_path / "other" / name):
+        path.write_text(text)
+    pattern = pattern_of(tmp_path, name)
+    assert pattern.physics() == pattern_of(tmp_path / "other", name).physics()
+    from_record = Pattern.model_validate(pattern.model_dump(mode="json"), context=OUR_UNITS)
+    assert from_record.physics() == pattern.physics()
+    (tmp_path / name).write_text(text.replace("5", "6"))
+    for one in (pattern, from_record):
+        with pytest.raises(WorkloadError):
+            one.sends(4, np.random.default_rng(0))
+    for ranks in (1, 3, 5):
+        with pytest.raises(ConfigError) as refusal:
+            pattern.check_ranks(ranks)
+        assert (refusal.value.code, refusal.value.path) == ("ranks-do-not-fit", ("file",))
+
+
+def test_costs_of_listed_messages_are_predicted(tmp_path):
+    (tmp_path / "messages.csv").write_text(LIST)
+    job = {"nodes": 2, "pattern": pattern_of(tmp_path, "messages.csv", iterations=3)}
+    (traffic,) = traffic_by_job(point_on(DRAGONFLY, jobs=[job]))
+    assert (traffic.pattern, traffic.ranks, traffic.classes[0].messages) == ("messages", 4, 15.0)
+
+
+MTX = "%%MatrixMarket matrix coordinate real general\n"
+HEAD = "phase,source,destination,bytes\n"
+BAD = [
+    ("m.csv", "0,1\n1,x\n", "line 2, column 2 (1)", "x"),
+    ("m.csv", "0,1\n-1,0\n", "line 2, column 1 (0)", "-1"),
+    ("m.csv", "0,1\n\n# no\n1,nan\n", "line 4, column 2 (1)", "nan"),
+    ("m.csv", "0,1\n1\n", "line 2", None),
+    ("m.csv", "0,1,2\n1,0,2\n", "", None),
+    ("m.csv", "5\n", "", None),
+    ("m.csv", "", "", None),
+    ("m.csv", "1,0\n0,1\n", "", None),
+    ("m.csv", "source,destination,bytes\n0,1.5,3\n", "line 2, column 2 (destination)", "1.5"),
+    ("m.csv", "source,destination,bytes\n0,1,many\n", "line 2, column 3 (bytes)", "many"),
+    ("m.csv", "source,destination,bytes\n0,1\n", "line 2", None),
+    ("m.mtx", MTX + "2 2 1\n1 2 -4\n", "row 1, column 2 of the matrix", -4.0),
+    ("m.mtx", MTX + "2 3 1\n1 2 4\n", "", None),
+    ("m.mtx", MTX + "2 2 1\n1 7 4\n", "line 3", None),
+    ("m.mtx", MTX.replace("real", "complex") + "2 2 1\n1 2 4 1\n", "", None),
+    ("m.mtx", MTX.replace("real", "pattern") + "2 2 1\n1 2\n", "line 1", None),
+    ("m.npz", "no numpy", "", None),
+    ("m.txt", "0,1\n1,0\n", "", None),
+    ("messages.csv", HEAD + "0,0,1,1\n0,1,1,4\n", "line 3 (destination)", 1),
+    ("messages.csv", HEAD + "0,0,1,0\n", "line 2 (bytes)", 0),
+    ("messages.csv", HEAD + "-1,0,1,1\n", "line 2 (phase)", -1),
+    ("messages.csv", HEAD + "2147483647,0,1,1\n", "line 2 (phase)", 2**31 - 1),
+    ("messages.csv", HEAD + "0,0,a,1\n", "line 2, column 3 (destination)", "a"),
+    ("messages.csv", HEAD + "0,0,1\n", "line 2", None),
+    ("messages.csv", HEAD, "", None),
+    ("messages.csv", "phase,source,dest,bytes\n", "line 1, column 3", "dest"),
+    ("messages.csv", "phase,source,destination\n", "line 1", None),
+    ("messages.parquet", "PAR1", "", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "where", "value"), BAD)
+def test_what_is_wrong_is_told_with_its_place(tmp_path, name, text, where, value):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValidationError) as refusal:
+        pattern_of(tmp_path, name)
+    error = refusal.value.errors()[0]["ctx"]["error"]
+    assert (error.code, error.path, error.value) == ("traffic-file", ("file",), value)
+    assert error.problem.startswith(f"{name}, {where}: " if where else f"{name}: ")
+
+
+def table(**changed: Any) -> pd.DataFrame:
+    return pd.DataFrame({"phase": [0, 0], "source": [0, 1], "destination": [1, 0], "bytes": [4, 5]} | changed)
+
+
+@pytest.mark.parametrize(("changed", "where"), [
+    ({"bytes": [4, -5]}, "row 2 (bytes)"),
+    ({"bytes": [4.0, 5.0]}, "column bytes"),
+    ({"source": pd.array([0, None], dtype="Int64")}, "column source"),
+    ({"job": ["a", "b"]}, "column job"),
+])  # fmt: skip
+def test_what_is_wrong_in_a_table(tmp_path, changed, where):
+    table(**changed).to_parquet(tmp_path / "messages.parquet")
+    with pytest.raises(ValidationError) as refusal:
+        pattern_of(tmp_path, "messages.parquet")
+    assert refusal.value.errors()[0]["ctx"]["error"].problem.startswith(f"messages.parquet, {where}: ")
+
+
+@pytest.mark.parametrize(
+    "arrays", [{"a": np.eye(2), "b": np.eye(2)}, {"a": np.ones(4)}, {"a": np.array([["x"] * 2] * 2)}]
+)
+def test_archives_of_something_else(tmp_path, arrays):
+    np.savez(tmp_path / "m.npz", **arrays)
+    with pytest.raises(ValidationError, match="not one matrix"):
+        pattern_of(tmp_path, "m.npz")
