@@ -34,7 +34,7 @@ setup:  ## virtual environment and simulator front end, both at once
 # uv takes a seventh of pip's processor time; pip is for where uv is not to be had, or does not find the index.
 	awk '/^[a-z]/ {wanted = /^uv==/} wanted' requirements.lock > .venv/uv.lock
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement .venv/uv.lock && \
-	  $(BIN)/uv pip install --python $(BIN)/python --quiet --require-hashes --requirement requirements.lock || \
+	  $(BIN)/uv pip install --python $(BIN)/python --quiet --system-certs --require-hashes --requirement requirements.lock || \
 	  $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
