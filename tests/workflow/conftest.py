@@ -11,6 +11,8 @@ import stat
 import subprocess
 import sys
 import tarfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -145,6 +147,27 @@ class Workplace:
     def point_records(self) -> list[Path]:
         """Records in the store."""
         return sorted((self.folder / "results" / "points").glob("*/*/record.json"))
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 240) -> None:
+    """Wait for what another process does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def processes_of(stage: str, folder: Path) -> list[int]:
+    """Our processes that do a stage in a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command, place = (process / "cmdline").read_bytes(), (process / "cwd").resolve()
+        except OSError:
+            continue
+        if f"fabricstudy.stages\0{stage}\0".encode() in command and place == folder.resolve():
+            found.append(int(process.name))
+    return found
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -11,10 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from fabricstudy import cli
+from tests.schedules import SCHEDULE
 
-from .conftest import BIN, FIGURE, TINY, Workplace, unpack
+from .conftest import BIN, FIGURE, ROOT, TINY, Workplace, processes_of, unpack, wait_until
 
 # One process packs, unpacks and runs it for all of these tests.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("artifact")]
@@ -27,8 +30,9 @@ STRANGE = """deep folder/$(touch pwned) it's a"b;touch pwned.yaml"""
 def unpacked(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
     """Folder of an artifact that was unpacked, and run again in its subfolder ``rerun`` as its Makefile does."""
     workplace = Workplace(tmp_path_factory.mktemp("here"), caminos)
-    workplace.write_study(TINY + FIGURE, STRANGE)
-    workplace.run("artifact", "--cores", "1", study=STRANGE)
+    workplace.write_study(TINY + FIGURE + yaml.safe_dump({"schedules": {"queue": SCHEDULE}}), STRANGE)
+    kill_while_scheduling(workplace)
+    workplace.run("artifact", "--cores", "1", "--profile", str(ROOT / "profiles/shared"), study=STRANGE)
     assert not list(workplace.folder.rglob("pwned"))
     there = tmp_path_factory.mktemp("there")
     with tarfile.open(workplace.folder / "artifact/tiny.tar.gz") as archive:
@@ -38,14 +42,23 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
     return folder
 
 
+def kill_while_scheduling(workplace: Workplace) -> None:
+    """Start a run and kill it, Snakemake first, while it does the runs of a schedule."""
+    snakemake = workplace.start("artifact", "--cores", "1", study=STRANGE)
+    wait_until(lambda: processes_of("schedule", workplace.folder))
+    snakemake.kill()
+    snakemake.wait()
+    for pid in processes_of("schedule", workplace.folder):
+        os.kill(pid, signal.SIGKILL)
+    assert not list((workplace.folder / "results/tiny/schedule").glob("*.jsonl"))
+
+
 def reproduce(folder: Path, caminos: str) -> None:
     """Do what ``make reproduce`` does, with the environment of this test in place of a new one."""
     said = make(folder, "--dry-run", "reproduce")
     (command,) = (line for line in said.splitlines() if "snakemake" in line)
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPATH=str(folder / "code/src"))
     environment["FABRICSTUDY_CAMINOS"] = caminos
-    # Compiling the code of the artifact takes longer than running it; what comes out must be the same.
-    environment["NUMBA_DISABLE_JIT"] = "1"
     (folder / "rerun").mkdir()
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -83,6 +96,17 @@ def test_another_folder_gives_equal_tables(unpacked: Path, finished: Path) -> No
     for name in ("jobs", "links", "machines", "claims", "interference"):
         one, other = (folder / f"results/tiny/tables/{name}.csv" for folder in (unpacked, finished))
         assert one.read_text() == other.read_text()
+
+
+def test_schedules_are_packed_and_come_out_the_same_after_a_kill_and_elsewhere(unpacked: Path) -> None:
+    """The first run was killed while it did them, the second was not."""
+    listed = (unpacked / "SHA256SUMS").read_text()
+    for name, rows in ("size_classes", 2), ("scheduled_jobs", 50):
+        path = f"results/tiny/tables/{name}.parquet"
+        assert f"  {path}\n" in listed
+        one, other = (pd.read_parquet(unpacked / place / path) for place in (".", "rerun"))
+        assert len(one) == rows
+        pd.testing.assert_frame_equal(one, other)
 
 
 def test_an_altered_value_is_found_and_named(

@@ -12,13 +12,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from fabricstudy.pipeline import pipelines
 
-from .conftest import ROOT, TINY, Workplace
+from .conftest import ROOT, TINY, Workplace, processes_of, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -69,13 +68,6 @@ def test_a_simulator_that_misbehaves_costs_its_own_points(workplace: Workplace) 
     assert workplace.started == before + 2 * len(FAULTS)
 
 
-def wait_until(condition: object, seconds: float = 240) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-
-
 def records(workplace: Workplace) -> dict[str, float]:
     return {path.parent.name: path.stat().st_mtime for path in workplace.point_records()}
 
@@ -90,7 +82,7 @@ def test_nothing_finished_is_lost_when_snakemake_and_a_simulator_are_killed(afte
     snakemake.send_signal(signal.SIGKILL)
     snakemake.wait()
     # The batch goes on by itself: kill it, and so its simulator, in mid-point.
-    batches = batches_in(workplace.folder)
+    batches = processes_of("simulate", workplace.folder)
     assert batches
     for pid in batches:
         os.kill(pid, signal.SIGKILL)
@@ -108,19 +100,6 @@ def test_nothing_finished_is_lost_when_snakemake_and_a_simulator_are_killed(afte
     assert workplace.started == started + 8 - len(kept)
     assert all_done(workplace, 8)
     assert not list((workplace.folder / "results/points").glob("*/.p*"))
-
-
-def batches_in(folder: Path) -> list[int]:
-    """Our processes that simulate in a folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command, place = (process / "cmdline").read_bytes(), (process / "cwd").resolve()
-        except OSError:
-            continue
-        if b"fabricstudy.stages" in command and place == folder.resolve():
-            found.append(int(process.name))
-    return found
 
 
 def test_a_batch_that_is_asked_to_end_while_it_forks_ends(after_run: Workplace) -> None:
