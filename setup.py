@@ -14,14 +14,14 @@ HOME = ("Snakefile", "workflow", "profiles", "configs", "envs/fabricstudy.yaml",
 
 
 class BuildWithHome(build_py):
-    """Copies the package, and what belongs into its folder ``home``."""
+    """Copies the package, and what belongs into its folder ``share``."""
 
     def run(self) -> None:
         """Copy."""
         super().run()
         if self.editable_mode:
             return
-        home = Path(self.build_lib, "fabricstudy", "home")
+        home = Path(self.build_lib, "fabricstudy", "share")
         for name in HOME:
             for file in [Path(name)] if Path(name).is_file() else filter(Path.is_file, Path(name).rglob("[!.]*")):
                 (home / file).parent.mkdir(parents=True, exist_ok=True)

@@ -246,7 +246,9 @@ machine = first.point.machine.build()
 source, destination = np.nonzero(~np.eye(machine.nodes, dtype=bool))
 size = np.ones(len(source))
 total = {}
-for kind in Routing.FAMILY.kinds:
+for kind, model in Routing.FAMILY.members.items():
+    if any(field.is_required() for field in model.model_fields.values()):
+        continue  # a file of routes belongs to one machine
     routing = Routing.model_validate(kind)
     if routing.needs is None and has_loads(machine, routing):
         total[kind] = float(link_loads(machine, source, destination, size, routing).link_bytes.sum())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fabricstudy.source import PACKAGE
 
-INSTALLED = PACKAGE / "home"
+INSTALLED = PACKAGE / "share"
 """Where a wheel has them; ``setup.py`` puts them there."""
 
 HOME = INSTALLED if INSTALLED.is_dir() else PACKAGE.parents[1]

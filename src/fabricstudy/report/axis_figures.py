@@ -30,6 +30,7 @@ from .look import (
     joined,
     label_edges,
     label_ticks,
+    labels_with_room,
     legend_label,
     log_ticks,
     merged,
@@ -192,20 +193,21 @@ def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> No
         if data.noise:
             axes.axhspan(*data.noise, color="#000000", alpha=0.08, linewidth=0, zorder=0.4)
         if figure.kind == "line" and data.numeric_x:
-            _numeric_ticks(axes, figure, data)
+            _numeric_ticks(axes, figure, data, width)
         else:
             label_ticks(axes, [short(label_text(x)) for x in data.xs], width)
 
 
-def _numeric_ticks(axes: Axes, figure: Figure, data: _Data) -> None:
-    """Put a tick at each value, unless they would stand too close."""
+def _numeric_ticks(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
+    """Put a tick at each value, unless they would stand too close, and a number where it has room."""
     if figure.x_log:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
     at = np.log(data.xs) if figure.x_log else np.array(data.xs)
     if len(at) <= 12 and (len(at) == 1 or np.diff(at).min() > 0.05 * (at[-1] - at[0])):
-        axes.set_xticks(data.xs, [label_text(x) for x in data.xs])
+        places = 0.9 * width * (at - at[0]) / max(at[-1] - at[0], 1e-9)
+        axes.set_xticks(data.xs, labels_with_room([label_text(x) for x in data.xs], list(places)))
         axes.xaxis.set_minor_locator(NullLocator())
 
 

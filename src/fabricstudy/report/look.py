@@ -38,6 +38,8 @@ STYLE = {
     "pdf.fonttype": 42,
 }
 MARKERS = "osD^vPX*<>"
+CHARACTER_INCHES = 0.09
+"""Width of a character of the labels of ticks."""
 PLAIN_NUMBERS = FuncFormatter(lambda value, _: f"{value:g}")
 
 
@@ -175,9 +177,26 @@ def log_ticks(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PLAIN_NUMBERS)
 
 
+def labels_with_room(labels: list[str], places: list[float]) -> list[str]:
+    """Leave out labels that would run into the next one; `places` are the middles, in inches.
+
+    Examples
+    --------
+    >>> labels_with_room(["4096", "16384", "32768"], [2.0, 3.0, 3.3])
+    ['4096', '', '32768']
+    """
+    kept, end = [], float("inf")
+    for label, place in reversed(list(zip(labels, places, strict=True))):
+        half = CHARACTER_INCHES * (len(label) + 1) / 2
+        if fits := place + half <= end:
+            end = place - half
+        kept.append(label if fits else "")
+    return kept[::-1]
+
+
 def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
     """Put labels side by side if they fit into `width` inches, else slanted."""
-    slanted = 0.09 * sum(len(label) + 1 for label in labels) > width
+    slanted = CHARACTER_INCHES * sum(len(label) + 1 for label in labels) > width
     axes.set_xticks(range(len(labels)), labels)
     axes.set_xlim(-0.5, len(labels) - 0.5)
     if slanted:

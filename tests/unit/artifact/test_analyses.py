@@ -78,5 +78,5 @@ def test_an_analysis_that_only_one_run_has_is_named(ran: Finished, tmp_path: Pat
     shutil.copytree(ran.outputs.base, tmp_path / "new")
     for path in (tmp_path / "new/results/small-tori/tables").glob("analysis-*"):
         path.unlink()
-    with pytest.raises(ArtifactError, match="only one of both has the tables analysis-squares"):
+    with pytest.raises(ArtifactError, match="analysis-squares"):
         compare(ran.outputs.base, tmp_path / "new")

@@ -25,6 +25,9 @@ EXAMPLES: list[dict[str, Any]] = [
      "routings": {"adaptive": "adaptive", "in order": "dimension-order", "by digits": "d-mod-k", "valiant": "valiant"}},
     {"kind": "packings", "machine": "intrepid", "lists": {"torus": "intrepid-torus", "mesh": "intrepid-mesh"},
      "given": {"half a row": {4096: 1}}},
+    {"kind": "contention", "cases": {"ring": {"machine": {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"},
+     "pattern": {"kind": "all-to-all", "message": "1 kB"}}}},
+    {"kind": "printed", "tables": {"steps": {"oblivious": {512: 10.5, 1024: 6}, "aware": {512: 9}}}},
 ]  # fmt: skip
 
 
