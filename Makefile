@@ -46,10 +46,10 @@ $(CAMINOS): $(CAMINOS_SOURCES)
 
 test: lint  ## set up, then linters, type check and all tests
 	$(CARGO) test --release --locked --quiet
-	python -m pytest -n $(CORES) --dist loadgroup
+	python -m pytest -n $(CORES) --dist loadfile
 
 test-fast: setup  ## only tests that take less than about ten seconds
-	python -m pytest -n $(CORES) -m "not slow"
+	python -m pytest -n $(CORES) --dist loadfile -m "not slow"
 
 lint: setup  ## ruff, type check, rustfmt, clippy, snakefmt and snakemake --lint
 	ruff check .

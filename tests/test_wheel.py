@@ -36,7 +36,7 @@ engine: caminos
 seeds: 2
 """
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.slow
 
 
 def commands_of(file: Path) -> list[str]:

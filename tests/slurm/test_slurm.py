@@ -22,7 +22,7 @@ from ..workflow.conftest import ROOT, TINY, Workplace, caminos, rules_run  # noq
 from .cluster import Cluster, missing, running
 
 # One cluster at a time.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]
+pytestmark = pytest.mark.slow
 
 # This cluster has no accounting, and can be asked more often.
 PROFILE = (

@@ -20,7 +20,7 @@ from tests.schedules import SCHEDULE
 from .conftest import BIN, FIGURE, ROOT, TINY, Workplace, processes_of, unpack, wait_until
 
 # One process packs, unpacks and runs it for all of these tests.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("artifact")]
+pytestmark = pytest.mark.slow
 
 STRANGE = """deep folder/$(touch pwned) it's a"b;touch pwned.yaml"""
 """A name that no shell and no Makefile could do with."""

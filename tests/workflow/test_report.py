@@ -12,7 +12,7 @@ import pytest
 from ..browser.conftest import browser  # noqa: F401 (a fixture)
 from .conftest import Workplace
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
