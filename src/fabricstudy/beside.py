@@ -134,11 +134,41 @@ def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T,
     ConfigError
         With the path ``file`` and this code, if it cannot be read or `reader` raises a `FileMistake`.
     """
+    return _kept(path, changed_ns(path), reader, code)
+
+
+def changed_ns(path: Path) -> int:
+    """Give what changes with a file, so that it is read once while it stays; -1 if it is not there."""
     try:
-        changed = path.stat().st_mtime_ns
+        return path.stat().st_mtime_ns
     except OSError:
-        changed = -1
-    return _kept(path, changed, reader, code)
+        return -1
+
+
+def folder_to_read(value: Any, info: ValidationInfo, told: tuple[str, ...]) -> Path | None:
+    """Give the study's folder if a kind is written there with a file to read now; None if not.
+
+    Parameters
+    ----------
+    value : any value
+        As written, or as it stands in a stored point.
+    info : pydantic.ValidationInfo
+        Whose context has the folder while a study is read.
+    told : tuple of str
+        Keys that the file tells.
+
+    Raises
+    ------
+    ConfigError
+        If the study writes one of these.
+    """
+    folder = (info.context or {}).get("folder")
+    if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
+        return None
+    for key in told:
+        if key in value:
+            raise ConfigError("unknown key", "leave it out; the file tells it", (key,), code="unknown-key")
+    return Path(folder)
 
 
 class FromFile(Model):
@@ -165,17 +195,12 @@ class FromFile(Model):
     @model_validator(mode="before")
     @classmethod
     def _take_file(cls, value: Any, info: ValidationInfo) -> Any:
-        context = info.context or {}
-        if "folder" not in context or not isinstance(value, dict) or not isinstance(value.get("file"), str):
+        folder = folder_to_read(value, info, ("folder", "sha256"))
+        if folder is None:
             return value
-        for key in ("folder", "sha256"):
-            if key in value:
-                raise ConfigError("unknown key", "leave it out; the file tells it", (key,), code="unknown-key")
-        folder = Path(context["folder"])
         content, sha256 = cls._read_file(folder / value["file"])
-        facts = cls._facts(content, value, context)
-        for key in facts.keys() & value.keys():
-            raise ConfigError("unknown key", "leave it out; the file tells it", (key,), code="unknown-key")
+        facts = cls._facts(content, value, info.context or {})
+        folder_to_read(value, info, tuple(facts))
         return {**value, **facts, "folder": str(folder.resolve()), "sha256": sha256}
 
     def content(self) -> Any:
@@ -192,7 +217,8 @@ class FromFile(Model):
         try:
             content, sha256 = self._read_file(Path(self.folder) / self.file)
         except ConfigError as error:
-            raise error.in_study() from None
+            # Without its value, which may be a path: a record of the failure says nothing of where the study lies.
+            raise StudyError(f"the file {self.file}: {error.problem}", error.remedy, code=error.code) from None
         if sha256 != self.sha256:
             raise StudyError(
                 f"the file {self.file} has changed since the study was planned",

@@ -21,7 +21,6 @@ from fabricstudy.pipeline import pipelines
 from ..workflow.conftest import ROOT, TINY, Workplace, caminos, rules_run  # noqa: F401 (a fixture)
 from .cluster import Cluster, missing, running
 
-# One cluster at a time.
 pytestmark = pytest.mark.slow
 
 # This cluster has no accounting, and can be asked more often.

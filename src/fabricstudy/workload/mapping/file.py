@@ -9,11 +9,11 @@ import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.beside import folder_to_read
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, NoPhysics, Whole
 
 from ..messages import Indices, WorkloadError
-from ..named_file import folder_to_read
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks

@@ -9,21 +9,21 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import FromFile, read
-from fabricstudy.errors import StudyError
+from fabricstudy.beside import read
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 from fabricstudy.quantities import SIZES, Size, to_unit
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..matrix_file import MatrixFile, read_matrix
-from ..messages import Indices, WorkloadError
+from ..messages import Indices
 from .base import Traffic
 from .sends import Sends, one_phase, repeat
+from .traffic_file import TrafficFile
 
 
 @register
-class Matrix(FromFile, MessagePattern):
+class Matrix(TrafficFile, MessagePattern):
     """What a communication matrix says: its row r holds the bytes that rank r sends to each rank, all in one phase.
 
     Files are those of Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy) and CSV (.csv: the
@@ -76,10 +76,7 @@ class Matrix(FromFile, MessagePattern):
         WorkloadError
             If the file is gone or has changed.
         """
-        try:
-            matrix = self.content()
-        except StudyError as error:
-            raise WorkloadError(str(error)) from None
+        matrix = self.listed()
         source, destination, size_bytes = cut(matrix, int(self.message_bytes))
         sends = one_phase(source, destination)
         return repeat(Sends(sends.phase, sends.source, sends.destination, size_bytes), self.iterations)

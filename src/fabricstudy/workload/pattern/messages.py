@@ -9,19 +9,18 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import FromFile, read
-from fabricstudy.errors import StudyError
+from fabricstudy.beside import read
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 
 from ..message_file import read_messages
-from ..messages import WorkloadError
 from .base import Pattern, Traffic
 from .sends import Sends, repeat
+from .traffic_file import TrafficFile
 
 
 @register
-class MessageList(FromFile, Pattern):
+class MessageList(TrafficFile, Pattern):
     """The messages that a file lists, in phases; a rank sends those of a phase in the order of the file.
 
     A file of CSV (.csv) or Parquet (.parquet) has the columns phase, source, destination and bytes; phases and ranks
@@ -68,8 +67,5 @@ class MessageList(FromFile, Pattern):
         WorkloadError
             If the file is gone or has changed.
         """
-        try:
-            listed = self.content()
-        except StudyError as error:
-            raise WorkloadError(str(error)) from None
+        listed = self.listed()
         return repeat(Sends(listed.phase, listed.source, listed.destination, listed.size_bytes), self.iterations)

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.beside import changed_ns
 from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, NoPhysics, Whole
+from fabricstudy.model import ConfigError, Whole
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..graph_file import GraphFile, grouped, read_graph
-from ..messages import Messages, WorkloadError
-from ..named_file import folder_to_read
+from ..messages import Messages
 from .base import Traffic
 from .sends import Sends, one_phase
+from .traffic_file import TrafficFile
 
 PARTNERS_OF_A_GROUP = 3.0
 """Times as many as a vertex has: a cell of a mesh in space touches 6 others by faces and 20 by edges and corners."""
 
 
 @register
-class TaskGraphPattern(MessagePattern):
+class TaskGraphPattern(TrafficFile, MessagePattern):
     """What a graph file lists, all in one phase: a vertex is a rank, and a unit of an edge's weight is one `message`.
 
     With more vertices than ranks, vertices are grouped first, and edges within a group cost nothing. Files are those
@@ -34,25 +35,20 @@ class TaskGraphPattern(MessagePattern):
     """
 
     kind: Literal["task-graph"] = "task-graph"
-    file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
     group: Literal["blocks", "metis"] = Field(
         "metis", description="how vertices are grouped where there are more than ranks: consecutive ones, or by METIS"
     )
-    # Where a user's studies lie is nobody else's matter: it stands in no record.
-    folder: SkipJsonSchema[Annotated[str, NoPhysics]] = Field("", exclude=True)
-    sha256: SkipJsonSchema[str] = ""
     vertices: SkipJsonSchema[Whole] = 0
     edges: SkipJsonSchema[Whole] = 0
 
-    @model_validator(mode="before")
     @classmethod
-    def _read(cls, value: Any, info: ValidationInfo) -> Any:
-        folder = folder_to_read(value, info, told=("folder", "sha256", "vertices", "edges"))
-        if folder is None:
-            return value
-        graph = _kept(folder / value["file"], _changed(folder / value["file"]))
-        facts = {"sha256": graph.sha256, "vertices": graph.tasks, "edges": len(graph.source)}
-        return {**value, "folder": str(folder.resolve()), **facts}
+    def _read_file(cls, path: Path) -> tuple[Any, str]:
+        graph = _kept(path, changed_ns(path))
+        return graph, graph.sha256
+
+    @classmethod
+    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        return {"vertices": content.tasks, "edges": len(content.source)}
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
         """Tell the messages by size, if no edge is heavier than one unit.
@@ -77,26 +73,9 @@ class TaskGraphPattern(MessagePattern):
         WorkloadError
             If the file is gone or has changed, or this point was read from a record.
         """
-        if not self.folder:
-            raise WorkloadError(f"the graph file {self.file} is beside its study; name the study with --study")
-        path = Path(self.folder) / self.file
-        try:
-            graph = _kept(path, _changed(path))
-        except ConfigError as error:
-            raise WorkloadError(str(error)) from None
-        if graph.sha256 != self.sha256:
-            raise WorkloadError(f"the graph file {self.file} has changed since the study was planned; run it again")
-        messages = messages_of(graph, ranks, self.group, int(self.message_bytes))
+        messages = messages_of(self.listed(), ranks, self.group, int(self.message_bytes))
         sends = one_phase(messages.source, messages.destination, self.iterations)
         return Sends(sends.phase, sends.source, sends.destination, np.tile(messages.size_bytes, self.iterations))
-
-
-def _changed(path: Path) -> int:
-    """Give what changes with a file, so that it is read once while it stays."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return -1
 
 
 @lru_cache(maxsize=8)

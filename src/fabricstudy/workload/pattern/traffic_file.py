@@ -1,0 +1,27 @@
+"""What the patterns have whose traffic a file holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fabricstudy.beside import FromFile
+from fabricstudy.errors import StudyError
+
+from ..messages import WorkloadError
+
+
+class TrafficFile(FromFile):
+    """A file beside the study, whose loss fails a point and not its batch."""
+
+    def listed(self) -> Any:
+        """Give the content of the file.
+
+        Raises
+        ------
+        WorkloadError
+            If the file is gone or has changed, or this point was read from a record.
+        """
+        try:
+            return self.content()
+        except StudyError as error:
+            raise WorkloadError(str(error)) from None
