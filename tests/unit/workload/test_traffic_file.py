@@ -191,6 +191,6 @@ def test_the_loss_of_the_file_is_told_without_the_folder_of_the_study(tmp_path: 
     (tmp_path / "m.csv").write_text("source,destination,bytes\n0,1,5\n1,0,5\n")
     of = pattern_of(tmp_path, "m.csv", kind="matrix", message="1 kB")
     (tmp_path / "m.csv").unlink()
-    with pytest.raises(WorkloadError, match="m.csv") as refusal:
+    with pytest.raises(WorkloadError, match=r"m\.csv") as refusal:
         of.sends(2, np.random.default_rng(0))
     assert str(tmp_path) not in str(refusal.value)
