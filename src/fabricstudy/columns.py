@@ -30,6 +30,9 @@ FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "bound")
 ALONE = "(alone)"
 """Stands for the experiment of points that run only to give the time of a job by itself."""
 
+SPOT_CHECK = "(spot check)"
+"""Stands for the experiment of points that are simulated on two engines to see how far one may be believed."""
+
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
 """Unit that the last part of a column's name stands for."""
 
