@@ -14,8 +14,11 @@ use crate::random::Random;
 use crate::settings::{Kind, Settings, Via};
 use crate::tree::Tree;
 
-/// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer.
-const DRAWN: usize = 64;
+/// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer. On large machines fewer
+/// are drawn: there the messages of more nodes even out, and a flow with many links takes long.
+const MOST_DRAWN: usize = 64;
+const FEWEST_DRAWN: usize = 8;
+const DRAWN_OF_ALL_NODES: usize = 4608;
 const CHOSEN: usize = 16;
 
 /// Parts of a message, and how long it takes beside its own length.
@@ -103,7 +106,7 @@ impl Routes {
             _ if here == goal => Route::default(),
             Kind::Minimal | Kind::DimensionOrder | Kind::DModK => self.exact(here, goal, destination),
             Kind::Valiant => {
-                let paths = (packets.ceil() as usize).clamp(1, DRAWN);
+                let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
                 self.of_paths(paths, &mut |routes| routes.drawn_path(here, goal))
             }
             Kind::Adaptive | Kind::Ugal => {
@@ -240,6 +243,10 @@ impl Routes {
                 return None;
             }
         }
+    }
+
+    fn most_drawn(&self) -> usize {
+        (DRAWN_OF_ALL_NODES / self.graph.node_router.len().max(1)).clamp(FEWEST_DRAWN, MOST_DRAWN)
     }
 
     fn of_paths(&mut self, paths: usize, path: &mut impl FnMut(&mut Routes) -> Vec<u32>) -> Route {

@@ -13,8 +13,9 @@ from .text import number
 
 def _checked_engines() -> dict[str, str]:
     """Name each engine that asks for a check, and the one that checks it."""
-    settings = EngineSettings.FAMILY.members
-    return {name: str(settings[name].checked_by) for name in engines() if settings[name].checked_by}
+    members = EngineSettings.FAMILY.members.items()
+    checked_by = {name: kind.checked_by for name, kind in members if issubclass(kind, EngineSettings)}
+    return {name: by for name, by in checked_by.items() if by is not None}
 
 
 def spot_check(tables: Tables) -> list[str]:
