@@ -78,7 +78,20 @@ impl Graph {
                 _ => return Err(lines.bad("should be 'dimensions NUMBER', 'levels ROUTERS' or 'groups ROUTERS'")),
             }
         }
+        graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;
         Ok(graph)
+    }
+
+    /// Make sure that the cables are those of the grid, if there is one.
+    fn check_grid(&self) -> Result<(), String> {
+        for (router, exits) in self.exits.iter().enumerate() {
+            let mut joined: Vec<usize> = exits.iter().map(|exit| exit.router as usize).collect();
+            joined.dedup();
+            if self.grid.as_ref().map_or(false, |grid| grid.neighbours(router) != joined) {
+                return Err(format!("the cables of router {router} are not those of the grid"));
+            }
+        }
+        Ok(())
     }
 
     fn add_cable(&mut self, tail: usize, head: usize, class: usize, cables: f64, settings: &Settings) {
