@@ -226,12 +226,18 @@ def _of_verdicts(verdicts: pd.DataFrame) -> str:
 
 
 def leading(figures: Sequence[AnyFigure | None], found: Effects | None) -> int | None:
-    """Give which of the figures that could be drawn shows the largest effect that one shows at all; else the first."""
+    """Give which of the figures that could be drawn shows the largest effect that one shows at all; else the first.
+
+    A figure of what is compared goes before one of another number of simulations or schedules, such as rates for times.
+    """
     drawn = {place: figure for place, figure in enumerate(figures) if figure}
-    for one in found.axes if found else ():
-        for place, figure in drawn.items():
-            if found and found.column in figure.numbers() and one.axis in figure.axes():
-                return place
+    measured = [place for place, figure in drawn.items() if figure.analysis is None and figure.table != "machines"]
+    compared = [place for place in measured if found and found.column in drawn[place].numbers()]
+    for places in (compared, measured):
+        for one in found.axes if found else ():
+            for place in places:
+                if one.axis in drawn[place].axes():
+                    return place
     return min(drawn, default=None)
 
 
