@@ -70,6 +70,8 @@ class Caminos(ProgramEngine):
         if point.routing.kind not in ROUTINGS:
             known = ", ".join(ROUTINGS)
             raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {known}")
+        if any(job.compute is not None for job in point.jobs):
+            raise Unsupported("our front end for CAMINOS has no jobs that compute; leave compute out")
         clock(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
