@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES
 from fabricstudy.engine.codes.pauses import Phase, with_pauses
 from fabricstudy.engine.codes.trace import IRECV, WAITALL, traces
 from fabricstudy.engine.foreground import foreground
@@ -22,10 +23,8 @@ from fabricstudy.workload.messages import Computing, WorkloadError
 
 from ..machines import job_of, place_jobs, point_on
 from .dumpi_traces import read_trace
-from .test_background import LINE, _engine
+from .test_background import LINE, on_each_engine
 from .test_sst_translation import read_trace as read_sst_trace
-
-on_each_engine = pytest.mark.parametrize("engine", [_engine(name) for name in ("sst", "codes")])
 
 US = 1000.0
 ENGINES: dict[str, Any] = {"caminos": {"kind": "caminos", "phit": "100 B"}, "sst": "sst", "codes": "codes"}
@@ -84,7 +83,7 @@ def test_the_slowest_rank_of_a_phase_decides(tmp_path: Path, engine: str) -> Non
 ONE_NODE = {"machine": {"cores_per_node": 3}, "job": {"ranks_per_node": 3}}
 
 
-@pytest.mark.parametrize("engine", ["sst"])
+@pytest.mark.parametrize("engine", ["caminos", "sst"])
 def test_a_ring_within_a_node_takes_what_it_computes(tmp_path: Path, engine: str) -> None:
     if not engine_named(engine).probe().found:
         pytest.skip(f"needs {engine}")
@@ -106,7 +105,6 @@ REFUSED: list[tuple[Any, Any, list[int], dict[str, Any]]] = [
     ),
     ({"kind": "sst", "mpi": "default"}, {"time": "20 us", "overlap": 0.5}, [0, 6], {}),
     ("codes", "90 ns", [0, 6], {}),
-    ("caminos", "20 us", [0, 6], {}),
     ("codes", {"time": "1 us", "overlap": 0.05}, [0, 6], {}),
     ("codes", "20 us", [2], ONE_NODE),
     ("codes", {"time": "20 us", "overlap": 0.5}, [0, 2, 4, 6], {"job": {"pattern": ALL_TO_ALL}, **ONE_AFTER_ANOTHER}),
@@ -178,3 +176,19 @@ def test_a_job_that_does_not_compute_is_prepared_as_ever(tmp_path: Path, engine:
     machine = this.machine.build()
     command = engine_named(engine).prepare(tmp_path, this, machine, place_jobs(this, machine))
     assert input_digest(tmp_path, command) == INPUTS[engine]
+
+
+def test_caminos_is_told_of_computing_before_the_messages(tmp_path: Path) -> None:
+    engine = ENGINES["caminos"]
+    job = {"share": 0.2, "pattern": {"kind": "ring", "message": "20 kB"}}
+    texts = []
+    for number, compute in enumerate(({}, {"compute": {"time": "1.04 us", "overlap": 0.5}})):
+        this = point_on(LINE, "dimension-order", engine=engine, jobs=[job | compute])
+        machine, folder = this.machine.build(), tmp_path / str(number)
+        folder.mkdir()
+        engine_named("caminos").prepare(folder, this, machine, place_jobs(this, machine))
+        texts.append({name: (folder / name).read_text() for name in (MESSAGES, MACHINE, CONFIGURATION)})
+    plain, told = texts
+    # 520 ns are 5 cycles, and twice as much is 10.
+    assert told[MESSAGES] == plain[MESSAGES].replace("\nmessages 4", "\ncomputes 2\n0 0 5 5\n0 1 5 5\nmessages 4")
+    assert told[MACHINE] == plain[MACHINE] and "computes" not in plain[MESSAGES]

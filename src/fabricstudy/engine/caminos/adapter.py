@@ -27,7 +27,7 @@ BUILT = Path(__file__).parents[4] / "engines" / "caminos" / "target" / "release"
 """Where ``cargo build`` puts the front end in a clone of the repository."""
 
 _REMEDY = "run 'cargo build --release --locked' in engines/caminos, or set FABRICSTUDY_CAMINOS to its path"
-ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal")
+ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal", "table")
 """What our front end has."""
 
 
@@ -70,8 +70,6 @@ class Caminos(ProgramEngine):
         if point.routing.kind not in ROUTINGS:
             known = ", ".join(ROUTINGS)
             raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {known}")
-        if any(job.compute is not None for job in point.jobs):
-            raise Unsupported("our front end for CAMINOS has no jobs that compute; leave compute out")
         clock(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
