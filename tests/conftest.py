@@ -8,6 +8,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+# As Snakemake does for its jobs. Threads of linear algebra that wait for each other burn many times what one takes.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from fabricstudy.extensions import LOADED, unload_extensions
 
 # Machines are loaded and noisy: no example fails for its time. The same examples come each time, unless others are

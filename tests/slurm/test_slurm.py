@@ -186,7 +186,7 @@ def run_watched(folder: Path, env: dict[str, str]) -> dict[str, Any]:
 
 def test_quick_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: Cluster, caminos: str) -> None:  # noqa: F811
     found = run_watched(tmp_path, Workplace(tmp_path, caminos).environment)
-    assert (found["points"], found["done"], found["left"]) == (216, 216, 0)
+    assert (found["points"], found["done"], found["left"]) == (288, 288, 0)
     assert (tmp_path / "reports/quick/index.html").exists()
 
     asked = submitted(cluster, "quick")

@@ -65,7 +65,7 @@ def test_plan_lists_points_and_warns_of_a_missing_engine(
 
 
 def test_plan_knows_the_studies_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
-    assert data(capsys, "plan", "quick")["points"] == 216
+    assert data(capsys, "plan", "quick")["points"] == 288
 
 
 def test_smaller_batches_are_more(capsys: pytest.CaptureFixture[str]) -> None:

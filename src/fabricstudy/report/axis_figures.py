@@ -186,7 +186,7 @@ def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> No
     for axes in panels:
         if figure.y_log:
             log_ticks(axes)
-        elif figure.kind == "bar" or (figure.kind == "line" and not figure.normalise_to):
+        elif figure.kind == "bar" or (figure.kind == "line" and figure.from_zero and not figure.normalise_to):
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0] if (data.frame["y"] < 0).any() else 0.0))
         if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
             axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)

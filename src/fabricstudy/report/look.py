@@ -178,20 +178,25 @@ def log_ticks(axes: Axes) -> None:
 
 
 def labels_with_room(labels: list[str], places: list[float]) -> list[str]:
-    """Leave out labels that would run into the next one; `places` are the middles, in inches.
+    """Leave out labels that would run into others; `places` are the middles, in inches.
+
+    The last one stays, then the first one, then as many as have room, from the last.
 
     Examples
     --------
     >>> labels_with_room(["4096", "16384", "32768"], [2.0, 3.0, 3.3])
     ['4096', '', '32768']
+    >>> labels_with_room(["0", "0.1", "1"], [0.0, 0.2, 2.0])
+    ['0', '', '1']
     """
-    kept, end = [], float("inf")
-    for label, place in reversed(list(zip(labels, places, strict=True))):
-        half = CHARACTER_INCHES * (len(label) + 1) / 2
-        if fits := place + half <= end:
-            end = place - half
-        kept.append(label if fits else "")
-    return kept[::-1]
+    halves = [CHARACTER_INCHES * (len(label) + 1) / 2 for label in labels]
+    ranges = [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
+    last = len(labels) - 1
+    kept: list[int] = []
+    for one in (last, 0, *range(last - 1, 0, -1)):
+        if all(ranges[one][1] <= ranges[other][0] or ranges[other][1] <= ranges[one][0] for other in kept):
+            kept.append(one)
+    return [label if number in kept else "" for number, label in enumerate(labels)]
 
 
 def label_ticks(axes: Axes, labels: list[str], width: float) -> None:

@@ -99,6 +99,25 @@ class Trend(Pairs):
         return super().axes() | set(self.along)
 
 
+class Crossing(Pairs):
+    """The label of the axis `along` at which the ratio of a pair rises to `level`, between labels on a straight line.
+
+    It is the last label where the ratio stays below, and the first one where it is never below. The axis stands in
+    `of`, too, which says what labels of it are looked at.
+    """
+
+    kind: Literal["crossing"]
+    along: str = Field(description="axis of `of`, whose labels are numbers")
+    level: float = Field(1.0, allow_inf_nan=False, description="what the ratio rises to")
+
+    @model_validator(mode="after")
+    def _of_pair(self) -> Crossing:
+        if self.along not in self.of:
+            remedy = f"say in `of` what labels it has there, such as {self.along}: {{min: 0}}"
+            raise ConfigError("this axis is not in `of`", remedy, ("along",), self.along, "no-such-axis")
+        return self
+
+
 class Spread(Measure):
     """How far apart otherwise equal points lie along the axes `over` (``seed`` is one, too).
 
@@ -148,7 +167,7 @@ class Correlation(Measure):
         return (self.metric, self.against)
 
 
-Simple = Annotated[Value | Contrast | Trend | Spread, Field(discriminator="kind")]
+Simple = Annotated[Value | Contrast | Trend | Crossing | Spread, Field(discriminator="kind")]
 
 
 class Quotient(Model):
@@ -189,7 +208,9 @@ class Rows(Selection):
         return set(self.where) | set(self.columns)
 
 
-AnyMeasure = Annotated[Value | Contrast | Trend | Spread | Correlation | Quotient | Rows, Field(discriminator="kind")]
+AnyMeasure = Annotated[
+    Value | Contrast | Trend | Crossing | Spread | Correlation | Quotient | Rows, Field(discriminator="kind")
+]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -212,7 +233,7 @@ class Part(Model):
             raise ConfigError("an empty range", "swap the two", ("expect",), [low, high], "empty-range")
         return self
 
-    def measures(self) -> tuple[Value | Contrast | Trend | Spread | Correlation | Rows, ...]:
+    def measures(self) -> tuple[Value | Contrast | Trend | Crossing | Spread | Correlation | Rows, ...]:
         """Selections that the part needs."""
         if isinstance(self.measure, Quotient):
             return (self.measure.of, self.measure.against)

@@ -239,6 +239,7 @@ class Figure(Selection, Panels):
     x_log: bool = Field(False, description="logarithmic horizontal scale")
     y_log: bool = Field(False, description="logarithmic vertical scale")
     same_y: bool = Field(True, description="one vertical scale for all panels")
+    from_zero: bool = Field(True, description="the vertical scale of lines and bars begins at 0")
 
     @model_validator(mode="after")
     def _fits_table(self) -> Figure:
@@ -257,6 +258,12 @@ class Figure(Selection, Panels):
             ("interval", self.interval and self.kind == "box", "box figures show no interval", "leave it out"),
             ("style", self.style and not line, f"{self.kind} figures have no style", "take hue: [a, b]"),
             ("unit", self.unit and self.normalise_to, "normalised values have no unit", "leave it out"),
+            (
+                "from_zero",
+                not self.from_zero and self.kind == "bar",
+                "a bar shows its value by its length",
+                "leave it out",
+            ),
             ("x_log", self.x_log and not line, f"{self.kind} figures have no scale along x", "leave it out"),
         ):
             if is_wrong:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fabricstudy.columns import KEYS, NAMES, names_of
 from fabricstudy.study.claims import (
@@ -16,6 +17,7 @@ from fabricstudy.study.claims import (
     Claim,
     Contrast,
     Correlation,
+    Crossing,
     Measure,
     Pairs,
     Part,
@@ -34,7 +36,7 @@ from .store import Tables
 _NOTHING: dict[type[Measure], str] = {
     Correlation: f"a rank correlation needs {LEAST_ROWS} rows, and neither column may be constant",
 }
-SimpleMeasure = Value | Contrast | Trend | Spread | Correlation
+SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
 
 _ROWS = "(rows)"
 _SLACK = 1e-9
@@ -216,7 +218,7 @@ class _Sample:
 def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
     """Give the observations that a measure needs and their keys, or say what is missing."""
     sides: list[Mapping[str, Condition]] = [{}]
-    if isinstance(asked, Contrast | Trend):
+    if isinstance(asked, Pairs):
         along = asked.along if isinstance(asked, Trend) else {}
         sides = [{**asked.of, **along}, {**asked.against, **along}]
     seen = observe(tables, asked, asked.metric, sides)
@@ -258,7 +260,8 @@ def _compared(
     if isinstance(asked, Pairs):
         along = asked.along if isinstance(asked, Trend) else {}
         wanted = _compared_points(asked, frame)[[name for name in keys if name not in along]]
-        return len(groups), len(wanted.drop_duplicates())
+        made = int(groups[_ROWS].sum()) if isinstance(asked, Crossing) else len(groups)
+        return made, len(wanted.drop_duplicates())
     if isinstance(asked, Spread):
         rest = [name for name in keys if name not in asked.over]
         return len(groups), len(frame[rest].drop_duplicates()) if rest else 1
@@ -286,6 +289,29 @@ def _trends(asked: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     at_start = ratios[mask(ratios, {axis: start})].drop(columns=axis)
     both = join(at_end, at_start, others)
     return _divided(both)
+
+
+def _crossings(asked: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    ratios = _ratios(asked, frame, keys)
+    ratios[asked.along] = pd.to_numeric(ratios[asked.along], errors="coerce")
+    if ratios[asked.along].isna().any():
+        raise NotRun(f"labels of {asked.along} are no numbers")
+    rest = [name for name in keys if name != asked.along]
+    found = []
+    for _, line in ratios.sort_values(asked.along).assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
+        rises_at = _rises_to(asked.level, line[asked.along].to_numpy(float), line[VALUE].to_numpy(float))
+        found.append(line.iloc[[0]][rest].assign(**{VALUE: rises_at, _ROWS: len(line)}))
+    return pd.concat(found) if found else pd.DataFrame(columns=[*rest, VALUE, _ROWS])
+
+
+def _rises_to(level: float, x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    reached = np.flatnonzero(y >= level)
+    if not len(reached):
+        return float(x[-1])
+    last = reached[0]
+    if last == 0:
+        return float(x[0])
+    return float(np.interp(level, y[last - 1 : last + 1], x[last - 1 : last + 1]))
 
 
 def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -318,6 +344,7 @@ _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {
     Value: _values,
     Contrast: _contrasts,
     Trend: _trends,
+    Crossing: _crossings,
     Spread: _spreads,
     Correlation: _correlations,
 }

@@ -14,7 +14,7 @@ import pytest
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from fabricstudy.report.axis_figures import _data
+from fabricstudy.report.axis_figures import _canvas, _data
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.heatmap import _colours
 from fabricstudy.report.look import NothingToDraw, colour, log_ticks
@@ -136,7 +136,7 @@ def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any
     "change",
     [
         {"x_log": True, "y_log": True},
-        {"rows": "message", "same_y": False},
+        {"rows": "message", "same_y": False, "from_zero": False},
         {"x": "message"},
         {"x": "seed", "hue": "alpha"},
         {"hue": [], "style": "message"},
@@ -151,6 +151,16 @@ def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any
 def test_all_ways_of_drawing(make: Make, change: dict[str, Any]) -> None:
     (one,) = drawn(make(figures=[{**FIGURES[0], **change}])).values()
     assert one.svg
+
+
+@pytest.mark.parametrize(("given", "from_zero"), [({}, True), ({"from_zero": False}, False)])
+def test_lines_begin_at_zero_unless_the_study_says_otherwise(
+    make: Make, given: dict[str, Any], from_zero: bool
+) -> None:
+    case = make(figures=[{**FIGURES[0], "y_log": False, **given}])
+    (declared,) = case.study.figures
+    bottoms = [axes.get_ylim()[0] for axes in _canvas(declared, _data(declared, case.tables)).axes]
+    assert bottoms and all(bool(bottom == 0) is from_zero for bottom in bottoms)
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 1.9), (60, 950), (40, 7000), (1e3, 4e7), (2e-3, 3.0)])

@@ -23,6 +23,15 @@ def explicit(*nodes: int) -> dict[str, Any]:
     return {"pattern": RING, "allocation": {"kind": "explicit", "nodes": list(nodes)}}
 
 
+CLAIM = {
+    "id": "1", "says": "a", "source": "b",
+    "parts": [{"says": "a number", "expect": [1, None], "measure": {
+        "kind": "crossing", "metric": "runtime_ns", "along": "alpha", "of": {"arrangement": "circulant"},
+        "against": {"arrangement": "absolute"},
+    }}],
+}  # fmt: skip
+
+
 # changes to the valid study -> path in the file, code of the mistake
 MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "unknown key": ({"machin": {}}, "machin", "unknown-key"),
@@ -249,6 +258,12 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "unit of another kind": ({"figures": [FIGURE | {"unit": "kB"}]}, "figures.0.unit", "not-a-quantity"),
     "logarithm of texts": (
         {"figures": [FIGURE | {"x": "arrangement", "x_log": True}]}, "figures.0.x_log", "no-labels-to-scale",
+    ),
+    "bars that do not begin at 0": (
+        {"figures": [FIGURE | {"kind": "bar", "from_zero": False}]}, "figures.0.from_zero", "not-with-these-keys",
+    ),
+    "crossing along an axis that is fixed": (
+        {"claims": [CLAIM]}, "claims.0.parts.0.measure.along", "no-such-axis",
     ),
 }  # fmt: skip
 

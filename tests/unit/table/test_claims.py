@@ -128,6 +128,54 @@ def test_trend_is_the_growth_of_a_ratio() -> None:
     assert found.value == pytest.approx((528 / 400) / (11 / 10))
 
 
+def lossy(*seeds: tuple[float, ...], losses: tuple[Any, ...] = (0, 0.1, 0.2, 0.4)) -> Tables:
+    """Times on a torus (100) and on a mesh, by loss; a row of times for each seed."""
+    torus = [{"network": "torus", "loss": 0, "seed": seed, "runtime_ns": 100.0} for seed in range(len(seeds))]
+    mesh = [
+        {"network": "mesh", "loss": loss, "seed": seed, "runtime_ns": time}
+        for seed, times in enumerate(seeds)
+        for loss, time in zip(losses, times, strict=True)
+    ]
+    return make_tables([*torus, *mesh])
+
+
+EVEN = {
+    "kind": "crossing", "along": "loss", "of": {"network": "mesh", "loss": {"min": 0}},
+    "against": {"network": "torus", "loss": 0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("times", "level", "expected"),
+    [
+        ((80, 90, 110, 120), 1, 0.15),
+        ((80, 90, 110, 120), 1.15, 0.3),
+        ((80, 100, 110, 120), 1, 0.1),
+        ((80, 90, 110, 95), 1, 0.15),
+        ((80, 85, 90, 99), 1, 0.4),
+        ((101, 90, 80, 99), 1, 0.0),
+    ],
+    ids=["between", "of another level", "at a label", "first of several", "never", "at once"],
+)
+def test_crossing_is_where_the_ratio_rises_to_a_level(times: tuple[float, ...], level: float, expected: float) -> None:
+    found = measured(lossy(times), **EVEN, level=level)
+    assert found.value == pytest.approx(expected)
+    assert (found.pairs, found.pairs_asked) == (4, 4)
+
+
+def test_crossing_of_each_seed_is_its_interval() -> None:
+    found = measured(lossy((80, 90, 110, 120), (90, 110, 120, 130), (70, 80, 90, 110)), **EVEN)
+    # Medians: 80, 90, 110, 120.
+    assert (found.value, found.low, found.high) == pytest.approx((0.15, 0.05, 0.3))
+
+
+def test_crossing_along_words_is_not_run() -> None:
+    sides = {"of": {"network": "mesh", "loss": ["none", "some"]}, "against": {"network": "torus", "loss": "none"}}
+    rows = [{"network": net, "loss": loss, "runtime_ns": 1.0} for net in ("mesh", "torus") for loss in ("none", "some")]
+    with pytest.raises(NotRun, match="no numbers"):
+        measured(make_tables(rows), **{**EVEN, **sides})
+
+
 def test_quotient_of_two_spreads() -> None:
     times = {"minimal": (10, 11, 13), "valiant": (20, 21, 22)}
     rows = [{"routing": r, "seed": s, "runtime_ns": float(t)} for r, ts in times.items() for s, t in enumerate(ts)]
