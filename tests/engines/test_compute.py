@@ -23,7 +23,8 @@ from fabricstudy.workload.messages import Computing, WorkloadError
 
 from ..machines import job_of, place_jobs, point_on
 from .dumpi_traces import read_trace
-from .test_background import LINE, on_each_engine
+from .test_background import LINE, LONG, on_each_engine, simulate
+from .test_background import job as exchange
 from .test_sst_translation import read_trace as read_sst_trace
 
 US = 1000.0
@@ -58,7 +59,7 @@ def test_two_phases_take_what_their_definition_says(tmp_path: Path, engine: str)
     """In two equal phases, each of which takes m alone: 2 ((1 - f) t + max(f t, m))."""
     both = time_of(tmp_path / "0", ENGINES[engine], None, [0, 6])
     alone = both / 2
-    cases: list[tuple[float, float]] = [(30, 0.0), (30, 1.0), (300, 1.0), (100, 0.6), (200, 0.5), (6000, 0.0)]
+    cases: list[tuple[float, float]] = [(30, 1.0), (300, 1.0), (100, 0.6), (6000, 0.0)]
     for number, (time_us, overlap) in enumerate(cases, 1):
         compute = {"time": f"{time_us} us", "overlap": overlap}
         time_ns = time_us * US
@@ -78,6 +79,14 @@ def test_the_slowest_rank_of_a_phase_decides(tmp_path: Path, engine: str) -> Non
     assert placed.computing is not None
     wanted = plain + placed.computing.before_ns.reshape(2, 2).max(axis=1).sum()
     assert time_of(tmp_path / "1", ENGINES[engine], compute, [0, 6]) == pytest.approx(wanted, abs=200)
+
+
+@on_each_engine
+def test_in_the_background_a_job_that_computes_first_does_not_disturb(tmp_path: Path, engine: str) -> None:
+    computing_first = exchange([1, 7], "200 kB", background=True, compute="10 ms")
+    record = simulate(tmp_path, engine, exchange([0, 6], "200 kB"), computing_first)
+    assert record["jobs"][0]["runtime_ns"] == pytest.approx(LONG, rel=0.06)
+    assert "compute_ns" not in record["jobs"][1]
 
 
 ONE_NODE = {"machine": {"cores_per_node": 3}, "job": {"ranks_per_node": 3}}
@@ -101,7 +110,7 @@ REFUSED: list[tuple[Any, Any, list[int], dict[str, Any]]] = [
         {"kind": "sst", "motifs": "native"},
         "20 us",
         [0, 6],
-        {"job": {"pattern": {"kind": "all-to-all", "message": "1 kB"}}},
+        {"job": {"pattern": ALL_TO_ALL}},
     ),
     ({"kind": "sst", "mpi": "default"}, {"time": "20 us", "overlap": 0.5}, [0, 6], {}),
     ("codes", "90 ns", [0, 6], {}),

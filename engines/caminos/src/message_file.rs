@@ -6,12 +6,18 @@
 //! repeats its messages until all jobs without it have finished. Before `messages M` there may be `computes C` and C
 //! lines `PHASE RANK BEFORE BESIDE`: the cycles for which a rank computes before it posts the messages of the phase, and
 //! beside them.
+//!
+//! Where nodes have several ports, which are CAMINOS' servers, `ports P` stands before `jobs J` if messages leave by the
+//! ports of their node in turn, and `stripes P` if each is divided among them. Servers P n to P n + P - 1 are node n.
 
 use crate::input::{BadFile, Lines};
 
 /// What the file says: ranks are counted over all jobs.
 #[derive(Debug)]
 pub struct MessageFile {
+    /// Ports of a node, and whether messages are divided among them.
+    pub ports: usize,
+    pub striped: bool,
     /// Whether each job is in the background.
     pub background: Vec<bool>,
     /// Job and node of each rank.
@@ -38,14 +44,22 @@ pub struct Computation {
 }
 
 impl MessageFile {
-    /// Read the file of a machine with so many nodes.
-    pub fn read(mut lines: Lines, nodes: usize) -> Result<MessageFile, BadFile> {
+    /// Read the file of a machine with so many servers.
+    pub fn read(mut lines: Lines, servers: usize) -> Result<MessageFile, BadFile> {
         lines.format("messages")?;
-        let jobs = lines.header("jobs")?;
+        let (ports, striped, jobs) = match lines.section()? {
+            Some((word, ports)) if word == "ports" => (ports, false, lines.header("jobs")?),
+            Some((word, ports)) if word == "stripes" => (ports, true, lines.header("jobs")?),
+            Some((word, jobs)) if word == "jobs" => (1, false, jobs),
+            _ => return Err(lines.bad("should be 'ports NUMBER', 'stripes NUMBER' or 'jobs NUMBER'")),
+        };
+        if ports == 0 || servers % ports > 0 {
+            return Err(lines.bad_file("the servers are not so many ports of nodes"));
+        }
         let (background, ranks, messages, computations) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut file = MessageFile { background, ranks, messages, computations };
+        let mut file = MessageFile { ports, striped, background, ranks, messages, computations };
         for job in 0..jobs {
-            file.read_job(&mut lines, nodes, job)?;
+            file.read_job(&mut lines, servers / ports, job)?;
         }
         lines.end()?;
         if !file.background.is_empty() && !file.background.contains(&false) {
@@ -192,6 +206,14 @@ mod tests {
         };
         assert_eq!(kept("background"), [(2, 1), (1, 0)]);
         assert_eq!(kept("ranks"), [(2, 1), (1, 0), (3, 4), (4, 3), (5, 1)]);
+    }
+
+    #[test]
+    fn servers_are_the_ports_of_nodes() {
+        let file = MessageFile::read(Lines::of_text("messages 1\nstripes 2\njobs 1\nranks 0\nmessages 0\n"), 4);
+        assert!(matches!(file, Ok(MessageFile { ports: 2, striped: true, .. })));
+        assert!(problem("messages 1\nports 3\njobs 0\n").starts_with("text: the servers"));
+        assert_eq!(problem("messages 1\nports 2\njobs 1\nranks 1\n1\n"), "text:5: there is no such node");
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //!   has computed what runs beside them.
 //! * Up to `injection` messages of a node are under way at once and take turns at its link, a packet of `packet` phits
 //!   each time; see `injection.rs`. The ranks of a node share its interface: they take turns in filling what is free.
+//! * A node may have several ports, each with slots of its own, and its messages go to them in turn; or the ports divide
+//!   each message, and take turns at its packets. What leaves by a port arrives at the port of the same number.
 //! * A message between two ranks of a node arrives in the cycle in which its sender posts it.
 //! * A job finishes in the cycle in which the last of its ranks leaves its last phase.
 //! * A rank of a background job goes from its last phase to its first one again, without a barrier either, and the
@@ -36,15 +38,18 @@ use crate::session::Session;
 /// # Panics
 /// With a `BadFile` if the file is not such a list, or does not fit the topology.
 pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
-    let nodes = argument.topology.num_servers();
+    let servers = argument.topology.num_servers();
     let fields = Fields::of(argument.cv, &["filename", "injection", "packet"]);
     let sending = Sending { slots: fields.count("injection"), packet_phits: fields.count("packet") };
     let session = Session::of_builder();
-    match Lines::open(fields.text("filename")).and_then(|lines| MessageFile::read(lines, nodes)) {
+    match Lines::open(fields.text("filename")).and_then(|lines| MessageFile::read(lines, servers)) {
         Ok(file) => {
+            let of_port = |port| move |&(job, node): &(usize, usize)| (job, node * file.ports + port);
+            let ranks: Vec<_> = (0..file.ports).flat_map(|port| file.ranks.iter().map(of_port(port))).collect();
             *session.job_link_packets.borrow_mut() =
-                JobLinkPackets::new(file.background.len(), nodes, &file.ranks, session.layout().links());
-            Box::new(MessageList::new(file, nodes, sending, session))
+                JobLinkPackets::new(file.background.len(), servers, &ranks, session.layout().links());
+            session.ports.set(file.ports);
+            Box::new(MessageList::new(file, servers, sending, session))
         }
         Err(bad) => std::panic::panic_any(bad),
     }
@@ -102,25 +107,29 @@ struct Post {
     phits_to_come: usize,
 }
 
-/// The ranks of a node and its interface.
+/// The ranks of a node, and what it sends.
 #[derive(Debug)]
 struct Node {
     ranks: Vec<usize>,
-    /// Whose turn it is to give a message to the interface.
+    /// Whose turn it is to give a message to an interface.
     turn: usize,
     /// How many of the ranks have a message to give now.
     ready: usize,
-    interface: Interface,
+    /// One for each port, or one for all, and which of them gets the next message.
+    interfaces: Vec<Interface>,
+    next_interface: usize,
     /// When which rank has computed.
     computing: BinaryHeap<Reverse<(Time, usize)>>,
-    /// Creation cycle and post of what is on its way, by cycle: a node sends one piece a cycle at most.
-    on_their_way: VecDeque<(Time, usize)>,
+    /// For each port creation cycle and post of what is on its way, by cycle: a port sends one piece a cycle at most.
+    on_their_way: Vec<VecDeque<(Time, usize)>>,
 }
 
 #[derive(Debug)]
 struct MessageList {
     session: Rc<Session>,
     sending: Sending,
+    /// Ports of a node; CAMINOS' servers are ports.
+    ports: usize,
     ranks: Vec<Rank>,
     steps: Vec<Step>,
     /// Messages between nodes, rank by rank.
@@ -139,8 +148,15 @@ struct MessageList {
 /// What is left of a post that has arrived.
 const ARRIVED: usize = usize::MAX;
 
+impl Node {
+    fn next_has_free_slot(&self) -> bool {
+        self.interfaces[self.next_interface].has_free_slot()
+    }
+}
+
 impl MessageList {
-    fn new(file: MessageFile, nodes: usize, sending: Sending, session: Rc<Session>) -> MessageList {
+    fn new(file: MessageFile, servers: usize, sending: Sending, session: Rc<Session>) -> MessageList {
+        let (ports, striped) = (file.ports, file.striped);
         let file = file.without_endless_rounds();
         let jobs = file.background.len();
         *session.finish_cycles.borrow_mut() = vec![None; jobs];
@@ -150,19 +166,21 @@ impl MessageList {
             ranks: Vec::new(),
             turn: 0,
             ready: 0,
-            interface: Interface::new(sending.slots),
+            interfaces: (0..if striped { 1 } else { ports }).map(|_| Interface::new(sending.slots, striped)).collect(),
+            next_interface: 0,
             computing: BinaryHeap::new(),
-            on_their_way: VecDeque::new(),
+            on_their_way: vec![VecDeque::new(); ports],
         };
         let mut traffic = MessageList {
             session,
             sending,
+            ports,
             ranks: Vec::with_capacity(file.ranks.len()),
             steps: Vec::new(),
             posts: Vec::new(),
             local_posts: Vec::new(),
             early: HashMap::new(),
-            nodes: (0..nodes).map(|_| node()).collect(),
+            nodes: (0..servers / ports).map(|_| node()).collect(),
             background: file.background.clone(),
             ranks_left: vec![0; jobs],
             jobs_left: file.background.iter().filter(|&&background| !background).count(),
@@ -361,25 +379,28 @@ impl MessageList {
         }
     }
 
-    /// Whether a node has something to send.
-    fn can_send(&self, node: usize) -> bool {
-        self.nodes[node].ready > 0 || !self.nodes[node].interface.is_idle()
+    /// Whether a port may have something to send.
+    fn can_send(&self, server: usize) -> bool {
+        let node = &self.nodes[server / self.ports];
+        node.ready > 0 || !node.interfaces[server % self.ports % node.interfaces.len()].is_idle()
     }
 
-    /// Take what a node sends in a cycle: destination node and phits.
-    fn send(&mut self, node: usize, cycle: Time) -> Option<(usize, usize)> {
-        while self.nodes[node].ready > 0 && self.nodes[node].interface.has_free_slot() {
+    /// Take what a port sends in a cycle: destination port and phits.
+    fn send(&mut self, server: usize, cycle: Time) -> Option<(usize, usize)> {
+        let (node, port) = (server / self.ports, server % self.ports);
+        while self.nodes[node].ready > 0 && self.nodes[node].next_has_free_slot() {
             self.fill_slot(node);
         }
         let node = &mut self.nodes[node];
-        let (post, phits) = node.interface.take(self.sending.packet_phits)?;
-        node.on_their_way.push_back((cycle, post));
+        let interface = port % node.interfaces.len();
+        let (post, phits) = node.interfaces[interface].take(self.sending.packet_phits)?;
+        node.on_their_way[port].push_back((cycle, post));
         let destination = &self.ranks[self.posts[post].destination];
         self.session.sent_phits.borrow_mut()[destination.job] += phits as u64;
-        Some((destination.node, phits))
+        Some((destination.node * self.ports + port, phits))
     }
 
-    /// Give the interface the next message of the next rank in turn that has one.
+    /// Give the interface whose turn it is the next message of the next rank in turn that has one.
     fn fill_slot(&mut self, node: usize) {
         let node = &mut self.nodes[node];
         loop {
@@ -388,16 +409,18 @@ impl MessageList {
             if rank.step == rank.end || !rank.has_posted || rank.next >= self.steps[rank.step].sends.end {
                 continue;
             }
-            node.interface.add(rank.next, self.posts[rank.next].phits);
+            node.interfaces[node.next_interface].add(rank.next, self.posts[rank.next].phits);
+            node.next_interface = (node.next_interface + 1) % node.interfaces.len();
             rank.next += 1;
             node.ready -= usize::from(rank.next == self.steps[rank.step].sends.end);
             return;
         }
     }
 
-    /// Count phits that a node sent in the cycle `sent` as arrived; false if it sent none then.
-    fn receive(&mut self, node: usize, sent: Time, phits: usize, cycle: Time) -> bool {
-        let on_their_way = &mut self.nodes[node].on_their_way;
+    /// Count phits that a port sent in the cycle `sent` as arrived; false if it sent none then.
+    fn receive(&mut self, server: usize, sent: Time, phits: usize, cycle: Time) -> bool {
+        let node = server / self.ports;
+        let on_their_way = &mut self.nodes[node].on_their_way[server % self.ports];
         let place = on_their_way.partition_point(|&(earlier, _)| earlier < sent);
         let index = match on_their_way.get_mut(place) {
             Some((same, index)) if *same == sent && *index != ARRIVED => std::mem::replace(index, ARRIVED),
@@ -429,7 +452,7 @@ impl Traffic for MessageList {
         _topology: &dyn Topology,
         _rng: &mut StdRng,
     ) -> Result<Rc<Message>, TrafficError> {
-        self.wake(origin, cycle);
+        self.wake(origin / self.ports, cycle);
         let (destination, size) = self.send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)?;
         Ok(Rc::new(Message { origin, destination, size, creation_cycle: cycle }))
     }
@@ -438,7 +461,7 @@ impl Traffic for MessageList {
     }
     fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
         self.session.now.set(cycle);
-        self.can_send(task) || self.computing_until(task).map_or(false, |until| until <= cycle)
+        self.can_send(task) || self.computing_until(task / self.ports).map_or(false, |until| until <= cycle)
     }
     fn try_consume(
         &mut self,
@@ -454,18 +477,19 @@ impl Traffic for MessageList {
         self.jobs_left == 0
     }
     fn task_state(&self, task: usize, _cycle: Time) -> TaskTrafficState {
+        let node = &self.nodes[task / self.ports];
         if self.can_send(task) {
             TaskTrafficState::Generating
-        } else if !self.nodes[task].computing.is_empty() {
+        } else if !node.computing.is_empty() {
             TaskTrafficState::UnspecifiedWait
-        } else if self.nodes[task].ranks.iter().all(|&rank| self.ranks[rank].step == self.ranks[rank].end) {
+        } else if node.ranks.iter().all(|&rank| self.ranks[rank].step == self.ranks[rank].end) {
             TaskTrafficState::Finished
         } else {
             TaskTrafficState::WaitingData
         }
     }
     fn number_tasks(&self) -> usize {
-        self.nodes.len()
+        self.nodes.len() * self.ports
     }
 }
 
@@ -534,6 +558,23 @@ mod tests {
         assert!(!list.receive(0, 9, 2, 20) && !list.receive(0, 99, 2, 20) && !list.receive(1, 10, 2, 20));
         assert!(list.receive(0, 11, 2, 20));
         assert!(!list.receive(0, 11, 2, 20));
+    }
+
+    #[test]
+    fn messages_go_to_the_ports_of_a_node_in_turn_or_are_divided_among_them() {
+        let text = |word| -> &'static str {
+            let messages = "ranks 2\n0\n1\nmessages 3\n0 0 1 3\n0 0 1 1\n0 0 1 5\n";
+            Box::leak(format!("messages 1\n{word} 2\njobs 1\n{messages}").into_boxed_str())
+        };
+        // Ports of node 0 are 0 and 1, of node 1 they are 2 and 3; packets have two phits.
+        let mut in_turn = list(text("ports"), 4, 16);
+        assert_eq!(drain(&mut in_turn, 0, 0), [(2, 2), (2, 2), (2, 1), (2, 2), (2, 1)]);
+        assert_eq!(drain(&mut in_turn, 1, 0), [(3, 1)]);
+        let mut divided = list(text("stripes"), 4, 1);
+        let sent: Vec<_> = (0..6).map(|cycle| divided.send(cycle % 2, cycle as Time).expect("a packet")).collect();
+        assert_eq!(sent, [(2, 2), (3, 1), (2, 1), (3, 2), (2, 2), (3, 1)]);
+        assert!((0..6).all(|cycle| divided.receive(cycle % 2, cycle as Time, sent[cycle].1, 9)));
+        assert_eq!(finish_cycles(&divided), [Some(9)]);
     }
 
     #[test]

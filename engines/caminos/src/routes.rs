@@ -228,8 +228,8 @@ impl Routing for Routes {
         let chosen = routing_info.selections.as_deref().unwrap_or(&[]);
         let candidates = match self.kind {
             Kind::DimensionOrder => self.in_dimension_order(here, goal, chosen),
-            Kind::DModK => self.through_the_tree(here, goal, node),
-            Kind::Table | Kind::TableByHops => self.by_table(here, node, hops),
+            Kind::DModK => self.through_the_tree(here, goal, node / self.session.ports.get()),
+            Kind::Table | Kind::TableByHops => self.by_table(here, node / self.session.ports.get(), hops),
             Kind::Adaptive if self.layout.grid.is_some() => self.through_the_grid(here, goal, hops),
             Kind::Adaptive if self.layout.level.is_some() => self.up_and_down(here, goal),
             _ => self.by_hops(here, goal, hops, chosen, topology),

@@ -17,6 +17,8 @@ use crate::layout::Layout;
 #[derive(Debug, Default)]
 pub struct Session {
     layout: RefCell<Rc<Layout>>,
+    /// Ports of a node: CAMINOS' servers are ports.
+    pub ports: Cell<usize>,
     /// The cycle: CAMINOS tells it to the traffic, and not to the routing.
     pub now: Cell<Time>,
     /// The cycle in which the last computation ends of those that have begun.

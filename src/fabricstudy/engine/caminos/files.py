@@ -9,29 +9,33 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.table import TableRoutes
 from fabricstudy.workload.messages import PlacedJob
 
 from ..point import Point
+from ..settings import Network
 from .channels import arbitration, channels, policies, routes, table_routes, via
 from .clock import Clock, clock, cycles_of, phits_of
 
 CONFIGURATION, MACHINE, MESSAGES, RESULT = "caminos.cfg", "machine.graph", "jobs.messages", "result.json"
 
+_RAILS = {"round-robin": "ports", "striping": "stripes"}
+
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write all that the front end reads."""
     (folder / CONFIGURATION).write_text(configuration(point, machine, jobs))
-    _write_machine(folder / MACHINE, machine, via(point) == "group", table_routes(point, machine))
-    _write_messages(folder / MESSAGES, jobs, clock(point, machine))
+    _write_machine(folder / MACHINE, machine, point)
+    _write_messages(folder / MESSAGES, jobs, clock(point, machine), point.network)
 
 
-def _write_machine(path: Path, machine: Machine, with_groups: bool, table: TableRoutes | None) -> None:
+def _write_machine(path: Path, machine: Machine, point: Point) -> None:
+    table, ports = table_routes(point, machine), point.network.ports_per_node
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
         file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
-        file.write(f"nodes {machine.nodes}\n".encode())
-        _write_rows(file, machine.node_router)
+        # The front end's nodes are ports, those of a node one after the other.
+        file.write(f"nodes {machine.nodes * ports}\n".encode())
+        _write_rows(file, np.repeat(machine.node_router, ports))
         file.write(f"cables {len(machine.cable_tail)}\n".encode())
         _write_rows(file, *cables)
         if machine.dimensions:
@@ -41,7 +45,7 @@ def _write_machine(path: Path, machine: Machine, with_groups: bool, table: Table
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             _write_rows(file, machine.level)
-        if with_groups and machine.group is not None:
+        if via(point) == "group" and machine.group is not None:
             file.write(f"groups {machine.routers}\n".encode())
             _write_rows(file, machine.group)
         if table is not None:
@@ -51,9 +55,12 @@ def _write_machine(path: Path, machine: Machine, with_groups: bool, table: Table
             _write_rows(file, *table.entries)
 
 
-def _write_messages(path: Path, jobs: list[PlacedJob], units: Clock) -> None:
+def _write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
     with path.open("wb") as file:
-        file.write(f"messages 1\njobs {len(jobs)}\n".encode())
+        file.write(b"messages 1\n")
+        if network.ports_per_node > 1:
+            file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
+        file.write(f"jobs {len(jobs)}\n".encode())
         for job in jobs:
             messages = job.messages
             file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())

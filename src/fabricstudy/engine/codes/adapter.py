@@ -18,7 +18,7 @@ from fabricstudy.workload.messages import PlacedJob, written_out
 from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine, check_buffer
+from ..program_engine import ProgramEngine, check_buffer, check_one_port
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
@@ -87,6 +87,7 @@ class Codes(ProgramEngine):
             With the reason.
         """
         network_of(point, machine)
+        check_one_port(point)
         check_buffer(point, int(point.network.packet_bytes))
         check_computing(point)
         _check_jobs(point)
