@@ -3,7 +3,7 @@
 In: the names that stand in a study below `extensions`, and the study's folder. Out: the package into which they were
 imported, once a process for each content of all of them together. Its name is made of this content, so it is the same
 wherever the files lie, and studies with different files of one name do not meet. One file may import another as its
-neighbour: ``from .megafly import Megafly``.
+neighbour: ``from .mlfm import Mlfm``.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _file(place: int, name: str, folder: Path, anywhere: bool) -> _File:
     except OSError as error:
         raise _error(place, name, f"it cannot be read ({error.strerror})", "check its name and permissions") from None
     except (ValueError, RuntimeError):  # a name with a null byte, links in a circle
-        raise _error(place, name, "this cannot be the name of a file", "name it like megafly.py") from None
+        raise _error(place, name, "this cannot be the name of a file", "name it like mlfm.py") from None
 
 
 def _read(place: int, name: str, folder: Path, anywhere: bool) -> _File:
@@ -120,7 +120,7 @@ def _read(place: int, name: str, folder: Path, anywhere: bool) -> _File:
     inside = not pure.is_absolute() and ".." not in pure.parts and path.resolve().is_relative_to(folder.resolve())
     if not (inside or anywhere):
         problem = "an extension stands in the study's folder or below it, so that an artifact can hold it"
-        raise _error(place, name, problem, "move the file beside the study and name it from there, like megafly.py")
+        raise _error(place, name, problem, "move the file beside the study and name it from there, like mlfm.py")
     if pure.suffix != ".py" or not _STEM.fullmatch(pure.stem):
         problem = "not the name of a Python module"
         raise _error(place, name, problem, "call the file by letters, digits and '_', with the ending .py")

@@ -60,7 +60,7 @@ def extension_package(module: str) -> str:
 
     Examples
     --------
-    >>> extension_package("fabricstudy_extensions_0123456789ab.megafly"), extension_package("fabricstudy.store")
+    >>> extension_package("fabricstudy_extensions_0123456789ab.mlfm"), extension_package("fabricstudy.store")
     ('fabricstudy_extensions_0123456789ab', '')
     """
     package = module.split(".")[0]

@@ -40,13 +40,20 @@ GRIDS: dict[str, dict[str, Any]] = {
 TREES: dict[str, dict[str, Any]] = {
     "tree": {"kind": "fat-tree", "radix": 4},
     "half tree": {"kind": "fat-tree", "radix": 8, "pods": 4, "core_cables": 2},
+    "leaf-spine": {"kind": "xgft", "down": [2, 5], "up": [3]},
+    "tapered tree": {"kind": "xgft", "down": [2, 2, 2, 2], "up": [2, 1, 2], "parallel": [1, 2, 1]},
 }
 OTHERS: dict[str, dict[str, Any]] = {
     "slim fly 5": {"kind": "slim-fly", "q": 5, "nodes_per_router": 1},
     "slim fly 4": {"kind": "slim-fly", "q": 4, "nodes_per_router": 1},
     "dragonfly": DRAGONFLY | {"nodes_per_router": 1},
+    "megafly": {"kind": "megafly", "groups": 5, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 1},
+    "polarfly": {"kind": "polarfly", "q": 3, "nodes_per_router": 2},
+    "jellyfish": {"kind": "jellyfish", "routers": 14, "degree": 4, "nodes_per_router": 1},
+    "twisted torus": {"kind": "twisted-torus", "shape": [2, 2, 4]},
 }
-MACHINES = GRIDS | TREES | OTHERS
+LARGE: dict[str, dict[str, Any]] = {"tofu": {"kind": "tofu-d", "units": [2, 2, 2]}}
+MACHINES = GRIDS | TREES | OTHERS | LARGE
 SHORT = {"packet": f"{PACKET} B", "buffer": f"{4 * PACKET} B", "router_latency": "0 ns"}
 PHIT = {"kind": "caminos", "phit": f"{PACKET} B"}
 
@@ -87,7 +94,9 @@ DETERMINISTIC = [
     *((name, "dimension-order", tie) for name in GRIDS for tie in ("positive", "alternate")),
     *((name, "dimension-order", "split") for name in ("mesh", "hypercube", "hyperx", "express 2", "express 3")),
     *((name, "d-mod-k", None) for name in TREES),
+    ("tofu", "dimension-order", "positive"),
 ]
+EACH = [(name, kind) for name in GRIDS | TREES | OTHERS for kind in routings_of(name)]
 
 
 class TestLinks:
@@ -136,7 +145,7 @@ class TestLinks:
         assert phits.sum() == pytest.approx(loads.sum(), rel=0.02)
 
 
-@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in MACHINES for kind in routings_of(name)])
+@pytest.mark.parametrize(("name", "kind"), EACH)
 class TestEachRoutingOnEachMachine:
     def test_all_to_all_finishes_and_keeps_to_its_links(self, tmp_path: Path, name: str, kind: str) -> None:
         this = point(name, kind)
@@ -145,7 +154,7 @@ class TestEachRoutingOnEachMachine:
         phits = crossings(tmp_path, this, machine, jobs)
         allowed = link_support(machine, *ends(jobs)[:2], this.routing)
         assert not phits[~allowed].any()
-        assert phits.sum() >= link_loads(machine, *ends(jobs), Minimal()).link_bytes.sum() / PACKET
+        assert phits.sum() >= link_loads(machine, *ends(jobs), Minimal()).link_bytes.sum().round() / PACKET
 
     def test_furthest_pairing_finishes(self, tmp_path: Path, name: str, kind: str) -> None:
         this = point(name, kind, pattern="furthest-pairing", message="100 kB")

@@ -14,7 +14,8 @@ from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind, register
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.machine.slim_fly import prime_of, router_degree
+from fabricstudy.machine.finite_field import prime_of
+from fabricstudy.machine.slim_fly import router_degree
 from fabricstudy.model import Whole
 from fabricstudy.structure.partitions import Geometry
 

@@ -13,7 +13,7 @@ from fabricstudy.kinds import Family, Kind
 from fabricstudy.model import ConfigError, Model, Whole
 from fabricstudy.quantities import Bandwidth, Latency
 
-from .graph import Machine
+from .graph import LinkClass, Machine
 from .instances import INSTANCES
 
 # What the arrays of a machine may need on a workstation.
@@ -33,7 +33,7 @@ class Topology(Kind):
     FAMILY: ClassVar[Family] = Family("machine", "fabricstudy.machine")
     words: ClassVar[str] = "name of a published machine, or mapping of kind"
 
-    # What routings and allocation policies may need: "groups", "dimensions" or "levels".
+    # What routings and allocation policies may need: "groups", "dimensions", "levels" or "pods".
     traits: ClassVar[frozenset[str]] = frozenset()
 
     cores_per_node: Whole = Field(1, ge=1, le=10_000, description="cores of a node; a rank needs one")
@@ -161,6 +161,28 @@ class ClassLatencies(EachClass):
     local_ns: Latency = Field("40 ns", alias="local", validate_default=True, description="between routers of a group")
     global_ns: Latency = Field("40 ns", alias="global", validate_default=True, description="between groups")
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+
+
+class LinkBandwidths(EachClass):
+    """Bandwidth per direction of one cable, where all cables between routers are of one class."""
+
+    links_Bps: Bandwidth = Field(alias="links", description="between routers")
+    host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
+
+
+class LinkLatencies(EachClass):
+    """Time a bit takes along one cable, where all cables between routers are of one class."""
+
+    links_ns: Latency = Field("40 ns", alias="links", validate_default=True, description="between routers")
+    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+
+
+def link_classes(bandwidth: EachClass, latency: EachClass) -> tuple[tuple[LinkClass, ...], LinkClass]:
+    """Give the classes of the cables between routers, and the class of the host links, which both name last."""
+    names = [str(field.alias) for field in type(bandwidth).model_fields.values()]
+    both = zip(names, vars(bandwidth).values(), vars(latency).values(), strict=True)
+    *classes, host = (LinkClass(*quantities) for quantities in both)
+    return tuple(classes), host
 
 
 def published(name: str) -> Topology:

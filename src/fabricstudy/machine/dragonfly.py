@@ -32,8 +32,8 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 
-from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology
-from .graph import LinkClass, Machine
+from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
+from .graph import Machine
 
 IntArray = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
@@ -160,7 +160,7 @@ class DragonflyConfig(Topology):
         links = _global_cables(self)
         pairs, count = np.unique(links, axis=0, return_counts=True)
         tail, head = np.concatenate([local, pairs]).T
-        bandwidth, latency = self.bandwidth, self.latency
+        classes, host = link_classes(self.bandwidth, self.latency)
         return Machine(
             kind="dragonfly",
             node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
@@ -168,11 +168,8 @@ class DragonflyConfig(Topology):
             cable_head=head.astype(np.int32),
             cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(pairs)]),
             cable_count=np.concatenate([np.ones(len(local)), count]).astype(np.int32),
-            classes=(
-                LinkClass("local", bandwidth.local_Bps, latency.local_ns),
-                LinkClass("global", bandwidth.global_Bps, latency.global_ns),
-            ),
-            host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
+            classes=classes,
+            host=host,
             routers=self.routers,
             cores_per_node=self.cores_per_node,
             group=np.repeat(np.arange(self.groups, dtype=np.int32), self.routers_per_group),

@@ -1,4 +1,4 @@
-"""Fat tree: leaves, aggregation and core routers of one radix.
+"""Fat tree: leaves, aggregation and core routers of one radix; `xgft` has any other tree, and builds this one.
 
 With radix k, h = k/2 and P pods, router `pod * h + i` is leaf i of a pod, `P h + pod * h + j` its aggregation router
 j, and the core routers follow: with c parallel cables, h/c of them join the aggregation routers number j of all
@@ -20,17 +20,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 from fabricstudy.quantities import Bandwidth, Latency
 
-from .base import EachClass, Topology
-from .graph import LinkClass, Machine
-
-POD, CORE = 0, 1
+from .base import EachClass, Topology, link_classes
+from .graph import Machine
+from .xgft import tree_arrays
 
 
 class TreeBandwidths(EachClass):
@@ -60,7 +58,7 @@ class FatTreeConfig(Topology):
     A pod is k/2 leaves with k/2 nodes each, all joined to its k/2 aggregation routers; the core joins the pods.
     """
 
-    traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels"})
+    traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels", "pods"})
 
     kind: Literal["fat-tree"] = "fat-tree"
     radix: Whole = Field(ge=2, le=10_000, description="ports of a router (k), an even number")
@@ -162,33 +160,12 @@ class FatTreeConfig(Topology):
         >>> machine.routers, machine.nodes, machine.cables, machine.radix
         (20, 16, 32, 4)
         """
-        half, pods = self.half_radix, self.pod_count
-        cores_each = half // self.core_cables
-        pod, lower, upper = np.indices((pods, half, half)).reshape(3, -1)
-        leaves = aggregations = pods * half
-        leaf, aggregation = pod * half + lower, leaves + pod * half + upper
-        core_pod, below, core = np.indices((pods, half, cores_each)).reshape(3, -1)
-        rows = [len(leaf), len(core)]
-        members = [leaves, aggregations, self.core_routers]
-        bandwidth, latency = self.bandwidth, self.latency
+        half = self.half_radix
+        classes, host = link_classes(self.bandwidth, self.latency)
         return Machine(
             kind="fat-tree",
-            node_router=np.repeat(np.arange(leaves, dtype=np.int32), half),
-            cable_tail=np.concatenate([leaf, leaves + core_pod * half + below]).astype(np.int32),
-            cable_head=np.concatenate([aggregation, leaves + aggregations + below * cores_each + core]).astype(
-                np.int32
-            ),
-            cable_class=np.repeat(np.array([POD, CORE], dtype=np.int32), rows),
-            cable_count=np.repeat(np.array([1, self.core_cables], dtype=np.int32), rows),
-            classes=(
-                LinkClass("pod", bandwidth.pod_Bps, latency.pod_ns),
-                LinkClass("core", bandwidth.core_Bps, latency.core_ns),
-            ),
-            host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
-            routers=self.routers,
+            classes=classes,
+            host=host,
             cores_per_node=self.cores_per_node,
-            group=np.repeat(
-                np.append(np.tile(np.arange(pods), 2), pods), [half] * 2 * pods + [self.core_routers]
-            ).astype(np.int32),
-            level=np.repeat(np.arange(3, dtype=np.int32), members),
+            **tree_arrays((half, half, self.pod_count), (half, half // self.core_cables), (1, self.core_cables)),
         )

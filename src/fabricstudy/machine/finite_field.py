@@ -16,6 +16,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.model import ConfigError
+
 IntArray = npt.NDArray[np.int64]
 
 
@@ -56,6 +58,49 @@ def field(prime: int, degree: int) -> Field:
     times = powers[(exponent[:, None] + exponent[None]) % (q - 1)]
     times[0, :] = times[:, 0] = 0
     return Field(powers, plus, times)
+
+
+def field_of(q: int) -> Field:
+    """Make the field of `q` elements, a prime power."""
+    prime = prime_of(q)
+    assert prime is not None  # checked by the study
+    return field(prime, next(degree for degree in range(1, q) if prime**degree == q))
+
+
+def prime_of(q: int) -> int | None:
+    """Give the prime of which `q` is a power, or None if it is no prime power.
+
+    Examples
+    --------
+    >>> prime_of(27), prime_of(19), prime_of(12), prime_of(1)
+    (3, 19, None, None)
+    """
+    prime = next((number for number in range(2, q + 1) if q % number == 0), None)
+    if prime is None:
+        return None
+    while q % prime == 0:
+        q //= prime
+    return prime if q == 1 else None
+
+
+def check_prime_power(q: int) -> None:
+    """Refuse a key `q` that is no prime power.
+
+    Raises
+    ------
+    ConfigError
+        With the next ones.
+    """
+    if prime_of(q) is None:
+        near = ", ".join(map(str, sorted(_prime_powers_near(q))))
+        raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), q, "cannot-be-built")
+
+
+def _prime_powers_near(q: int) -> set[int]:
+    """Give the next prime power below and above `q`."""
+    below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
+    above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
+    return {below, above}
 
 
 def _powers_of_x(tail: tuple[int, ...], prime: int) -> IntArray | None:

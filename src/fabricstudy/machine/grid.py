@@ -42,7 +42,7 @@ from .graph import LinkClass, Machine
 IntArray = npt.NDArray[np.int32]
 
 
-def _coordinates(lengths: tuple[int, ...]) -> IntArray:
+def coordinates(lengths: tuple[int, ...]) -> IntArray:
     """Coordinates of each router, [routers, dimensions]."""
     return np.indices(lengths[::-1], dtype=np.int32).reshape(len(lengths), -1)[::-1].T.copy()
 
@@ -72,19 +72,21 @@ def _shortest(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values[:1] if len(set(values)) == 1 else values
 
 
-def _per_dimension(kind: Any, words: str, example: Any) -> Any:
-    item = {"type": "boolean"} if isinstance(example, bool) else {"type": "string", "examples": [example]}
+def one_or_each(kind: Any, words: str, example: Any, of: str = "dimension") -> Any:
+    """Give the type of a tuple of `kind`, one for all or one for each of `of`; one alone is no list."""
+    named = {bool: {"type": "boolean"}, int: {"type": "integer", "minimum": 1}}
+    item = named.get(type(example), {"type": "string", "examples": [example]})
     return Annotated[
         tuple[kind, ...],
         Field(min_length=1, max_length=len(AXES)),
         BeforeValidator(_as_list),
         PlainSerializer(_shortest),
         WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}),
-        Written(f"{words}, or a list of one a dimension"),
+        Written(f"{words}, or a list of one a {of}"),
     ]
 
 
-Wrap = _per_dimension(Flag, "true or false", True)
+Wrap = one_or_each(Flag, "true or false", True)
 Length = Annotated[Whole, Field(ge=2, le=100_000)]
 Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 
@@ -92,7 +94,7 @@ Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 class GridBandwidths(EachClass):
     """Bandwidth per direction of one cable of a grid, whose dimensions are its link classes."""
 
-    links_Bps: _per_dimension(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s") = Field(  # type: ignore[valid-type]
+    links_Bps: one_or_each(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s") = Field(  # type: ignore[valid-type]
         alias="links", description="between routers; one value, or one a dimension"
     )
     host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
@@ -101,7 +103,7 @@ class GridBandwidths(EachClass):
 class GridLatencies(EachClass):
     """Time a bit takes along one cable of a grid, whose dimensions are its link classes."""
 
-    links_ns: _per_dimension(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
+    links_ns: one_or_each(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
         "40 ns", alias="links", validate_default=True, description="between routers; one value, or one a dimension"
     )
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
@@ -201,7 +203,7 @@ class GridConfig(Topology):
             host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
             routers=self.routers,
             cores_per_node=self.cores_per_node,
-            coordinates=_coordinates(tuple(dimension.length for dimension in grid)),
+            coordinates=coordinates(tuple(dimension.length for dimension in grid)),
             dimensions=grid,
         )
 
@@ -211,8 +213,8 @@ def spread(values: tuple[Any, ...], dimensions: int) -> tuple[Any, ...]:
     return values * dimensions if len(values) == 1 else values
 
 
-def check_length(values: tuple[Any, ...], dimensions: int, path: tuple[str, ...]) -> None:
-    """Refuse values that are neither one for all dimensions nor one for each."""
-    if len(values) not in (1, dimensions):
-        problem = f"{len(values)} values for {dimensions} dimensions"
-        raise ConfigError(problem, "give one for all, or one a dimension", path, list(values), "wrong-length")
+def check_length(values: tuple[Any, ...], wanted: int, path: tuple[str, ...], of: str = "dimensions") -> None:
+    """Refuse values that are neither one for all nor one for each."""
+    if len(values) not in (1, wanted):
+        problem = f"{len(values)} values for {wanted} {of}"
+        raise ConfigError(problem, "give one for all, or one for each", path, list(values), "wrong-length")

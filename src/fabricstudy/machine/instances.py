@@ -32,8 +32,16 @@ def _table_1(description: dict[str, Any], about: str) -> Instance:
     return Instance(description | common, f"{about} (Jain et al., IPDPS 2017, Table I)")
 
 
+def _slingshot(groups: int, nodes: int, links: int, ports: int, cores: int, about: str) -> Instance:
+    """A dragonfly of groups of 32 Slingshot-11 switches; each link, and each of the ports of a node, has 200 Gb/s."""
+    bandwidth = {"local": "25 GB/s", "global": "25 GB/s", "host": f"{25 * ports} GB/s"}
+    sizes = {"groups": groups, "routers_per_group": 32, "nodes_per_router": nodes, "links_per_group_pair": links}
+    return Instance({"kind": "dragonfly", **sizes, "cores_per_node": cores, "bandwidth": bandwidth}, about)
+
+
 _DRAGONFLY = {"kind": "dragonfly", "groups": 106, "routers_per_group": 15, "nodes_per_router": 7}
 
+# The ports of a node with several are all on one router here; on the machines they are on several.
 INSTANCES: dict[str, Instance] = {
     "mira": _bluegene("bluegene-q", [4, 4, 3, 2], "Argonne, 49,152 nodes"),
     "juqueen": _bluegene("bluegene-q", [7, 2, 2, 2], "Jülich, 28,672 nodes"),
@@ -53,4 +61,40 @@ INSTANCES: dict[str, Instance] = {
     "express-mesh-11k-g2": _table_1(
         {"kind": "express-mesh", "shape": [14, 12, 12], "gap": 2, "nodes_per_router": 5}, "10,080 nodes"
     ),
-}
+    "frontier": _slingshot(
+        74, 4, 4, 4, 64,
+        "Oak Ridge, 74 groups of 128 nodes (9,472, of which 9,408 are installed) with 4 global links between each two "
+        "(Atchley et al., SC 2023, doi:10.1145/3581784.3607089)",
+    ),
+    "aurora": _slingshot(
+        166, 2, 2, 8, 104,
+        "Argonne, 166 groups of 64 nodes (10,624; Ibeid et al. 2025, arXiv:2512.04291); 2 global links between each "
+        "two follow from the 0.69 PB/s, both directions, that the site states of its bisection",
+    ),
+    "fugaku": Instance(
+        {"kind": "tofu-d", "units": [24, 23, 24]},
+        "RIKEN, 158,976 nodes (Ajima et al., CLUSTER 2018, doi:10.1109/CLUSTER.2018.00090); x, y, z assumed rings",
+    ),
+    "leonardo": Instance(
+        {
+            "kind": "megafly", "groups": 19, "leaves_per_group": 18, "spines_per_group": 18, "nodes_per_leaf": 10,
+            "links_per_group_pair": 18, "cores_per_node": 32,
+            "bandwidth": {"local": "25 GB/s", "global": "25 GB/s", "host": "50 GB/s"},
+        },
+        "CINECA, the 19 of its 23 cells that hold 180 Booster nodes each (3,420 of 3,456; Turisini et al. 2023, "
+        "arXiv:2307.16885)",
+    ),
+    "summit": Instance(
+        {
+            "kind": "xgft", "down": [9, 16, 32], "up": [18, 18], "cores_per_node": 44,
+            "bandwidth": {"links": "12.5 GB/s", "host": "25 GB/s"},
+        },
+        "Oak Ridge, 4,608 nodes on 512 leaves, not tapered (Stunkel et al., IBM J. Res. Dev. 64(3/4), 2020, "
+        "doi:10.1147/JRD.2020.2967330); 32 pods of 16 leaves are assumed",
+    ),
+    "tpu-v4": Instance(
+        {"kind": "torus", "shape": [16, 16, 16], "bandwidth": {"links": "50 GB/s", "host": "300 GB/s"}},
+        "Google, a pod of 4,096 chips (Jouppi et al., ISCA 2023, doi:10.1145/3579371.3589350); a chip is assumed to "
+        "send on all six links at once",
+    ),
+}  # fmt: skip

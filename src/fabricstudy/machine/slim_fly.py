@@ -33,24 +33,15 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.model import Whole
 
-from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology
+from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
 from .finite_field import Field as FiniteField
-from .finite_field import field
-from .graph import LinkClass, Machine
+from .finite_field import check_prime_power, field_of
+from .graph import Machine
 
 IntArray = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
-
-
-def _field(q: int) -> FiniteField:
-    prime = prime_of(q)
-    assert prime is not None  # checked by the study
-    degree = 1
-    while prime**degree < q:
-        degree += 1
-    return field(prime, degree)
 
 
 def generator_sets(elements: FiniteField, delta: int) -> tuple[IntArray, IntArray]:
@@ -81,22 +72,6 @@ def _across(elements: FiniteField) -> IntArray:
     x, m, c = np.indices((q, q, q)).reshape(3, -1)
     y = elements.plus[elements.times[m, x], c]
     return np.stack([x * q + y, (q + m) * q + c], axis=1)
-
-
-def prime_of(q: int) -> int | None:
-    """Give the prime of which `q` is a power, or None if it is no prime power.
-
-    Examples
-    --------
-    >>> prime_of(27), prime_of(19), prime_of(12), prime_of(1)
-    (3, 19, None, None)
-    """
-    prime = next((number for number in range(2, q + 1) if q % number == 0), None)
-    if prime is None:
-        return None
-    while q % prime == 0:
-        q //= prime
-    return prime if q == 1 else None
 
 
 def delta_of(q: int) -> int:
@@ -164,9 +139,7 @@ class SlimFlyConfig(Topology):
         return self.routers * self.degree // 2
 
     def _check(self) -> None:
-        if prime_of(self.q) is None:
-            near = ", ".join(map(str, sorted(_prime_powers_near(self.q))))
-            raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), self.q, "cannot-be-built")
+        check_prime_power(self.q)
 
     def build(self) -> Machine:
         """Build a Slim Fly.
@@ -183,12 +156,12 @@ class SlimFlyConfig(Topology):
         (50, 175, 11)
         """
         q = self.q
-        elements = _field(q)
+        elements = field_of(q)
         sets = generator_sets(elements, self.delta)
         local = np.concatenate([_local(elements, members, side) for side, members in enumerate(sets)])
         across = _across(elements)
         tail, head = np.concatenate([local, across]).T.astype(np.int32)
-        bandwidth, latency = self.bandwidth, self.latency
+        classes, host = link_classes(self.bandwidth, self.latency)
         return Machine(
             kind="slim-fly",
             node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
@@ -196,19 +169,9 @@ class SlimFlyConfig(Topology):
             cable_head=head,
             cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(across)]),
             cable_count=np.ones(len(tail), dtype=np.int32),
-            classes=(
-                LinkClass("local", bandwidth.local_Bps, latency.local_ns),
-                LinkClass("global", bandwidth.global_Bps, latency.global_ns),
-            ),
-            host=LinkClass("host", bandwidth.host_Bps, latency.host_ns),
+            classes=classes,
+            host=host,
             routers=self.routers,
             cores_per_node=self.cores_per_node,
             group=np.repeat(np.arange(2 * q, dtype=np.int32), q),
         )
-
-
-def _prime_powers_near(q: int) -> set[int]:
-    """Give the next prime power below and above `q`."""
-    below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
-    above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
-    return {below, above}

@@ -1,4 +1,4 @@
-"""Bisections that theorems settle: of grids of rings, lines and cliques, and of fat trees.
+"""Bisections that theorems settle: of grids of rings, lines and cliques, and of trees.
 
 **Grids.** Let the routers be all points of a grid of N = k_1 k_2 .. k_D routers, joined along each dimension i to
 rings, lines or cliques by cables of capacity w_i. Cutting all N / k_i rings or lines of an even dimension in their
@@ -16,11 +16,12 @@ halves need a capacity of N^2 / (4 T) = min_i N k_i w_i / (4 l_i) (Leighton, Rao
 cost above. Where an odd dimension gives the least, l_i = (k^2 - 1)/8 or (k^2 - 1)/4 leaves a bound that no cut need
 attain.
 
-**Fat trees.** With h cables of capacity u from each of L leaves, and h^2 of capacity v from each pod to the core,
-packets that spread over all ways up deliver any traffic in which each leaf sends and receives at most h min(u, v)
-at a time (Leiserson 1985; Al-Fares et al. 2008), so also an exchange across the cut. A cut into halves then has at
-least floor(L/2) h min(u, v): cutting off the leaves of one half costs floor(L/2) h u, and cutting off half the pods
-(L/2) h v.
+**Trees.** Of L leaves, let L_l stand below a router of level l, and let cables of capacity C_l lead up from the subtree
+of these leaves. Packets that spread evenly over all ways up, and come down as others would go up, deliver any traffic
+in which each leaf sends and receives at most s = min_l C_l / L_l at a time (Leiserson 1985; Öhring et al. 1995; for the
+fat tree Al-Fares et al. 2008), so also an exchange across the cut. A cut into halves then has at least floor(L/2) s.
+Cutting off the leaves of one half costs floor(L/2) C_0, and cutting off half the subtrees of level l, if their number
+is even, (L/2) C_l / L_l.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ from fabricstudy.machine.graph import Machine
 from .cut import cut_capacity_Bps, weight_per_side
 
 CutSide = npt.NDArray[np.bool_]
+
+TREES = ("fat-tree", "xgft")
+"""Kinds whose subtrees of a level are all alike, and joined as the theorem on trees supposes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,7 @@ def closed_form(machine: Machine) -> ClosedForm | None:
     >>> closed_form(published("intrepid").build()).lower_Bps / 425e6
     2048.0
     """
-    if machine.kind == "fat-tree":
+    if machine.kind in TREES:
         return _of_tree(machine)
     return _of_grid(machine)
 
@@ -104,18 +108,32 @@ def _of_grid(machine: Machine) -> ClosedForm | None:
 
 
 def _of_tree(machine: Machine) -> ClosedForm:
-    assert machine.level is not None and machine.group is not None
+    assert machine.level is not None
     leaves = np.flatnonzero(machine.level == 0)
     smaller, _ = weight_per_side(machine)
-    leaf_Bps = machine.link_capacity_Bps[machine.link_tail == leaves[0]].sum()
-    upward = (machine.level[machine.link_tail] == 1) & (machine.level[machine.link_head] == 2)
-    core_Bps = machine.link_capacity_Bps[upward].sum() / len(leaves)
-    lower_Bps = float(smaller * min(leaf_Bps, core_Bps))
-    pods = int(machine.group[leaves].max()) + 1
-    if leaf_Bps <= core_Bps:
-        cut_side = np.zeros(machine.routers, dtype=np.bool_)
-        cut_side[leaves[:smaller]] = True
-        return ClosedForm("half the leaves of a fat tree cut off", lower_Bps, cut_side)
-    if pods % 2 == 0:
-        return ClosedForm("half the pods of a fat tree cut off", lower_Bps, machine.group < pods // 2)
-    return ClosedForm("any exchange of a fat tree", lower_Bps, None)
+    upward = machine.level[machine.link_head] > machine.level[machine.link_tail]
+    level = machine.level[machine.link_tail[upward]]
+    rates_Bps = np.bincount(level, machine.link_capacity_Bps[upward]) / len(leaves)
+    lower_Bps = float(smaller * rates_Bps.min())
+    for height in np.flatnonzero(rates_Bps <= rates_Bps.min() * (1 + 1e-12)).tolist():
+        subtree = _subtrees(machine, height)
+        subtrees = int(subtree[leaves].max()) + 1
+        if height == 0 or subtrees % 2 == 0:
+            name = f"{smaller * subtrees // len(leaves)} of {subtrees} subtrees of level {height + 1} cut off"
+            return ClosedForm(name, lower_Bps, (subtree >= 0) & (subtree < smaller * subtrees // len(leaves)))
+    return ClosedForm("any exchange of a tree", lower_Bps, None)
+
+
+def _subtrees(machine: Machine, height: int) -> npt.NDArray[np.int64]:
+    """Number, in the order of their leaves, of the subtree up to this level of each router; above it -1."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    assert machine.level is not None
+    within = np.maximum(machine.level[machine.cable_tail], machine.level[machine.cable_head]) <= height
+    ends = machine.cable_tail[within], machine.cable_head[within]
+    graph = coo_array((np.ones(len(ends[0])), ends), shape=(machine.routers, machine.routers))
+    part = connected_components(graph, directed=False)[1]
+    _, first, number = np.unique(part, return_index=True, return_inverse=True)
+    rank: npt.NDArray[np.int64] = np.argsort(np.argsort(first))[number]
+    return np.where(machine.level <= height, rank, -1)

@@ -40,7 +40,12 @@ def _check_foreground(jobs: Sequence[Job]) -> None:
         raise ConfigError(problem, "leave background out for one of them", path, True, code="no-foreground")
 
 
-_SAYS = {"dimensions": "the dimensions of a grid", "levels": "the levels of a tree", "groups": "groups of routers"}
+_SAYS = {
+    "dimensions": "the dimensions of a grid",
+    "levels": "the levels of a tree",
+    "pods": "the pods of a fat-tree",
+    "groups": "groups of routers",
+}
 
 
 def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, path: tuple[str, ...]) -> None:

@@ -46,7 +46,7 @@ class Study(Sweep):
     title: str = Field("", max_length=200, description="one line, for the report")
     description: str = Field("", max_length=10_000, description="what is asked and why, for the report")
     extensions: tuple[str, ...] = Field(
-        (), max_length=100, description="Python files beside the study with kinds of its own: [megafly.py]"
+        (), max_length=100, description="Python files beside the study with kinds of its own: [mlfm.py]"
     )
     machine: Topology | None = Field(None, description="routers, links and nodes")
     routing: Routing | None = Field(None, description="how packets find their way")

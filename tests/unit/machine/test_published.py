@@ -8,6 +8,8 @@ import pytest
 
 from fabricstudy.machine.base import published
 from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.cut import cut_capacity_Bps
 from fabricstudy.structure.summary import Structure, hop_figures, structure
 
 # Nodes, routers, cables, ports of the largest router, cores a node.
@@ -23,6 +25,18 @@ COUNTS = {
     "slim-fly-11k": (10_830, 722, 10_469, 44, 4),
     "express-mesh-11k-g1": (10_800, 1_200, 17_400, 38, 4),
     "express-mesh-11k-g2": (10_080, 2_016, 19_152, 24, 4),
+    "frontier": (9_472, 74 * 32, 74 * 496 + 4 * 2_701, 4 + 31 + 10, 64),
+    "aurora": (10_624, 166 * 32, 166 * 496 + 2 * 13_695, 2 + 31 + 11, 104),
+    "fugaku": (158_976, 158_976, 5 * 158_976, 11, 48),  # ten cables a router
+    "leonardo": (
+        3_420,
+        19 * 36,
+        19 * 18**2 + 18 * 171,
+        36,
+        32,
+    ),  # a spine has 18 + 18 cables
+    "summit": (4_608, 512 + 576 + 324, (512 + 576) * 18, 34, 44),
+    "tpu-v4": (4_096, 4_096, 3 * 4_096, 7, 1),
 }
 # Diameter, mean hops, and least cables between halves as an interval.
 STRUCTURE = {
@@ -82,3 +96,27 @@ def test_hops_of_tori(name: str) -> None:
     diameter, mean_hops = hop_figures(machine)
     assert diameter == sum(length // 2 for length in lengths)
     assert mean_hops == pytest.approx(sum(lengths) / 4 * machine.routers / (machine.routers - 1))
+
+
+# What the sources say of bandwidth, in TB/s: of all nodes together, and across groups, halves or pods.
+SAID = {
+    "frontier": (947.2, 270.1),  # global links of all pairs of groups, one direction; 57 % of what the nodes have, both
+    "aurora": (2_124.8, 344.5),  # halves of 83 groups; 0.69 PB/s in both directions
+    "summit": (115.2, 57.6),  # nodes inject "nearly a petabit/s"; full bisection
+    "tpu-v4": (1_228.8, 25.6),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_bandwidths_of_the_sources(name: str) -> None:
+    machine = published(name).build()
+    injected_TBps, across_TBps = SAID[name]
+    assert machine.nodes * machine.host.bandwidth_Bps == pytest.approx(injected_TBps * 1e12, rel=1e-3)
+    if name == "frontier":
+        found_Bps = machine.link_capacity_Bps[machine.link_class == 1].sum() / 2
+    elif name == "aurora":
+        half = machine.group < 83
+        found_Bps = cut_capacity_Bps(machine, half)
+    else:
+        found_Bps = bisect(machine).upper_Bps
+    assert found_Bps == pytest.approx(across_TBps * 1e12, rel=1e-3)

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.machine.finite_field import field
+from fabricstudy.machine.finite_field import field, prime_of
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.slim_fly import SlimFlyConfig, generator_sets, prime_of
+from fabricstudy.machine.slim_fly import SlimFlyConfig, generator_sets
 
 ORDERS = [3, 4, 5, 7, 8, 9, 11, 13, 16, 25, 27]
 FIELDS = {2: (2, 1), 4: (2, 2), 5: (5, 1), 8: (2, 3), 9: (3, 2), 27: (3, 3)}

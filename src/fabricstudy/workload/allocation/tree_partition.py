@@ -29,7 +29,7 @@ class TreePartition(Allocation):
     job fits.
     """
 
-    needs: ClassVar[str | None] = "levels"
+    needs: ClassVar[str | None] = "pods"
 
     kind: Literal["tree-partition"] = "tree-partition"
     rule: Literal["auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods"] = Field(
@@ -44,7 +44,7 @@ class TreePartition(Allocation):
         ConfigError
             If the rule leaves no room for so many nodes.
         """
-        assert isinstance(machine, FatTreeConfig)  # the policy needs levels
+        assert isinstance(machine, FatTreeConfig)  # the policy needs pods
         leaf = machine.half_radix
         if self.rule == "one-leaf":
             groups.check_fits(nodes, leaf, "leaf", self.rule)

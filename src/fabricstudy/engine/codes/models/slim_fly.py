@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabricstudy.machine import slim_fly
-from fabricstudy.machine.finite_field import field
+from fabricstudy.machine.finite_field import field, prime_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.slim_fly import SlimFlyConfig
 
@@ -30,7 +30,7 @@ def network(point: Point, machine: Machine) -> Network:
     config = point.machine
     assert isinstance(config, SlimFlyConfig)
     q = config.q
-    if slim_fly.prime_of(q) != q:
+    if prime_of(q) != q:
         raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; take a prime, or another engine")
     check_via(point.routing, "router", "on CODES' Slim Fly")
     sets = slim_fly.generator_sets(field(q, 1), config.delta)

@@ -1,0 +1,64 @@
+"""What machines cost: rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import Whole
+from fabricstudy.structure.cost import bill
+from fabricstudy.structure.prices import Prices
+from fabricstudy.structure.prices.besta_2014 import Besta2014
+
+from .base import Analysis
+
+
+@register
+class Cost(Analysis):
+    """Price and power of machines: routers by their ports, cables by class, and all together.
+
+    Cables are as long as their latency says, at 5 ns a metre, or as a floor plan makes them: routers in racks in the
+    order of their groups, racks on a square a metre apart, two metres more for a cable between racks. The columns:
+
+    * `machine`, `part`: label of the machine; `routers-48` (of 48 ports), `cables-global`, ..., or `all`
+    * `currency`, `year`: of the price list
+    * `count`; `length_m`: mean length of a cable
+    * `price`, `price_per_node`: in the currency
+    * `power_W`, `power_per_node_W`: of the routers' ports; cables add none
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("machine", "part")
+    labels: ClassVar[tuple[str, ...]] = ("currency",)
+    numbers: ClassVar[tuple[str, ...]] = (
+        "year", "count", "length_m", "price", "price_per_node", "power_W", "power_per_node_W",
+    )  # fmt: skip
+
+    kind: Literal["cost"] = "cost"
+    machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
+    prices: Prices = Field(default_factory=Besta2014, description="price list")
+    radix: Whole | None = Field(
+        None, ge=1, le=100_000, description="ports of a router as it is bought; left out: those in use"
+    )
+    routers_per_rack: Whole | None = Field(
+        None, ge=1, le=100_000, description="for the floor plan; left out: cables as long as their latency says"
+    )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give the rows of each machine."""
+        tariff = self.prices.tariff()
+        found = []
+        for label, config in self.machines.items():
+            machine = config.build()
+            found += [
+                {
+                    "machine": label, "part": part.name, "currency": tariff.currency, "year": tariff.year,
+                    "count": part.count, "length_m": part.length_m, "price": part.price,
+                    "price_per_node": part.price / machine.nodes, "power_W": part.power_W,
+                    "power_per_node_W": part.power_W / machine.nodes,
+                }
+                for part in bill(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)
+            ]  # fmt: skip
+        return found

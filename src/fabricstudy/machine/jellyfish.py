@@ -1,0 +1,152 @@
+"""Jellyfish: a random graph whose routers all have equally many cables.
+
+All ends of cables are shuffled and joined two by two. A cable that joins a router with itself, or two routers a second
+time, swaps an end with one drawn at random for which both are then right. Graphs that are not connected are drawn
+again. Of a dense graph, the pairs that are not joined are drawn so. The same seed gives the same graph.
+
+References
+----------
+Singla, Hong, Popa, Godfrey: Jellyfish: networking data centers randomly. NSDI 2012.
+Bollobás: A probabilistic proof of an asymptotic formula for the number of labelled regular graphs. European J.
+Combinatorics 1, 1980, doi:10.1016/S0195-6698(80)80030-8.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+
+from .base import LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
+from .graph import Machine
+
+Ints = npt.NDArray[np.int64]
+TRIES = 1000
+"""Swaps that are tried for one cable before all are drawn again."""
+
+
+def random_regular(routers: int, degree: int, seed: int) -> tuple[Ints, Ints]:
+    """Draw a connected simple graph; give the routers at both ends of each cable, the lower one first.
+
+    Examples
+    --------
+    >>> tail, head = random_regular(6, 3, seed=1)
+    >>> np.bincount(np.concatenate([tail, head])).tolist()
+    [3, 3, 3, 3, 3, 3]
+    """
+    rng = np.random.default_rng(seed)
+    if 2 * degree >= routers:
+        # Swaps would hardly find a pair that is not joined; what is left out of a dense graph is as random.
+        joined = np.triu(np.ones((routers, routers), dtype=np.bool_), k=1)
+        joined[_simple(routers, routers - 1 - degree, rng)] = False
+        tail, head = np.nonzero(joined)
+        return tail, head
+    while True:
+        tail, head = _simple(routers, degree, rng)
+        if _connected(tail, head, routers):
+            return tail, head
+
+
+def _simple(routers: int, degree: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Draw a simple graph, cables in the order of their ends."""
+    while True:
+        ends: list[list[int]] = rng.permutation(np.repeat(np.arange(routers), degree)).reshape(-1, 2).tolist()
+        if _mended(ends, routers, rng):
+            low, high = np.sort(np.array(ends, dtype=np.int64).reshape(-1, 2), axis=1).T
+            tail, head = np.divmod(np.sort(low * routers + high), routers)
+            return tail, head
+
+
+def _mended(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bool:
+    """Swap ends until no cable joins a router with itself or two a second time; tell whether that came to an end."""
+
+    def key(one: int, other: int) -> int:
+        return min(one, other) * routers + max(one, other)
+
+    joined = Counter(itertools.starmap(key, ends))
+    for cable in ends:
+        tries = 0
+        while cable[0] == cable[1] or joined[key(*cable)] > 1:
+            if tries == TRIES:
+                return False
+            tries += 1
+            partner = ends[int(rng.integers(len(ends)))]
+            new = key(cable[0], partner[1]), key(partner[0], cable[1])
+            itself = cable[0] == partner[1] or partner[0] == cable[1]
+            if itself or new[0] == new[1] or joined[new[0]] or joined[new[1]]:
+                continue
+            joined.subtract([key(*cable), key(*partner)])
+            joined.update(new)
+            cable[1], partner[1] = partner[1], cable[1]
+    return True
+
+
+def _connected(tail: Ints, head: Ints, routers: int) -> bool:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph: Any = coo_array((np.ones(len(tail)), (tail, head)), shape=(routers, routers))
+    return int(connected_components(graph, directed=False)[0]) == 1
+
+
+@register
+class JellyfishConfig(Topology):
+    """Jellyfish: a random graph, connected, of routers with equally many cables (Singla et al., NSDI 2012)."""
+
+    kind: Literal["jellyfish"] = "jellyfish"
+    routers_total: Whole = Field(ge=4, le=1_000_000, alias="routers", description="routers (N)")
+    degree: Whole = Field(ge=3, le=10_000, description="cables of a router to others (r), fewer than routers")
+    nodes_per_router: NodesPerRouter
+    graph_seed: Whole = Field(1, ge=0, le=2**31 - 1, description="which of the random graphs it is")
+    bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: LinkLatencies = Field(
+        default_factory=LinkLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.routers_total
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.routers * self.nodes_per_router
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers."""
+        return self.routers * self.degree // 2
+
+    def _check(self) -> None:
+        if self.degree >= self.routers:
+            remedy = f"take at most {self.routers - 1}"
+            problem = f"{self.routers} routers are too few for {self.degree} neighbours"
+            raise ConfigError(problem, remedy, ("degree",), self.degree, "cannot-be-built")
+        if self.routers * self.degree % 2:
+            problem = f"{self.routers} routers of {self.degree} cables have an odd number of ends"
+            raise ConfigError(problem, "make one of them even", ("degree",), self.degree, "cannot-be-built")
+
+    def build(self) -> Machine:
+        """Build a Jellyfish: one class, "links"."""
+        tail, head = random_regular(self.routers, self.degree, self.graph_seed)
+        classes, host = link_classes(self.bandwidth, self.latency)
+        return Machine(
+            kind="jellyfish",
+            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
+            cable_tail=tail.astype(np.int32),
+            cable_head=head.astype(np.int32),
+            cable_class=np.zeros(len(tail), dtype=np.int32),
+            cable_count=np.ones(len(tail), dtype=np.int32),
+            classes=classes,
+            host=host,
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+        )

@@ -1,0 +1,125 @@
+"""Megafly, or Dragonfly+: fully connected groups of leaves and spines.
+
+Routers of a group have consecutive numbers, its leaves first. Each pair of groups is joined by `links_per_group_pair`
+global cables. Group i numbers the other groups 0 .. g-2, in order; the c-th cable to number k takes its global port
+c (g-1) + k. Ports are dealt to the spines in blocks of h. With a cable from each spine to each other group, a spine has
+one to each, as in Dragonfly+.
+
+References
+----------
+Shpiner, Haramaty, Eliad, Zdornov, Gafni, Zahavi: Dragonfly+: low cost topology for scaling datacenters.
+HiPINEB 2017, doi:10.1109/HiPINEB.2017.11.
+Flajslik, Borch, Parker: Megafly: a topology for exascale systems. ISC High Performance 2018,
+doi:10.1007/978-3-319-92040-5_15.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+from .base import ClassBandwidths, ClassLatencies, Topology, link_classes
+from .graph import Machine
+
+Ints = npt.NDArray[np.int64]
+
+
+@register
+class MegaflyConfig(Topology):
+    """Megafly, or Dragonfly+: fully connected groups of leaves and spines (Shpiner et al. 2017, Flajslik et al. 2018).
+
+    Each leaf of a group is joined to each of its spines; nodes are on leaves, cables to other groups on spines.
+    """
+
+    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
+
+    kind: Literal["megafly"] = "megafly"
+    groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
+    leaves_per_group: Whole = Field(ge=1, le=10_000, description="leaves in a group")
+    spines_per_group: Whole = Field(ge=1, le=10_000, description="spines in a group")
+    nodes_per_leaf: Whole = Field(ge=1, le=10_000, description="nodes on a leaf (p)")
+    links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
+    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: ClassLatencies = Field(
+        default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def routers_per_group(self) -> int:
+        """Leaves and spines of a group."""
+        return self.leaves_per_group + self.spines_per_group
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.groups * self.routers_per_group
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.groups * self.group_nodes
+
+    @property
+    def group_nodes(self) -> int:
+        """Number of nodes of a group."""
+        return self.leaves_per_group * self.nodes_per_leaf
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers, local and global."""
+        local = self.groups * self.leaves_per_group * self.spines_per_group
+        return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
+
+    @property
+    def global_ports_per_spine(self) -> int:
+        """Global ports a spine needs at most (h)."""
+        return -(-self.links_per_group_pair * (self.groups - 1) // self.spines_per_group)
+
+    def build(self) -> Machine:
+        """Build a Megafly: classes "local" and "global", local rows first; parallel cables share a row."""
+        tail, head, leaves = self._local_cables()
+        global_tail, global_head, count = self._global_cables()
+        classes, host = link_classes(self.bandwidth, self.latency)
+        return Machine(
+            kind="megafly",
+            node_router=np.repeat(leaves, self.nodes_per_leaf).astype(np.int32),
+            cable_tail=np.concatenate([tail, global_tail]).astype(np.int32),
+            cable_head=np.concatenate([head, global_head]).astype(np.int32),
+            cable_class=np.repeat(np.array([0, 1], dtype=np.int32), [len(tail), len(global_tail)]),
+            cable_count=np.concatenate([np.ones_like(tail), count]).astype(np.int32),
+            classes=classes,
+            host=host,
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+            group=np.repeat(np.arange(self.groups, dtype=np.int32), self.routers_per_group),
+            # With a global hop as heavy as this, minimal paths hold at most one.
+            hop_weight=(1, 100),
+        )
+
+    def _local_cables(self) -> tuple[Ints, Ints, Ints]:
+        """Leaf and spine of each local cable, and the leaves of all groups."""
+        first = np.arange(self.groups)[:, None] * self.routers_per_group
+        leaves = first + np.arange(self.leaves_per_group)
+        spines = first + self.leaves_per_group + np.arange(self.spines_per_group)
+        tail = np.repeat(leaves, self.spines_per_group, axis=1).ravel()
+        return tail, np.tile(spines, self.leaves_per_group).ravel(), leaves.ravel()
+
+    def _global_cables(self) -> tuple[Ints, Ints, Ints]:
+        """Spines of each pair that is joined, and by how many cables."""
+        low, high = np.triu_indices(self.groups, k=1)
+        copy = np.arange(self.links_per_group_pair)[:, None] * (self.groups - 1)
+
+        def spine(group: Ints, port: Ints) -> Ints:
+            index = (copy + port) // self.global_ports_per_spine
+            return (group * self.routers_per_group + self.leaves_per_group + index).ravel()
+
+        # To a group, those with lower numbers come first.
+        ends = np.stack([spine(low, high - 1), spine(high, low)], axis=1)
+        pairs, count = np.unique(ends, axis=0, return_counts=True)
+        return pairs[:, 0], pairs[:, 1], count

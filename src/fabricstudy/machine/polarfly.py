@@ -1,0 +1,125 @@
+"""PolarFly: the polarity graphs of Erdős and Rényi, of diameter 2.
+
+The routers are the q^2 + q + 1 points of the projective plane over the field of q elements, each written by its vector
+whose first element other than 0 is 1, in the order of these vectors: (0, 0, 1), (0, 1, z), (1, y, z). Two routers are
+joined if the dot product of their vectors is 0. The q + 1 routers whose own dot product is 0, the *quadrics*, have q
+cables, all others q + 1; so there are q (q + 1)^2 / 2 cables. Two lines of the plane meet in one point, so any two
+routers that are not joined have one common neighbour: the diameter is 2.
+
+References
+----------
+Erdős, Rényi: On a problem in the theory of graphs. Publ. Math. Inst. Hungar. Acad. Sci. 7A, 1962.
+Brown: On graphs that do not contain a Thomsen graph. Canad. Math. Bull. 9, 1966, doi:10.4153/CMB-1966-036-2.
+Lakhotia, Besta, Monroe, Isham, Iff, Hoefler, Petrini: PolarFly: a cost-effective and flexible low-diameter topology.
+SC 2022, arXiv:2208.01695.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+from .base import LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
+from .finite_field import check_prime_power, field_of
+from .graph import Machine
+
+Ints = npt.NDArray[np.int64]
+ROWS_AT_ONCE = 1024
+"""Bounds the memory of all dot products."""
+
+
+def points(q: int) -> Ints:
+    """Vectors of the points of the projective plane, int64 [points, 3].
+
+    Examples
+    --------
+    >>> points(2).tolist()
+    [[0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]
+    """
+    every = np.arange(q)
+    y, z = (plane.ravel() for plane in np.meshgrid(every, every, indexing="ij"))
+    zero, one = np.zeros_like(z), np.ones_like(z)
+    line = np.stack([zero[:q], one[:q], every], axis=1)
+    return np.concatenate([np.array([[0, 0, 1]]), line, np.stack([one, y, z], axis=1)])
+
+
+def polar_pairs(q: int) -> tuple[Ints, Ints]:
+    """Routers at both ends of each cable, the lower one first."""
+    elements, vectors = field_of(q), points(q)
+    tails, heads = [], []
+    for start in range(0, len(vectors), ROWS_AT_ONCE):
+        block = vectors[start : start + ROWS_AT_ONCE, None]
+        first, second, third = (elements.times[block[..., k], vectors[None, :, k]] for k in range(3))
+        tail, head = np.nonzero(elements.plus[elements.plus[first, second], third] == 0)
+        once = start + tail < head
+        tails.append(start + tail[once])
+        heads.append(head[once])
+    return np.concatenate(tails), np.concatenate(heads)
+
+
+@register
+class PolarFlyConfig(Topology):
+    """PolarFly: polarity graphs of diameter 2, of nearly as many routers as any can have (Lakhotia et al., SC 2022)."""
+
+    kind: Literal["polarfly"] = "polarfly"
+    q: Whole = Field(
+        ge=2, le=256, description="a prime power: 2, 3, 4, 5, 7, 8, ...; q^2 + q + 1 routers of q + 1 cables or q"
+    )
+    nodes_per_router: NodesPerRouter
+    bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: LinkLatencies = Field(
+        default_factory=LinkLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return self.q**2 + self.q + 1
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.routers * self.nodes_per_router
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers."""
+        return self.q * (self.q + 1) ** 2 // 2
+
+    @property
+    def typical_hops(self) -> float:
+        """Mean hops between distinct routers: two unless they are joined."""
+        return 2 - 2 * self.cables / (self.routers * (self.routers - 1))
+
+    def _check(self) -> None:
+        check_prime_power(self.q)
+
+    def build(self) -> Machine:
+        """Build a PolarFly: one class, "links".
+
+        Examples
+        --------
+        >>> machine = PolarFlyConfig.model_validate({"q": 7, "nodes_per_router": 4, "bandwidth": "1 GB/s"}).build()
+        >>> machine.routers, machine.cables, machine.radix
+        (57, 224, 12)
+        """
+        tail, head = polar_pairs(self.q)
+        classes, host = link_classes(self.bandwidth, self.latency)
+        return Machine(
+            kind="polarfly",
+            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
+            cable_tail=tail.astype(np.int32),
+            cable_head=head.astype(np.int32),
+            cable_class=np.zeros(len(tail), dtype=np.int32),
+            cable_count=np.ones(len(tail), dtype=np.int32),
+            classes=classes,
+            host=host,
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+        )

@@ -1,0 +1,51 @@
+"""Tofu interconnect D: a grid of six dimensions; `grid` says how routers are numbered and joined."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import Whole
+
+from .dimension import Dimension
+from .grid import GridBandwidths, GridConfig, Length, Wrap, check_length, spread
+
+UNIT = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
+"""The dimensions a, b and c, which have the same lengths on all machines."""
+
+
+@register
+class TofuDConfig(GridConfig):
+    """Tofu interconnect D: a torus of units of 2x3x2 nodes, each its own router (Ajima et al., CLUSTER 2018).
+
+    The dimensions x, y and z join the units; within one, a and c are pairs and b is a ring of three.
+    (doi:10.1109/CLUSTER.2018.00090)
+    """
+
+    axis_names: ClassVar[tuple[str, ...]] = tuple("xyzabc")
+    block: ClassVar[tuple[int, ...] | None] = (1, 1, 1)
+
+    kind: Literal["tofu-d"] = "tofu-d"
+    units: Annotated[tuple[Length, ...], Field(min_length=3, max_length=3)] = Field(
+        description="units along the dimensions x, y and z"
+    )
+    wrap: Wrap = Field((True,), description="whether x, y and z close to rings")
+    nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
+    cores_per_node: Whole = Field(48, ge=1, le=10_000, description="cores of a node; a rank needs one")
+    bandwidth: GridBandwidths = Field(
+        default_factory=lambda: GridBandwidths.model_validate({"links": "6.8 GB/s", "host": "40.8 GB/s"}),
+        description="bandwidth of a cable in one direction; 6.8 GB/s, and 40.8 GB/s (six interfaces) between a node "
+        "and its router",
+    )
+
+    @property
+    def grid(self) -> tuple[Dimension, ...]:
+        """Its dimensions."""
+        outer = zip(self.units, spread(self.wrap, 3), strict=True)
+        return (*(Dimension(length, wrap) for length, wrap in outer), *UNIT)
+
+    def _check(self) -> None:
+        check_length(self.wrap, 3, ("wrap",))
+        super()._check()

@@ -1,0 +1,172 @@
+"""Twisted tori: rings that close at another place of the other dimensions.
+
+Router `sum_i c_i prod_{j<i} k_j` stands at coordinates c in a box of lengths k, as in a `grid`. A step from coordinate
+k_i - 1 of dimension i leads to coordinate 0, and `twist[i][j]` further along each dimension j > i; these wrap as they
+do. So routers are the points of space modulo the lattice of the rows k_i e_i - twist_i, and all of them see the same
+network. With lengths of 1 : 2 a twist makes it symmetric in all dimensions, which a torus of different lengths is not:
+
+* a x 2a, the rectangular twisted torus: the short ring closes a further along the long one;
+* a x a x 2a, face-centred cubic: both short rings close a further along the long one;
+* a x 2a x 2a, body-centred cubic: the short ring closes a further along both long ones.
+
+These are the twists where none are given; slices of a TPU v4 have such lengths (Jouppi et al. 2023).
+
+References
+----------
+Cámara, Moretó, Vallejo, Beivide, Miguel-Alonso, Martínez, Navaridas: Twisted torus topologies for enhanced
+interconnection networks. IEEE TPDS 21(12), 2010, doi:10.1109/TPDS.2010.30.
+Camarero, Martínez, Beivide: Lattice graphs for high-scale interconnection topologies. IEEE TPDS 26(9), 2015,
+doi:10.1109/TPDS.2014.2355827.
+Jouppi et al.: TPU v4: an optically reconfigurable supercomputer for machine learning with hardware support for
+embeddings. ISCA 2023, doi:10.1145/3579371.3589350.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+
+from .base import NodesPerRouter, Topology
+from .graph import LinkClass, Machine
+from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, coordinates, spread
+
+Ints = npt.NDArray[np.int64]
+Rows = tuple[tuple[int, ...], ...]
+
+
+def symmetric_twist(shape: tuple[int, ...]) -> Rows | None:
+    """Twist that makes lengths of 1 : 2 symmetric in all dimensions; None for others.
+
+    Examples
+    --------
+    >>> symmetric_twist((4, 4, 8)), symmetric_twist((4, 8, 8)), symmetric_twist((4, 4, 4))
+    (((0, 0, 4), (0, 0, 4), (0, 0, 0)), ((0, 4, 4), (0, 0, 0), (0, 0, 0)), None)
+    """
+    short = shape[0]
+    long = [length == 2 * short for length in shape]
+    if len(shape) not in (2, 3) or not any(long) or set(shape) != {short, 2 * short} or sorted(long) != long:
+        return None
+    return tuple(tuple(0 if own else short * other for other in long) for own in long)
+
+
+def modulo(place: Ints, shape: tuple[int, ...], twist: Rows) -> Ints:
+    """Coordinates within the box of points of space, both int64 [points, dimensions]."""
+    inside = place.copy()
+    for along, length in enumerate(shape):
+        turns, inside[:, along] = np.divmod(inside[:, along], length)
+        inside += turns[:, None] * np.array(twist[along])
+    return inside
+
+
+@register
+class TwistedTorusConfig(Topology):
+    """Twisted torus: a torus whose rings close at a shifted place (Cámara et al. 2010; Camarero et al. 2015)."""
+
+    kind: Literal["twisted-torus"] = "twisted-torus"
+    shape: Annotated[Shape, Field(min_length=2)] = Field(
+        description="routers along each dimension; those that are shifted stand last"
+    )
+    twist: tuple[tuple[Whole, ...], ...] | None = Field(
+        None,
+        max_length=len(AXES),
+        description="for each dimension, how far a step round its ring leads along all dimensions; 0 up to its own. "
+        "Left out: the symmetric twist of lengths a, 2a or a, a, 2a or a, 2a, 2a",
+    )
+    nodes_per_router: NodesPerRouter = 1
+    bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: GridLatencies = Field(
+        default_factory=GridLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def rows(self) -> Rows:
+        """The twist, given or symmetric."""
+        rows = self.twist or symmetric_twist(self.shape)
+        assert rows is not None  # checked when it was made
+        return rows
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return math.prod(self.shape)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return self.routers * self.nodes_per_router
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers: each router has one upwards along each dimension."""
+        return self.routers * len(self.shape)
+
+    @property
+    def typical_hops(self) -> float:
+        """Hops between two routers drawn at random, about: a quarter of the length of a cube of as many routers."""
+        return float(len(self.shape) * self.routers ** (1 / len(self.shape)) / 4)
+
+    def _check(self) -> None:
+        dimensions = len(self.shape)
+        check_length(self.bandwidth.links_Bps, dimensions, ("bandwidth", "links"))
+        check_length(self.latency.links_ns, dimensions, ("latency", "links"))
+        if self.twist is None:
+            if symmetric_twist(self.shape) is None:
+                problem = "no twist is known that makes these lengths symmetric"
+                remedy = "give a twist, or lengths a, 2a or a, a, 2a or a, 2a, 2a in this order"
+                raise ConfigError(problem, remedy, ("shape",), list(self.shape), "cannot-be-built")
+            return
+        if len(self.twist) != dimensions or any(len(row) != dimensions for row in self.twist):
+            problem = f"not {dimensions} rows of {dimensions} numbers"
+            raise ConfigError(problem, "give one row a dimension", ("twist",), self.twist, "wrong-length")
+        for along, row in enumerate(self.twist):
+            for other, shift in enumerate(row):
+                most = self.shape[other] - 1 if other > along else 0
+                if not 0 <= shift <= most:
+                    problem = f"a step round {AXES[along]} cannot lead {shift} along {AXES[other]}"
+                    path = ("twist", str(along), str(other))
+                    raise ConfigError(problem, f"take 0 to {most}", path, shift, "cannot-be-built")
+
+    def build(self) -> Machine:
+        """Build a twisted torus.
+
+        Returns
+        -------
+        Machine
+            One class a dimension; rows stand by dimension. Two cables between the same routers share a row.
+
+        Examples
+        --------
+        >>> machine = TwistedTorusConfig.model_validate({"shape": [4, 4, 8], "bandwidth": "50 GB/s"}).build()
+        >>> machine.routers, machine.cables, machine.radix
+        (128, 384, 7)
+        """
+        dimensions = len(self.shape)
+        place = coordinates(self.shape).astype(np.int64)
+        stride = np.cumprod([1, *self.shape[:-1]])
+        rows = []
+        for along, step in enumerate(np.eye(dimensions, dtype=np.int64)):
+            ends = np.stack([place @ stride, modulo(place + step, self.shape, self.rows) @ stride], axis=1)
+            pairs, count = np.unique(np.sort(ends, axis=1), axis=0, return_counts=True)
+            rows.append(np.column_stack([pairs, np.full(len(pairs), along), count]))
+        tail, head, kind, count = np.concatenate(rows).astype(np.int32).T
+        bandwidths_Bps = spread(self.bandwidth.links_Bps, dimensions)
+        quantities = zip(AXES, bandwidths_Bps, spread(self.latency.links_ns, dimensions), strict=False)
+        return Machine(
+            kind="twisted-torus",
+            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
+            cable_tail=tail,
+            cable_head=head,
+            cable_class=kind,
+            cable_count=count,
+            classes=tuple(LinkClass(*quantity) for quantity in quantities),
+            host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+        )

@@ -1,0 +1,201 @@
+"""Extended generalised fat trees with parallel cables: any number of levels, any taper; leaf-spine has two.
+
+With `down` m_1 .. m_L and `up` w_1 .. w_{L-1}, a leaf has m_1 nodes, a router of level l > 1 joins m_l routers of the
+level below, and each router below the top has w_l parents, joined by c_l parallel cables each. A *subtree* of level l
+holds m_1 .. m_l nodes, and has W_l = w_1 .. w_{l-1} routers on its top level; there are m_{l+1} .. m_L of them.
+Router j on top of subtree s of level l has number s W_l + j among those of its level, and levels follow each other,
+leaves first. Its k-th parent is number j w_l + k on top of the subtree above. Nodes stand in the order of the leaves.
+
+* routers of level l: W_l m_{l+1} .. m_L; ports: m_l c_{l-1} + w_l c_l;
+* two leaves whose smallest common subtree is of level l are 2 (l - 1) hops apart;
+* taper of level l: what goes up over what comes from below, W_l w_l c_l over the nodes of a subtree at equal bandwidth.
+
+References
+----------
+Öhring, Ibel, Das, Kumar: On generalized fat trees. IPPS 1995, doi:10.1109/IPPS.1995.395911.
+Zahavi: D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees. Technion 2010,
+CCIT report 776 (parallel cables).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.model import ConfigError, Whole
+from fabricstudy.quantities import Bandwidth, Latency
+
+from .base import EachClass, Topology
+from .graph import LinkClass, Machine
+from .grid import check_length, one_or_each, spread
+
+Ints = npt.NDArray[np.int32]
+MOST_LEVELS = 8
+Count = Annotated[Whole, Field(ge=1, le=100_000)]
+
+
+class LevelBandwidths(EachClass):
+    """Bandwidth per direction of one cable of a tree, whose levels are its link classes."""
+
+    links_Bps: one_or_each(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s", "level") = Field(  # type: ignore[valid-type]
+        alias="links", description="upwards from a level, leaves first; one value, or one a level below the top"
+    )
+    host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
+
+
+class LevelLatencies(EachClass):
+    """Time a bit takes along one cable of a tree, whose levels are its link classes."""
+
+    links_ns: one_or_each(Latency, "quantity in nanosecond, like `40 ns`", "40 ns", "level") = Field(  # type: ignore[valid-type]
+        "40 ns",
+        alias="links",
+        validate_default=True,
+        description="upwards from a level, leaves first; one value, or one a level below the top",
+    )
+    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+
+
+def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:
+    """Routers of each level, leaves first.
+
+    Examples
+    --------
+    >>> members((2, 2, 4), (2, 2))
+    [8, 8, 4]
+    """
+    return [prod(down[level + 1 :]) * prod(up[:level]) for level in range(len(down))]
+
+
+def tree_arrays(down: tuple[int, ...], up: tuple[int, ...], parallel: tuple[int, ...]) -> dict[str, Any]:
+    """Give the arrays of a `Machine` that a tree has: cables by level, nodes, `group` and `level`.
+
+    The group is the subtree below the top, and one more for the routers of the top.
+    """
+    count = members(down, up)
+    first = np.cumsum([0, *count])
+    tails, heads, above = [], [], 1
+    for level, parents in enumerate(up):
+        child = np.repeat(np.arange(count[level]), parents)
+        subtree, place = np.divmod(child, above)
+        above *= parents
+        parent = np.tile(np.arange(parents), count[level])
+        tails.append(first[level] + child)
+        heads.append(first[level + 1] + subtree // down[level + 1] * above + place * parents + parent)
+    rows = [len(part) for part in tails]
+    groups = down[-1]
+    inside = [np.repeat(np.arange(groups), routers // groups) for routers in count[:-1]]
+    return {
+        "node_router": np.repeat(np.arange(count[0], dtype=np.int32), down[0]),
+        "cable_tail": np.concatenate(tails).astype(np.int32),
+        "cable_head": np.concatenate(heads).astype(np.int32),
+        "cable_class": np.repeat(np.arange(len(up), dtype=np.int32), rows),
+        "cable_count": np.repeat(np.array(parallel, dtype=np.int32), rows),
+        "group": np.concatenate([*inside, np.full(count[-1], groups)]).astype(np.int32),
+        "level": np.repeat(np.arange(len(count), dtype=np.int32), count),
+        "routers": int(first[-1]),
+    }
+
+
+@register
+class XgftConfig(Topology):
+    """Generalised fat tree (XGFT): any levels, children, parents and parallel cables (Öhring et al., 1995).
+
+    With two levels it is a leaf-spine network; with fewer cables up than down it is tapered. The groups are the
+    subtrees below the top, such as the pods of three levels.
+    """
+
+    traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels"})
+
+    kind: Literal["xgft"] = "xgft"
+    down: Annotated[tuple[Count, ...], Field(min_length=2, max_length=MOST_LEVELS)] = Field(
+        description="nodes of a leaf, then routers below a router of each higher level"
+    )
+    up: Annotated[tuple[Count, ...], Field(min_length=1, max_length=MOST_LEVELS - 1)] = Field(
+        description="parents of a router of each level but the highest, leaves first"
+    )
+    parallel: one_or_each(Count, "whole number", 1, "level") = Field(  # type: ignore[valid-type]
+        (1,), description="cables to each of these parents; one value, or one a level below the top"
+    )
+    bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    latency: LevelLatencies = Field(
+        default_factory=LevelLatencies, description="latency of a cable; one value or one a class"
+    )
+
+    @property
+    def routers(self) -> int:
+        """Number of routers."""
+        return sum(members(self.down, self.up))
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return prod(self.down)
+
+    @property
+    def group_nodes(self) -> int:
+        """Number of nodes of a subtree below the top."""
+        return prod(self.down[:-1])
+
+    @property
+    def cables_of_class(self) -> tuple[int, ...]:
+        """Number of cables that lead up from each level."""
+        upward = zip(members(self.down, self.up), self.up, spread(self.parallel, len(self.up)), strict=False)
+        return tuple(prod(counts) for counts in upward)
+
+    @property
+    def cables(self) -> int:
+        """Number of cables between routers, parallel ones counted each."""
+        return sum(self.cables_of_class)
+
+    @property
+    def typical_hops(self) -> float:
+        """Hops between two leaves drawn at random, equal ones counted: twice the levels up to a common router."""
+        leaves = prod(self.down[1:])
+        below = [prod(self.down[1 : level + 1]) for level in range(len(self.down))]
+        return sum(2.0 * (1 - leaves_below / leaves) for leaves_below in below[:-1])
+
+    def _check(self) -> None:
+        levels = len(self.down) - 1
+        if len(self.up) != levels:
+            problem = f"{len(self.up)} numbers of parents for {levels} levels below the top"
+            raise ConfigError(
+                problem, "give one for each level but the highest", ("up",), list(self.up), "wrong-length"
+            )
+        check_length(self.parallel, levels, ("parallel",), "levels below the top")
+        check_length(self.bandwidth.links_Bps, levels, ("bandwidth", "links"), "levels below the top")
+        check_length(self.latency.links_ns, levels, ("latency", "links"), "levels below the top")
+        if prod(self.down[1:]) < 2:
+            raise ConfigError(
+                "the tree has one leaf", "join two or more", ("down",), list(self.down), "cannot-be-built"
+            )
+
+    def build(self) -> Machine:
+        """Build the tree.
+
+        Returns
+        -------
+        Machine
+            Classes "up1" from the leaves, "up2" from the level above, ...; rows stand by level. `level` is 0 for
+            leaves; `group` is the subtree below the top, and one more than the last for the routers of the top.
+
+        Examples
+        --------
+        >>> leaf_spine = {"down": [8, 4], "up": [2], "parallel": 2, "bandwidth": "1 GB/s"}
+        >>> machine = XgftConfig.model_validate(leaf_spine).build()
+        >>> machine.routers, machine.nodes, machine.cables, machine.radix
+        (6, 32, 16, 12)
+        """
+        levels = len(self.up)
+        quantities = zip(spread(self.bandwidth.links_Bps, levels), spread(self.latency.links_ns, levels), strict=True)
+        return Machine(
+            kind="xgft",
+            classes=tuple(LinkClass(f"up{level}", *both) for level, both in enumerate(quantities, start=1)),
+            host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
+            cores_per_node=self.cores_per_node,
+            **tree_arrays(self.down, self.up, spread(self.parallel, levels)),
+        )

@@ -1,0 +1,132 @@
+"""What a machine costs: its routers and cables, by a tariff.
+
+Cables are as long as their latency says, at 5 ns a metre of glass, unless there is a floor plan. Then routers stand in
+racks in the order of their groups and numbers. Racks stand on a square, as near as their number allows, a metre apart
+both ways. A cable within a rack has one metre; one between racks has their distance along rows and columns and two
+metres more (Besta and Hoefler: SC 2014, section VI). Host cables have one metre then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.machine.graph import Machine
+
+from .prices import Tariff
+
+Floats = npt.NDArray[np.float64]
+NS_OF_METRE = 5.0
+IN_RACK_M, BETWEEN_RACKS_M = 1.0, 2.0
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Routers of one number of ports, or cables of one class.
+
+    Parameters
+    ----------
+    name : str
+        ``routers-48``, ``cables-global`` or, for all together, ``all``.
+    count : int
+        How many there are; of everything, routers and cables.
+    price : float
+        Of all of them, in the tariff's currency.
+    power_W : float
+        Of all of them; cables count with the ports that they end in.
+    length_m : float, optional
+        Mean length of these cables.
+    """
+
+    name: str
+    count: int
+    price: float
+    power_W: float
+    length_m: float | None = None
+
+
+def bill(
+    machine: Machine, tariff: Tariff, *, radix: int | None = None, routers_per_rack: int | None = None
+) -> list[Part]:
+    """Price a machine.
+
+    Parameters
+    ----------
+    machine : Machine
+        Routers, cables, nodes.
+    tariff : Tariff
+        Prices.
+    radix : int, optional
+        Ports of each router as it is bought; left out: those in use.
+    routers_per_rack : int, optional
+        For a floor plan.
+
+    Returns
+    -------
+    list of Part
+        Routers by ports, cables by class, and all together; in this order.
+
+    Raises
+    ------
+    FabricstudyError
+        If a router uses more than `radix` ports.
+    """
+    found = [*_routers(machine, tariff, radix), *_cables(machine, tariff, routers_per_rack)]
+    price, power_W = sum(part.price for part in found), sum(part.power_W for part in found)
+    return [*found, Part(ALL, sum(part.count for part in found), price, power_W)]
+
+
+def _routers(machine: Machine, tariff: Tariff, radix: int | None) -> list[Part]:
+    in_use = np.bincount(machine.link_tail, np.repeat(machine.cable_count, 2), machine.routers)
+    ports = in_use + machine.nodes_of_router
+    if radix is not None:
+        if radix < ports.max():
+            raise FabricstudyError(f"routers of {radix} ports are too small: {int(ports.max())} are in use")
+        ports = np.full(machine.routers, radix)
+    sizes, counts = np.unique(ports.astype(np.int64), return_counts=True)
+    prices = tariff.routers(sizes.astype(np.float64)) * counts
+    return [
+        Part(f"routers-{size}", count, price, count * size * tariff.port_W)
+        for size, count, price in zip(sizes.tolist(), counts.tolist(), prices.tolist(), strict=True)
+    ]
+
+
+def _cables(machine: Machine, tariff: Tariff, routers_per_rack: int | None) -> list[Part]:
+    length_m, host_m = cable_lengths_m(machine, routers_per_rack)
+    bandwidth_Bps = np.array([link.bandwidth_Bps for link in machine.classes])[machine.cable_class]
+    price = tariff.cables(bandwidth_Bps, length_m) * machine.cable_count
+    found = []
+    for number, link in enumerate(machine.classes):
+        own = machine.cable_class == number
+        count = int(machine.cable_count[own].sum())
+        mean_m = float(np.average(length_m[own], weights=machine.cable_count[own])) if count else None
+        found.append(Part(f"cables-{link.name}", count, float(price[own].sum()), 0.0, mean_m))
+    host = float(tariff.cables(np.array(machine.host.bandwidth_Bps), np.array(host_m)))
+    return [*found, Part("cables-host", machine.nodes, machine.nodes * host, 0.0, host_m)]
+
+
+def cable_lengths_m(machine: Machine, routers_per_rack: int | None) -> tuple[Floats, float]:
+    """Length of the cables of each row, float64 [rows], and of a host cable.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> ring = TorusConfig.model_validate({"shape": [6], "bandwidth": "1 GB/s"}).build()
+    >>> cable_lengths_m(ring, None)[0].tolist(), cable_lengths_m(ring, 2)[0].tolist()
+    ([8.0, 8.0, 8.0, 8.0, 8.0, 8.0], [1.0, 3.0, 1.0, 4.0, 1.0, 3.0])
+    """
+    if routers_per_rack is None:
+        of_class_m = np.array([link.latency_ns for link in machine.classes]) / NS_OF_METRE
+        return of_class_m[machine.cable_class], machine.host.latency_ns / NS_OF_METRE
+    group = np.zeros(machine.routers, dtype=np.int32) if machine.group is None else machine.group
+    rack = np.empty(machine.routers, dtype=np.int64)
+    rack[np.argsort(group, kind="stable")] = np.arange(machine.routers) // routers_per_rack
+    row, column = np.divmod(rack, ceil(sqrt(rack.max() + 1)))
+    tail, head = machine.cable_tail, machine.cable_head
+    apart = np.abs(row[tail] - row[head]) + np.abs(column[tail] - column[head])
+    return np.where(rack[tail] == rack[head], IN_RACK_M, apart + BETWEEN_RACKS_M), IN_RACK_M

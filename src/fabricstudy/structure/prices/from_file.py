@@ -1,0 +1,82 @@
+"""Prices from a file of the user's."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+from fabricstudy.beside import FileMistake, FromFile, at, check_width, read, rows_of
+from fabricstudy.errors import suggestion
+from fabricstudy.kinds import register
+
+from .base import Prices, Tariff
+
+HEAD = ["item", "value"]
+
+
+def read_tariff(path: Path, data: bytes) -> Tariff:
+    """Read a CSV with the head item,value and one line for each field of `Tariff`.
+
+    Raises
+    ------
+    FileMistake
+        With the line.
+
+    Examples
+    --------
+    >>> words = "item,value;currency,EUR;year,2026;router,900;port,250;port_W,12;electrical,0.5;electrical_m,0.4"
+    >>> read_tariff(Path(), f"{words};optical,2.5;optical_m,0.1".replace(";", chr(10)).encode()).port
+    250.0
+    """
+    types = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Tariff)}
+    found: dict[str, Any] = {}
+    for place, (line, row) in enumerate(rows_of(data)):
+        check_width(line, row, HEAD)
+        name, text = row
+        if place == 0:
+            if row != HEAD:
+                raise FileMistake("another head than item,value", "let it begin with these", at(line), ",".join(row))
+            continue
+        if name not in types or name in found:
+            problem = "an item again" if name in found else "no such item"
+            raise FileMistake(problem, suggestion(name, set(types) - set(found)), at(line, 1), name)
+        try:
+            found[name] = types[name](text)
+        except ValueError:
+            raise FileMistake("not a number", "write one, such as 12.5", at(line, 2), text) from None
+    missing = [name for name in types if name not in found]
+    if missing:
+        raise FileMistake(f"no {missing[0]}", f"add a line for each of {', '.join(missing)}")
+    return Tariff(**found)
+
+
+@register
+class PricesFromFile(FromFile, Prices):
+    """Prices of your own, from a CSV with the head item,value.
+
+    It needs a line for each item: `currency` and `year`; `router` and `port`, where a router of k ports costs
+    router + k port; `port_W`, the watts of a port; `electrical` and `electrical_m`, `optical` and `optical_m`, where a
+    cable of x metres costs electrical + x electrical_m for each Gb/s, or likewise optically, whichever is less.
+    """
+
+    kind: Literal["file"] = "file"
+
+    @classmethod
+    def _read_file(cls, path: Path) -> tuple[Any, str]:
+        return read(path, read_tariff, "price-file")
+
+    @classmethod
+    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def tariff(self) -> Tariff:
+        """Give its prices.
+
+        Raises
+        ------
+        StudyError
+            If the file is gone or has changed.
+        """
+        tariff: Tariff = self.content()
+        return tariff
