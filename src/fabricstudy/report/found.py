@@ -132,6 +132,7 @@ def sentences(tables: Tables, found: Effects | None) -> list[str]:
     told = [
         _of_claims(tables),
         _of_effects(found),
+        _of_computing(tables.jobs),
         _of_slowdowns(tables.interference),
         _of_engines(tables),
         _basis(tables),
@@ -163,6 +164,15 @@ def _of_effects(found: Effects | None) -> str:
         return f"{told} With one seed, nothing says how much of this is chance."
     middle, largest = found.noise
     return f"{told} Seeds alone change it by a factor of {number(middle, 3)}, at most {number(largest, 3)}."
+
+
+def _of_computing(jobs: pd.DataFrame) -> str:
+    share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
+    if share.empty:
+        return ""
+    low, middle, high = (number(100 * value, 2) for value in share.quantile([0, 0.5, 1]))
+    told = f"{several(len(share), 'job')} computed for {middle} % of the runtime in the median ({low} to {high} %)"
+    return f"{told}; the rest is communication and waiting."
 
 
 def _of_slowdowns(rows: pd.DataFrame) -> str:

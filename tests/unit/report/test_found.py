@@ -60,6 +60,13 @@ def test_one_seed_says_nothing_of_chance(make: Make) -> None:
     assert "Seeds alone" in told(make(seeds=2).tables)
 
 
+def test_what_was_computed_is_told_apart(make: Make) -> None:
+    tables = make().tables
+    assert "computed" not in told(tables)
+    jobs = tables.jobs.head(4).assign(runtime_ns=100.0, compute_ns=[0.0, 20.0, 40.0, 90.0])
+    assert "3 jobs computed for 40 % of the runtime in the median (20 to 90 %)" in told(replace(tables, jobs=jobs))
+
+
 def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
     tables = make().tables
     rows = pd.DataFrame({"slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False]})
