@@ -77,6 +77,10 @@ class Flow(ProgramEngine):
                 "flows tell too little of what jobs do to each other: they share full links, and not the buffers that "
                 "packets of one job fill for another; take an engine with packets, such as caminos"
             )
+        if point.network.ports_per_node > 1 or any(job.compute is not None for job in point.jobs):
+            raise Unsupported(
+                "the flow engine has neither nodes with several ports nor jobs that compute; take another engine"
+            )
         least, loads = FEWEST_PACKETS * int(point.network.packet_bytes), loads_of(point)
         short = sum(load.messages * load.message_bytes for load in loads if load.message_bytes < least)
         if 2 * short > sum(load.messages * load.message_bytes for load in loads):

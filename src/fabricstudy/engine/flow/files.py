@@ -10,12 +10,16 @@ from fabricstudy.workload.messages import PlacedJob
 
 # The same files as those of the front end for CAMINOS, with bytes in the place of phits.
 from ..caminos.channels import FREE_CHANNELS, _by_hops
+from ..caminos.clock import Clock
 from ..caminos.files import _write_machine, _write_messages
 from ..detours import via
 from ..point import Point
 from .settings import FlowSettings
 
 SETTINGS, MACHINE, MESSAGES, RESULT = "flow.settings", "machine.graph", "jobs.messages", "result.json"
+
+_BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
+"""Units in which a message has its bytes."""
 
 MOST_WINDOW_BYTES = 64_000
 """Beyond 64 to 100 kB a larger buffer changes the times of CAMINOS no more."""
@@ -24,8 +28,8 @@ MOST_WINDOW_BYTES = 64_000
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write all that the program reads."""
     (folder / SETTINGS).write_text(settings(point, machine))
-    _write_machine(folder / MACHINE, machine, with_groups=via(point.routing) == "group")
-    _write_messages(folder / MESSAGES, jobs, 1)
+    _write_machine(folder / MACHINE, machine, point)
+    _write_messages(folder / MESSAGES, jobs, _BYTES, point.network)
 
 
 def settings(point: Point, machine: Machine) -> str:
