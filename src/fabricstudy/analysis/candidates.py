@@ -20,6 +20,7 @@ from fabricstudy.errors import FabricstudyError, suggestion
 from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hops import hops
 from fabricstudy.machine.wanted import Wanted
 from fabricstudy.model import ConfigError, Number, Whole
 from fabricstudy.quantities import Bandwidth
@@ -29,7 +30,6 @@ from fabricstudy.structure.cost import ALL, bill
 from fabricstudy.structure.front import on_front
 from fabricstudy.structure.prices import Prices, Tariff
 from fabricstudy.structure.prices.besta_2014 import Besta2014
-from fabricstudy.structure.summary import hop_figures
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.all_to_all import AllToAll
@@ -70,16 +70,16 @@ class Traffic:
 
     def between(self, router_of_node: npt.NDArray[np.integer[Any]]) -> tuple[Ints, Ints, Floats]:
         """Give the same bytes between routers: source, destination and bytes; within a router there are none."""
-        router = router_of_node[: self._of_nodes.shape[0]]
-        key = router.tobytes()
+        routers, at = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
+        # Machines of equally many nodes on a router share this, whatever the routers' numbers are.
+        key = at.tobytes()
         if key not in self._between:
-            ones = np.ones(len(router))
-            on_router = csr_array((ones, (np.arange(len(router)), router)), shape=(len(router), int(router.max()) + 1))
+            on_router = csr_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), len(routers)))
             found = coo_array(on_router.T @ (self._of_nodes @ on_router))
             apart = (found.row != found.col) & (found.data > 0)
-            ends = (end[apart].astype(np.int64) for end in (found.row, found.col))
-            self._between[key] = (*ends, found.data[apart])
-        return self._between[key]
+            self._between[key] = (found.row[apart], found.col[apart], found.data[apart])
+        source, destination, size_bytes = self._between[key]
+        return routers[source].astype(np.int64), routers[destination].astype(np.int64), size_bytes
 
 
 def traffic_of(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
@@ -117,11 +117,12 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
     return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
 
 
-def bound_ns(machine: Machine, traffic: Traffic, bisection: Bisection) -> float:
-    """Least time for the traffic on a machine, whatever the routing."""
-    flows = traffic.between(machine.node_router)
+def bound_ns(machine: Machine, traffic: Traffic, bisection: Bisection, far: npt.NDArray[np.int16]) -> float:
+    """Least time for the traffic on a machine, whatever the routing; `far` are the hops between all routers."""
+    source, destination, size_bytes = traffic.between(machine.node_router)
     hosts_ns = traffic.busiest_node_bytes / machine.host.bandwidth_Bps * NS_PER_S
-    return max(hosts_ns, cuts_ns(machine, *flows, bisection.cut_side), hops_ns(machine, *flows))
+    cables_ns = hops_ns(machine, size_bytes, far[source, destination])
+    return max(hosts_ns, cables_ns, cuts_ns(machine, source, destination, size_bytes, bisection.cut_side))
 
 
 @register
@@ -250,16 +251,18 @@ class Candidates(Analysis):
     def _row(
         self, label: str, machine: Machine, bisection: Bisection, traffic: Traffic, tariff: Tariff
     ) -> dict[str, Any]:
-        diameter, mean_hops = hop_figures(machine)
+        far, ends = hops(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
+        between = far[np.ix_(ends, ends)]
         total = bill(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)[-1]
         assert total.name == ALL
         half_Bps = machine.nodes / 2 * machine.host.bandwidth_Bps
         return {
             "machine": label, "family": machine.kind, "nodes": machine.nodes, "routers": machine.routers,
-            "ports": machine.radix, "diameter": diameter, "mean_hops": mean_hops,
+            "ports": machine.radix, "diameter": int(between.max()),
+            "mean_hops": float(between.sum(dtype=np.int64) / max(1, between.size - len(ends))),
             "bisection_lower_Bps": bisection.lower_Bps, "bisection_upper_Bps": bisection.upper_Bps,
             "taper": half_Bps / bisection.upper_Bps, "price_per_node": total.price / machine.nodes,
-            "power_per_node_W": total.power_W / machine.nodes, "bound_ns": bound_ns(machine, traffic, bisection),
+            "power_per_node_W": total.power_W / machine.nodes, "bound_ns": bound_ns(machine, traffic, bisection, far),
         }  # fmt: skip
 
 

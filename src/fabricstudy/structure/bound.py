@@ -78,22 +78,16 @@ def cuts_ns(
     return max(_cut_s(machine, part, source_router, destination_router, size_bytes) for part in parts) * NS_PER_S
 
 
-def hops_ns(
-    machine: Machine,
-    source_router: npt.NDArray[np.integer],
-    destination_router: npt.NDArray[np.integer],
-    size_bytes: npt.NDArray[np.float64],
-) -> float:
-    """Least time for what goes between routers, whatever its paths, in ns: its bytes times hops, over all cables.
+def hops_ns(machine: Machine, size_bytes: npt.NDArray[np.float64], far: npt.NDArray[np.integer]) -> float:
+    """Least time for messages of these bytes over so many hops, whatever their paths, in ns: both over all cables.
 
     Examples
     --------
     >>> from fabricstudy.machine.torus import TorusConfig
     >>> ring = TorusConfig.model_validate({"shape": [8], "bandwidth": "1 GB/s"}).build()
-    >>> hops_ns(ring, np.arange(8), (np.arange(8) + 4) % 8, np.full(8, 1000.0))
+    >>> hops_ns(ring, np.full(8, 1000.0), np.full(8, 4))
     2000.0
     """
-    far = hops(machine).between(source_router, destination_router)
     return float(size_bytes @ far / machine.link_capacity_Bps.sum()) * NS_PER_S
 
 

@@ -15,6 +15,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.wanted import Wanted
 from fabricstudy.structure.bisection import bisect
 from fabricstudy.structure.front import on_front
+from fabricstudy.structure.summary import hop_figures
 from fabricstudy.study.file import load_study, read_study
 
 
@@ -45,6 +46,13 @@ def test_the_intervals_hold_what_the_full_search_finds() -> None:
         quick, full = bisect(machine, quickly=True), bisect(machine)
         assert quick.lower_Bps <= full.upper_Bps * (1 + 1e-9) and full.lower_Bps <= quick.upper_Bps * (1 + 1e-9)
         assert quick.lower_Bps <= full.lower_Bps * (1 + 1e-9)
+
+
+def test_hops_are_those_of_the_structure() -> None:
+    one = asked(families=["torus", "megafly", "xgft"], most_nodes=61)
+    rows = {row["machine"]: row for row in one.rows()}
+    for label, _, config in one.written():
+        assert (rows[label]["diameter"], rows[label]["mean_hops"]) == pytest.approx(hop_figures(config.build()))
 
 
 def test_bounds_by_hand() -> None:
