@@ -9,10 +9,12 @@ BIN := .venv/bin
 DIST ?= dist
 # Studies whose reports `make demo` shows, with commas between them.
 DEMO ?= quick,torus-or-mesh
-CAMINOS := engines/caminos/target/release/fabricstudy-caminos
-# In the folder of the front end, so that its Cargo.lock and rustfmt.toml are found; all commands share its target/.
-CARGO := cd engines/caminos && cargo
-CAMINOS_SOURCES := $(shell find engines/caminos -name target -prune -o -type f -print)
+# Our programs in Rust: the front end for CAMINOS, and the flow engine, which shares some of its sources.
+CRATES := caminos flow
+PROGRAMS := $(foreach crate,$(CRATES),engines/$(crate)/target/release/fabricstudy-$(crate))
+SOURCES := $(shell find engines/caminos engines/flow -name target -prune -o -type f -print)
+# In the folder of a program, so that its Cargo.lock and rustfmt.toml are found; all commands share its target/.
+EACH_CRATE = for crate in $(CRATES); do (cd engines/$$crate && $(1)) || exit; done
 # Our own interpreter first, so that the rules' `python` is it.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
@@ -25,8 +27,8 @@ run: setup  ## set up, run the study `quick` and write its report
 	snakemake --cores $(CORES)
 	@echo "The report is reports/quick/index.html. Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
 
-setup:  ## virtual environment and simulator front end, both at once
-	@$(MAKE) --no-print-directory -j2 .venv/.ready $(CAMINOS)
+setup:  ## virtual environment and our programs in Rust, both at once
+	@$(MAKE) --no-print-directory -j2 .venv/.ready $(PROGRAMS)
 
 .venv/.ready: requirements.lock pyproject.toml setup.py
 	@PYTHON=$(PYTHON) sh tools/prerequisites.sh
@@ -39,13 +41,13 @@ setup:  ## virtual environment and simulator front end, both at once
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(CAMINOS): $(CAMINOS_SOURCES)
+$(PROGRAMS): $(SOURCES)
 	@PYTHON=$(PYTHON) sh tools/prerequisites.sh
-	$(CARGO) build --release --locked
+	cd $(firstword $(subst /target, ,$@)) && cargo build --release --locked
 	touch $@
 
 test: lint  ## set up, then linters, type check and all tests
-	$(CARGO) test --release --locked --quiet
+	$(call EACH_CRATE,cargo test --release --locked --quiet)
 	python -m pytest -n $(CORES) --dist loadfile
 
 test-fast: setup  ## only tests that take less than about ten seconds
@@ -57,9 +59,9 @@ lint: setup  ## ruff, type check, rustfmt, clippy, snakefmt and snakemake --lint
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
-	@if cargo fmt --version >/dev/null 2>&1; then $(CARGO) fmt --check; \
+	@if cargo fmt --version >/dev/null 2>&1; then $(call EACH_CRATE,cargo fmt --check); \
 	else echo "skipped: cargo fmt is not there (rustup component add rustfmt; Debian: apt-get install rustfmt)"; fi
-	@if cargo clippy --version >/dev/null 2>&1; then $(CARGO) clippy --release --locked --quiet --all-targets -- -D warnings; \
+	@if cargo clippy --version >/dev/null 2>&1; then $(call EACH_CRATE,cargo clippy --release --locked --quiet --all-targets -- -D warnings); \
 	else echo "skipped: cargo clippy is not there (rustup component add clippy; Debian: apt-get install rust-clippy)"; fi
 
 bench: setup  ## print figures: planning, analysis, overhead, phit size
@@ -79,12 +81,12 @@ demo: setup  ## build the pages and the reports of DEMO into demo/, a site for a
 	snakemake --cores $(CORES) --config study=$(DEMO)
 	FABRICSTUDY_REPORTS=$(DEMO) mkdocs build --strict --site-dir demo
 
-wheel: setup  ## build a wheel with workflow, studies and front end into dist/; STATIC=1: for any Linux
+wheel: setup  ## build a wheel with workflow, studies and programs into dist/; STATIC=1: for any Linux
 	rm -rf build
 	$(if $(STATIC),$(STATICALLY)) python -m pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir $(DIST)
 
 clean:  ## remove what the project made, results included
-	rm -rf .venv results reports artifact site demo build dist logs benchmarks .snakemake engines/caminos/target
+	rm -rf .venv results reports artifact site demo build dist logs benchmarks .snakemake engines/*/target
 
 help:
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"

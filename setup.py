@@ -1,4 +1,4 @@
-"""What a wheel holds beside the package: the files of `fabricstudy.home`, and the front end for CAMINOS as a program.
+"""What a wheel holds beside the package: the files of `fabricstudy.home`, and our programs in Rust.
 
 Whatever else there is to say stands in pyproject.toml. An editable install takes both from the clone.
 """
@@ -29,12 +29,14 @@ class BuildWithHome(build_py):
 
 
 def programs() -> list:
-    """Give the front end where a wheel is built; otherwise cargo need not be here."""
+    """Give our programs where a wheel is built; otherwise cargo need not be here."""
     if "bdist_wheel" not in sys.argv:
         return []
     from setuptools_rust import RustBin
 
-    return [RustBin("fabricstudy-caminos", "engines/caminos/Cargo.toml", args=["--locked"])]
+    return [
+        RustBin(f"fabricstudy-{name}", f"engines/{name}/Cargo.toml", args=["--locked"]) for name in ("caminos", "flow")
+    ]
 
 
 setup(cmdclass={"build_py": BuildWithHome}, rust_extensions=programs())

@@ -30,6 +30,9 @@ FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "bound")
 ALONE = "(alone)"
 """Stands for the experiment of points that run only to give the time of a job by itself."""
 
+SPOT_CHECK = "(spot check)"
+"""Stands for the experiment of points that are simulated on two engines to see how far one may be believed."""
+
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
 """Unit that the last part of a column's name stands for."""
 
@@ -179,7 +182,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("messages", "messages of all ranks", metric=True),
         _count("bytes", "bytes of all messages", metric=True),
         _metric("runtime_ns", "time from the start to the last arrival"),
-        _metric("bound_ns", "link bound: least time in which the links carry the job's bytes"),
+        _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
+        _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
+        _metric("bound_ns", "link bound: least time in which the links carry the job's bytes, and it computes"),
         _text("bound_method", "routed: from the routing's loads; cut: for any routing", missing=True),
         _metric("phase_bound_ns", "phase bound: least time in which the phases follow each other without contention"),
         _metric("over_bound", "runtime over the link bound"),

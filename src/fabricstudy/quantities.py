@@ -162,6 +162,9 @@ LATENCIES = Range("0 s", "1 s", "nanosecond")
 DURATIONS = Range("1 ms", "10000 h", "second")
 """A process cannot start in less, and no cluster lends a core for more than a year."""
 
+COMPUTATIONS = Range("1 ns", "1 h", "nanosecond")
+"""From a few instructions to the longest step of an application; what is simulated event by event is much shorter."""
+
 MOMENTS = Range("0 s", "100000 days", "second")
 """From the start of a log to three centuries later."""
 
@@ -176,6 +179,7 @@ MEMORIES = Range("1 MB", "4194304 TiB", "byte")
 
 Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)
 Latency = _quantity(float, LATENCIES, "40 ns", ge=0)
+Computation = _quantity(float, COMPUTATIONS, "20 us", gt=0)
 Duration = _quantity(float, DURATIONS, "10 min", gt=0)
 Moment = _quantity(float, MOMENTS, "14 days", ge=0)
 Span = _quantity(float, SPANS, "14 days", gt=0)

@@ -184,8 +184,8 @@ def written(folder: Path, this: Point, jobs: list[PlacedJob] | None = None) -> d
     return found
 
 
-def read_trace(path: Path) -> list[tuple[Any, ...]]:
-    """Read a trace call by call, as Ember's motif does."""
+def read_trace(path: Path, starts_s: list[float] | None = None) -> list[tuple[Any, ...]]:
+    """Read a trace call by call, as Ember's motif does; when each starts goes to `starts_s`."""
     data, at, calls = path.read_bytes(), 0, []
 
     def take(form: str) -> tuple[Any, ...]:
@@ -195,7 +195,9 @@ def read_trace(path: Path) -> list[tuple[Any, ...]]:
         return values
 
     while at < len(data):
-        (call, _) = take("Id")
+        (call, start_s) = take("Id")
+        if starts_s is not None:
+            starts_s.append(start_s)
         if call in (1, 2):
             calls.append(("init" if call == 1 else "finalize",))
         elif call in (4, 17):

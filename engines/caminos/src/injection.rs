@@ -3,20 +3,23 @@
 //! Up to `slots` messages of a node are under way at once and take turns packet by packet, as messages in the injection
 //! queues of real interfaces do. A slot is free again when the last packet of its message has left. Free slots are
 //! filled by the ranks of the node in turn, each with its next message in send order. With one slot messages leave
-//! whole, one after the other.
+//! whole, one after the other, unless several ports divide them.
 
 use std::collections::VecDeque;
 
 #[derive(Debug)]
 pub struct Interface {
     slots: usize,
+    /// Whether messages leave whole.
+    whole: bool,
     /// Messages under way and the phits of each that have not left, in the order of their turns.
     under_way: VecDeque<(usize, usize)>,
 }
 
 impl Interface {
-    pub fn new(slots: usize) -> Interface {
-        Interface { slots, under_way: VecDeque::new() }
+    /// An interface of one port, or of several that divide messages.
+    pub fn new(slots: usize, divided: bool) -> Interface {
+        Interface { slots, whole: slots == 1 && !divided, under_way: VecDeque::new() }
     }
 
     pub fn is_idle(&self) -> bool {
@@ -32,10 +35,10 @@ impl Interface {
         self.under_way.push_back((message, phits));
     }
 
-    /// Take what leaves next: the message and its phits, a packet or, with one slot, all of them.
+    /// Take what leaves next: the message and its phits, a packet or all of them.
     pub fn take(&mut self, packet: usize) -> Option<(usize, usize)> {
         let (message, left) = self.under_way.pop_front()?;
-        let phits = if self.slots == 1 { left } else { left.min(packet) };
+        let phits = if self.whole { left } else { left.min(packet) };
         if phits < left {
             self.under_way.push_back((message, left - phits));
         }
@@ -48,7 +51,7 @@ mod tests {
     use super::*;
 
     fn order(slots: usize, messages: &[usize]) -> Vec<(usize, usize)> {
-        let mut interface = Interface::new(slots);
+        let mut interface = Interface::new(slots, false);
         let mut waiting = messages.iter().copied().enumerate();
         let mut taken = Vec::new();
         loop {
@@ -68,6 +71,13 @@ mod tests {
     #[test]
     fn one_slot_sends_whole_messages_in_order() {
         assert_eq!(order(1, &[10, 3, 8]), [(0, 10), (1, 3), (2, 8)]);
+    }
+
+    #[test]
+    fn one_slot_of_several_ports_sends_packets() {
+        let mut interface = Interface::new(1, true);
+        interface.add(7, 10);
+        assert_eq!([4, 4, 2].map(|phits| Some((7, phits))), [(); 3].map(|()| interface.take(4)));
     }
 
     #[test]

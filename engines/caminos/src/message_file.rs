@@ -3,18 +3,27 @@
 //! It has one item a line: `messages 1`, `jobs J`; for each job `ranks R`, R lines `NODE`, `messages M`, M lines
 //! `PHASE SOURCE DESTINATION PHITS`, with ranks counted within the job. The messages of a rank stand in the order in
 //! which it sends them, so their phases do not decrease. `background R` in the place of `ranks R` says that the job
-//! repeats its messages until all jobs without it have finished.
+//! repeats its messages until all jobs without it have finished. Before `messages M` there may be `computes C` and C
+//! lines `PHASE RANK BEFORE BESIDE`: the cycles for which a rank computes before it posts the messages of the phase, and
+//! beside them.
+//!
+//! Where nodes have several ports, which are CAMINOS' servers, `ports P` stands before `jobs J` if messages leave by the
+//! ports of their node in turn, and `stripes P` if each is divided among them. Servers P n to P n + P - 1 are node n.
 
 use crate::input::{BadFile, Lines};
 
 /// What the file says: ranks are counted over all jobs.
 #[derive(Debug)]
 pub struct MessageFile {
+    /// Ports of a node, and whether messages are divided among them.
+    pub ports: usize,
+    pub striped: bool,
     /// Whether each job is in the background.
     pub background: Vec<bool>,
     /// Job and node of each rank.
     pub ranks: Vec<(usize, usize)>,
     pub messages: Vec<ListedMessage>,
+    pub computations: Vec<Computation>,
 }
 
 #[derive(Debug)]
@@ -25,14 +34,32 @@ pub struct ListedMessage {
     pub phits: usize,
 }
 
+/// What a rank computes in a phase, in cycles.
+#[derive(Debug)]
+pub struct Computation {
+    pub phase: usize,
+    pub rank: usize,
+    pub before: usize,
+    pub beside: usize,
+}
+
 impl MessageFile {
-    /// Read the file of a machine with so many nodes.
-    pub fn read(mut lines: Lines, nodes: usize) -> Result<MessageFile, BadFile> {
+    /// Read the file of a machine with so many servers.
+    pub fn read(mut lines: Lines, servers: usize) -> Result<MessageFile, BadFile> {
         lines.format("messages")?;
-        let jobs = lines.header("jobs")?;
-        let mut file = MessageFile { background: Vec::new(), ranks: Vec::new(), messages: Vec::new() };
+        let (ports, striped, jobs) = match lines.section()? {
+            Some((word, ports)) if word == "ports" => (ports, false, lines.header("jobs")?),
+            Some((word, ports)) if word == "stripes" => (ports, true, lines.header("jobs")?),
+            Some((word, jobs)) if word == "jobs" => (1, false, jobs),
+            _ => return Err(lines.bad("should be 'ports NUMBER', 'stripes NUMBER' or 'jobs NUMBER'")),
+        };
+        if ports == 0 || servers % ports > 0 {
+            return Err(lines.bad_file("the servers are not so many ports of nodes"));
+        }
+        let (background, ranks, messages, computations) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut file = MessageFile { ports, striped, background, ranks, messages, computations };
         for job in 0..jobs {
-            file.read_job(&mut lines, nodes, job)?;
+            file.read_job(&mut lines, servers / ports, job)?;
         }
         lines.end()?;
         if !file.background.is_empty() && !file.background.contains(&false) {
@@ -43,8 +70,8 @@ impl MessageFile {
 
     /// Leave out messages that are always there before their destination waits for them.
     ///
-    /// Messages within a node take no time, so a rank of a background job that waits for no message between nodes
-    /// runs through any number of rounds at once; what it sends has then arrived for all rounds.
+    /// Messages within a node take no time, so a rank of a background job that waits for no message between nodes and
+    /// does not compute runs through any number of rounds at once; what it sends has then arrived for all rounds.
     pub fn without_endless_rounds(mut self) -> MessageFile {
         if !self.background.contains(&true) {
             return self;
@@ -55,6 +82,9 @@ impl MessageFile {
             takes_time[message.source] = true;
             takes_time[message.destination] = true;
         }
+        for computation in self.computations.iter().filter(|c| c.before + c.beside > 0) {
+            takes_time[computation.rank] = true;
+        }
         let mut spreads = true;
         while spreads {
             spreads = false;
@@ -64,6 +94,7 @@ impl MessageFile {
             }
         }
         self.messages.retain(|message| takes_time[message.source]);
+        self.computations.retain(|computation| takes_time[computation.rank]);
         self
     }
 
@@ -82,8 +113,22 @@ impl MessageFile {
             }
             self.ranks.push((job, node));
         }
+        let messages = match lines.section()? {
+            Some((word, computations)) if word == "computes" => {
+                for _ in 0..computations {
+                    let [phase, rank, before, beside] = lines.numbers("PHASE RANK BEFORE BESIDE")?;
+                    if rank >= ranks {
+                        return Err(lines.bad("RANK must be one of the job"));
+                    }
+                    self.computations.push(Computation { phase, rank: first + rank, before, beside });
+                }
+                lines.header("messages")?
+            }
+            Some((word, messages)) if word == "messages" => messages,
+            _ => return Err(lines.bad("should be 'computes NUMBER' or 'messages NUMBER'")),
+        };
         let mut phase_of = vec![0; ranks];
-        for _ in 0..lines.header("messages")? {
+        for _ in 0..messages {
             let [phase, source, destination, phits] = lines.numbers("PHASE SOURCE DESTINATION PHITS")?;
             if source >= ranks || destination >= ranks || source == destination {
                 return Err(lines.bad("SOURCE and DESTINATION must be two ranks of the job"));
@@ -129,6 +174,26 @@ mod tests {
     }
 
     #[test]
+    fn what_ranks_compute_stands_before_their_messages() {
+        let text = "messages 1\njobs 2\nranks 1\n0\nmessages 0\nranks 2\n1\n0\ncomputes 1\n3 1 5 0\n\
+                    messages 1\n3 1 0 7\n";
+        let file = MessageFile::read(Lines::of_text(text), 2).expect("a file");
+        let one = &file.computations[0];
+        assert_eq!((one.phase, one.rank, one.before, one.beside), (3, 2, 5, 0));
+        let other = "messages 1\njobs 1\nranks 1\n0\ncomputes 1\n0 1 5 0\nmessages 0\n";
+        assert_eq!(problem(other), "text:6: RANK must be one of the job");
+    }
+
+    #[test]
+    fn in_the_background_a_rank_that_computes_keeps_those_waiting_that_get_from_it() {
+        let job = "0\n0\ncomputes 1\n0 1 3 0\nmessages 2\n0 0 1 1\n0 1 0 1\n";
+        let text = format!("messages 1\njobs 2\nranks 0\nmessages 0\nbackground 2\n{job}");
+        let file = MessageFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), 2).expect("a file");
+        let kept = file.without_endless_rounds();
+        assert_eq!((kept.messages.len(), kept.computations.len()), (2, 1));
+    }
+
+    #[test]
     fn in_the_background_ranks_that_wait_for_nothing_that_takes_time_send_nothing() {
         // Rank 0 gets from 1, which gets from another node; 3 and 4 are between themselves, and 5 only sends.
         let messages = "0 2 1 1\n0 1 0 1\n0 3 4 1\n0 4 3 1\n0 5 1 1\n";
@@ -141,6 +206,14 @@ mod tests {
         };
         assert_eq!(kept("background"), [(2, 1), (1, 0)]);
         assert_eq!(kept("ranks"), [(2, 1), (1, 0), (3, 4), (4, 3), (5, 1)]);
+    }
+
+    #[test]
+    fn servers_are_the_ports_of_nodes() {
+        let file = MessageFile::read(Lines::of_text("messages 1\nstripes 2\njobs 1\nranks 0\nmessages 0\n"), 4);
+        assert!(matches!(file, Ok(MessageFile { ports: 2, striped: true, .. })));
+        assert!(problem("messages 1\nports 3\njobs 0\n").starts_with("text: the servers"));
+        assert_eq!(problem("messages 1\nports 2\njobs 1\nranks 1\n1\n"), "text:5: there is no such node");
     }
 
     #[test]

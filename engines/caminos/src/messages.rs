@@ -3,14 +3,19 @@
 //! * A rank enters its first phase at cycle 0. It leaves a phase when all messages that it sends or gets in that
 //!   phase have arrived, last phit included, and enters its next one in the same cycle. There is no barrier: a rank
 //!   waits for its own messages only, and messages of a phase that it has not reached yet are taken and counted.
+//! * A rank that computes in a phase posts its messages so many cycles after it enters it, and leaves it not before it
+//!   has computed what runs beside them.
 //! * Up to `injection` messages of a node are under way at once and take turns at its link, a packet of `packet` phits
 //!   each time; see `injection.rs`. The ranks of a node share its interface: they take turns in filling what is free.
-//! * A message between two ranks of a node arrives in the cycle in which its sender enters the phase.
+//! * A node may have several ports, each with slots of its own, and its messages go to them in turn; or the ports divide
+//!   each message, and take turns at its packets. What leaves by a port arrives at the port of the same number.
+//! * A message between two ranks of a node arrives in the cycle in which its sender posts it.
 //! * A job finishes in the cycle in which the last of its ranks leaves its last phase.
 //! * A rank of a background job goes from its last phase to its first one again, without a barrier either, and the
 //!   simulation ends when all other jobs have finished.
 
-use std::collections::{HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::mem::{size_of, size_of_val};
 use std::ops::Range;
 use std::rc::Rc;
@@ -33,15 +38,18 @@ use crate::session::Session;
 /// # Panics
 /// With a `BadFile` if the file is not such a list, or does not fit the topology.
 pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
-    let nodes = argument.topology.num_servers();
+    let servers = argument.topology.num_servers();
     let fields = Fields::of(argument.cv, &["filename", "injection", "packet"]);
     let sending = Sending { slots: fields.count("injection"), packet_phits: fields.count("packet") };
     let session = Session::of_builder();
-    match Lines::open(fields.text("filename")).and_then(|lines| MessageFile::read(lines, nodes)) {
+    match Lines::open(fields.text("filename")).and_then(|lines| MessageFile::read(lines, servers)) {
         Ok(file) => {
+            let of_port = |port| move |&(job, node): &(usize, usize)| (job, node * file.ports + port);
+            let ranks: Vec<_> = (0..file.ports).flat_map(|port| file.ranks.iter().map(of_port(port))).collect();
             *session.job_link_packets.borrow_mut() =
-                JobLinkPackets::new(file.background.len(), nodes, &file.ranks, session.layout().links());
-            Box::new(MessageList::new(file, nodes, sending, session))
+                JobLinkPackets::new(file.background.len(), servers, &ranks, session.layout().links());
+            session.ports.set(file.ports);
+            Box::new(MessageList::new(file, servers, sending, session))
         }
         Err(bad) => std::panic::panic_any(bad),
     }
@@ -62,9 +70,12 @@ struct Step {
     sends: Range<usize>,
     /// Messages to ranks of the same node.
     local_sends: Range<usize>,
-    /// Messages that the rank sends or gets in this phase.
-    messages: usize,
-    /// Those of them that have not arrived.
+    /// Cycles for which the rank computes before it posts its messages, and beside them.
+    before: Time,
+    beside: Time,
+    /// What the rank waits for in this phase: messages that it sends or gets, and its own computation.
+    awaited: usize,
+    /// That of it which is not over.
     outstanding: usize,
     /// How often the rank has left it; more than once only in the background.
     round: usize,
@@ -81,6 +92,8 @@ struct Rank {
     after_last: usize,
     /// The message that it gives to the interface next.
     next: usize,
+    /// Whether it has posted the messages of its step.
+    has_posted: bool,
 }
 
 /// A message: where it comes from, where it goes, and what of it has not arrived.
@@ -94,23 +107,29 @@ struct Post {
     phits_to_come: usize,
 }
 
-/// The ranks of a node and its interface.
+/// The ranks of a node, and what it sends.
 #[derive(Debug)]
 struct Node {
     ranks: Vec<usize>,
-    /// Whose turn it is to give a message to the interface.
+    /// Whose turn it is to give a message to an interface.
     turn: usize,
     /// How many of the ranks have a message to give now.
     ready: usize,
-    interface: Interface,
-    /// Creation cycle and post of what is on its way, by cycle: a node sends one piece a cycle at most.
-    on_their_way: VecDeque<(Time, usize)>,
+    /// One for each port, or one for all, and which of them gets the next message.
+    interfaces: Vec<Interface>,
+    next_interface: usize,
+    /// When which rank has computed.
+    computing: BinaryHeap<Reverse<(Time, usize)>>,
+    /// For each port creation cycle and post of what is on its way, by cycle: a port sends one piece a cycle at most.
+    on_their_way: Vec<VecDeque<(Time, usize)>>,
 }
 
 #[derive(Debug)]
 struct MessageList {
     session: Rc<Session>,
     sending: Sending,
+    /// Ports of a node; CAMINOS' servers are ports.
+    ports: usize,
     ranks: Vec<Rank>,
     steps: Vec<Step>,
     /// Messages between nodes, rank by rank.
@@ -129,8 +148,15 @@ struct MessageList {
 /// What is left of a post that has arrived.
 const ARRIVED: usize = usize::MAX;
 
+impl Node {
+    fn next_has_free_slot(&self) -> bool {
+        self.interfaces[self.next_interface].has_free_slot()
+    }
+}
+
 impl MessageList {
-    fn new(file: MessageFile, nodes: usize, sending: Sending, session: Rc<Session>) -> MessageList {
+    fn new(file: MessageFile, servers: usize, sending: Sending, session: Rc<Session>) -> MessageList {
+        let (ports, striped) = (file.ports, file.striped);
         let file = file.without_endless_rounds();
         let jobs = file.background.len();
         *session.finish_cycles.borrow_mut() = vec![None; jobs];
@@ -140,18 +166,21 @@ impl MessageList {
             ranks: Vec::new(),
             turn: 0,
             ready: 0,
-            interface: Interface::new(sending.slots),
-            on_their_way: VecDeque::new(),
+            interfaces: (0..if striped { 1 } else { ports }).map(|_| Interface::new(sending.slots, striped)).collect(),
+            next_interface: 0,
+            computing: BinaryHeap::new(),
+            on_their_way: vec![VecDeque::new(); ports],
         };
         let mut traffic = MessageList {
             session,
             sending,
+            ports,
             ranks: Vec::with_capacity(file.ranks.len()),
             steps: Vec::new(),
             posts: Vec::new(),
             local_posts: Vec::new(),
             early: HashMap::new(),
-            nodes: (0..nodes).map(|_| node()).collect(),
+            nodes: (0..servers / ports).map(|_| node()).collect(),
             background: file.background.clone(),
             ranks_left: vec![0; jobs],
             jobs_left: file.background.iter().filter(|&&background| !background).count(),
@@ -165,6 +194,7 @@ impl MessageList {
     /// Make steps and posts; give the rank and phase of each step.
     fn add_messages(&mut self, file: &MessageFile) -> Vec<(usize, usize)> {
         let mut rank_phases: Vec<(usize, usize)> = Vec::with_capacity(2 * file.messages.len());
+        rank_phases.extend(file.computations.iter().map(|one| (one.rank, one.phase)));
         rank_phases.extend(file.messages.iter().map(|m| (m.source, m.phase)));
         rank_phases.extend(file.messages.iter().map(|m| (m.destination, m.phase)));
         rank_phases.sort_unstable();
@@ -173,8 +203,8 @@ impl MessageList {
         let mut order: Vec<usize> = (0..file.messages.len()).collect();
         order.sort_by_key(|&message| file.messages[message].source);
 
-        self.steps =
-            vec![Step { sends: 0..0, local_sends: 0..0, messages: 0, outstanding: 0, round: 0 }; rank_phases.len()];
+        let step = Step { sends: 0..0, local_sends: 0..0, before: 0, beside: 0, awaited: 0, outstanding: 0, round: 0 };
+        self.steps = vec![step; rank_phases.len()];
         for message in order.into_iter().map(|index| &file.messages[index]) {
             let source_step = step_of(message.source, message.phase);
             let destination_step = step_of(message.destination, message.phase);
@@ -194,11 +224,16 @@ impl MessageList {
                 phits_to_come: message.phits,
             });
             range.end = list.len();
-            self.steps[source_step].messages += 1;
-            self.steps[destination_step].messages += 1;
+            self.steps[source_step].awaited += 1;
+            self.steps[destination_step].awaited += 1;
+        }
+        for one in file.computations.iter().filter(|one| one.before + one.beside > 0) {
+            let step = &mut self.steps[step_of(one.rank, one.phase)];
+            (step.before, step.beside) = (one.before as Time, one.beside as Time);
+            step.awaited += 1;
         }
         for step in &mut self.steps {
-            step.outstanding = step.messages;
+            step.outstanding = step.awaited;
         }
         rank_phases
     }
@@ -208,7 +243,7 @@ impl MessageList {
             let step = rank_phases.partition_point(|&(rank, _)| rank < index);
             let end = rank_phases.partition_point(|&(rank, _)| rank <= index);
             let after_last = if file.background[job] { step } else { end };
-            self.ranks.push(Rank { job, node, step, end, after_last, next: 0 });
+            self.ranks.push(Rank { job, node, step, end, after_last, next: 0, has_posted: false });
             self.nodes[node].ranks.push(index);
             self.ranks_left[job] += 1;
         }
@@ -232,24 +267,74 @@ impl MessageList {
         self.jobs_left -= 1;
     }
 
-    /// Let a rank begin its next step, or finish if there is none; its messages within the node arrive next.
+    /// Let a rank begin its next step, or finish if there is none.
     fn enter(&mut self, rank: usize, cycle: Time, arriving: &mut Vec<Post>) {
         // All that a phase waits for may have arrived before the rank does.
         while self.ranks[rank].step < self.ranks[rank].end && self.steps[self.ranks[rank].step].outstanding == 0 {
             self.leave_step(rank);
         }
-        let rank = &mut self.ranks[rank];
-        if rank.step < rank.end {
-            let step = &self.steps[rank.step];
-            rank.next = step.sends.start;
-            self.nodes[rank.node].ready += usize::from(!step.sends.is_empty());
-            arriving.extend_from_slice(&self.local_posts[step.local_sends.clone()]);
+        let Rank { job, step, end, .. } = self.ranks[rank];
+        if step < end {
+            self.ranks[rank].has_posted = false;
+            match self.steps[step].before {
+                0 => self.post(rank, cycle, arriving),
+                before => self.compute(rank, cycle + before),
+            }
             return;
         }
-        let job = rank.job;
         self.ranks_left[job] -= 1;
         if !self.background[job] && self.ranks_left[job] == 0 {
             self.finish_job(job, cycle);
+        }
+    }
+
+    /// Let a rank compute until a later cycle.
+    fn compute(&mut self, rank: usize, until: Time) {
+        self.nodes[self.ranks[rank].node].computing.push(Reverse((until, rank)));
+        self.session.computing_until.set(until.max(self.session.computing_until.get()));
+    }
+
+    /// When the first rank of a node has computed that does.
+    fn computing_until(&self, node: usize) -> Option<Time> {
+        self.nodes[node].computing.peek().map(|&Reverse((until, _))| until)
+    }
+
+    /// Go on with the ranks of a node that have computed by `cycle`, each as of the cycle in which it had: CAMINOS does
+    /// not ask a node whose queue is full.
+    fn wake(&mut self, node: usize, cycle: Time) {
+        while self.computing_until(node).map_or(false, |until| until <= cycle) {
+            let Reverse((until, rank)) = self.nodes[node].computing.pop().expect("a rank computes");
+            let mut arriving = Vec::new();
+            if self.ranks[rank].has_posted {
+                self.end_computation(rank, until, &mut arriving);
+            } else {
+                self.post(rank, until, &mut arriving);
+            }
+            self.settle(arriving, until);
+        }
+    }
+
+    /// Let a rank post the messages of its step; those within the node arrive next.
+    fn post(&mut self, rank: usize, cycle: Time, arriving: &mut Vec<Post>) {
+        let of_rank = &mut self.ranks[rank];
+        let step = &self.steps[of_rank.step];
+        of_rank.next = step.sends.start;
+        of_rank.has_posted = true;
+        self.nodes[of_rank.node].ready += usize::from(!step.sends.is_empty());
+        arriving.extend_from_slice(&self.local_posts[step.local_sends.clone()]);
+        match (step.before, step.beside) {
+            (0, 0) => (),
+            (_, 0) => self.end_computation(rank, cycle, arriving),
+            (_, beside) => self.compute(rank, cycle + beside),
+        }
+    }
+
+    /// Count what a rank computes in its step as over, and let it go on if it waits for nothing else.
+    fn end_computation(&mut self, rank: usize, cycle: Time, arriving: &mut Vec<Post>) {
+        let step = self.ranks[rank].step;
+        if self.count_arrival(step, self.steps[step].round) {
+            self.leave_step(rank);
+            self.enter(rank, cycle, arriving);
         }
     }
 
@@ -260,7 +345,7 @@ impl MessageList {
         rank.step = if index + 1 == rank.end { rank.after_last } else { index + 1 };
         if rank.after_last < rank.end {
             step.round += 1;
-            step.outstanding = step.messages - self.early.remove(&(index, step.round)).unwrap_or(0);
+            step.outstanding = step.awaited - self.early.remove(&(index, step.round)).unwrap_or(0);
         }
     }
 
@@ -294,43 +379,48 @@ impl MessageList {
         }
     }
 
-    /// Whether a node has something to send.
-    fn can_send(&self, node: usize) -> bool {
-        self.nodes[node].ready > 0 || !self.nodes[node].interface.is_idle()
+    /// Whether a port may have something to send.
+    fn can_send(&self, server: usize) -> bool {
+        let node = &self.nodes[server / self.ports];
+        node.ready > 0 || !node.interfaces[server % self.ports % node.interfaces.len()].is_idle()
     }
 
-    /// Take what a node sends in a cycle: destination node and phits.
-    fn send(&mut self, node: usize, cycle: Time) -> Option<(usize, usize)> {
-        while self.nodes[node].ready > 0 && self.nodes[node].interface.has_free_slot() {
+    /// Take what a port sends in a cycle: destination port and phits.
+    fn send(&mut self, server: usize, cycle: Time) -> Option<(usize, usize)> {
+        let (node, port) = (server / self.ports, server % self.ports);
+        while self.nodes[node].ready > 0 && self.nodes[node].next_has_free_slot() {
             self.fill_slot(node);
         }
         let node = &mut self.nodes[node];
-        let (post, phits) = node.interface.take(self.sending.packet_phits)?;
-        node.on_their_way.push_back((cycle, post));
+        let interface = port % node.interfaces.len();
+        let (post, phits) = node.interfaces[interface].take(self.sending.packet_phits)?;
+        node.on_their_way[port].push_back((cycle, post));
         let destination = &self.ranks[self.posts[post].destination];
         self.session.sent_phits.borrow_mut()[destination.job] += phits as u64;
-        Some((destination.node, phits))
+        Some((destination.node * self.ports + port, phits))
     }
 
-    /// Give the interface the next message of the next rank in turn that has one.
+    /// Give the interface whose turn it is the next message of the next rank in turn that has one.
     fn fill_slot(&mut self, node: usize) {
         let node = &mut self.nodes[node];
         loop {
             let rank = &mut self.ranks[node.ranks[node.turn]];
             node.turn = (node.turn + 1) % node.ranks.len();
-            if rank.step == rank.end || rank.next >= self.steps[rank.step].sends.end {
+            if rank.step == rank.end || !rank.has_posted || rank.next >= self.steps[rank.step].sends.end {
                 continue;
             }
-            node.interface.add(rank.next, self.posts[rank.next].phits);
+            node.interfaces[node.next_interface].add(rank.next, self.posts[rank.next].phits);
+            node.next_interface = (node.next_interface + 1) % node.interfaces.len();
             rank.next += 1;
             node.ready -= usize::from(rank.next == self.steps[rank.step].sends.end);
             return;
         }
     }
 
-    /// Count phits that a node sent in the cycle `sent` as arrived; false if it sent none then.
-    fn receive(&mut self, node: usize, sent: Time, phits: usize, cycle: Time) -> bool {
-        let on_their_way = &mut self.nodes[node].on_their_way;
+    /// Count phits that a port sent in the cycle `sent` as arrived; false if it sent none then.
+    fn receive(&mut self, server: usize, sent: Time, phits: usize, cycle: Time) -> bool {
+        let node = server / self.ports;
+        let on_their_way = &mut self.nodes[node].on_their_way[server % self.ports];
         let place = on_their_way.partition_point(|&(earlier, _)| earlier < sent);
         let index = match on_their_way.get_mut(place) {
             Some((same, index)) if *same == sent && *index != ARRIVED => std::mem::replace(index, ARRIVED),
@@ -338,6 +428,9 @@ impl MessageList {
         };
         while matches!(on_their_way.front(), Some(&(_, ARRIVED))) {
             on_their_way.pop_front();
+        }
+        for node in [node, self.ranks[self.posts[index].destination].node] {
+            self.wake(node, cycle);
         }
         let post = &mut self.posts[index];
         self.session.arrived_phits.borrow_mut()[self.ranks[post.destination].job] += phits as u64;
@@ -359,6 +452,7 @@ impl Traffic for MessageList {
         _topology: &dyn Topology,
         _rng: &mut StdRng,
     ) -> Result<Rc<Message>, TrafficError> {
+        self.wake(origin / self.ports, cycle);
         let (destination, size) = self.send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)?;
         Ok(Rc::new(Message { origin, destination, size, creation_cycle: cycle }))
     }
@@ -367,7 +461,7 @@ impl Traffic for MessageList {
     }
     fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
         self.session.now.set(cycle);
-        self.can_send(task)
+        self.can_send(task) || self.computing_until(task / self.ports).map_or(false, |until| until <= cycle)
     }
     fn try_consume(
         &mut self,
@@ -383,16 +477,19 @@ impl Traffic for MessageList {
         self.jobs_left == 0
     }
     fn task_state(&self, task: usize, _cycle: Time) -> TaskTrafficState {
+        let node = &self.nodes[task / self.ports];
         if self.can_send(task) {
             TaskTrafficState::Generating
-        } else if self.nodes[task].ranks.iter().all(|&rank| self.ranks[rank].step == self.ranks[rank].end) {
+        } else if !node.computing.is_empty() {
+            TaskTrafficState::UnspecifiedWait
+        } else if node.ranks.iter().all(|&rank| self.ranks[rank].step == self.ranks[rank].end) {
             TaskTrafficState::Finished
         } else {
             TaskTrafficState::WaitingData
         }
     }
     fn number_tasks(&self) -> usize {
-        self.nodes.len()
+        self.nodes.len() * self.ports
     }
 }
 
@@ -464,6 +561,23 @@ mod tests {
     }
 
     #[test]
+    fn messages_go_to_the_ports_of_a_node_in_turn_or_are_divided_among_them() {
+        let text = |word| -> &'static str {
+            let messages = "ranks 2\n0\n1\nmessages 3\n0 0 1 3\n0 0 1 1\n0 0 1 5\n";
+            Box::leak(format!("messages 1\n{word} 2\njobs 1\n{messages}").into_boxed_str())
+        };
+        // Ports of node 0 are 0 and 1, of node 1 they are 2 and 3; packets have two phits.
+        let mut in_turn = list(text("ports"), 4, 16);
+        assert_eq!(drain(&mut in_turn, 0, 0), [(2, 2), (2, 2), (2, 1), (2, 2), (2, 1)]);
+        assert_eq!(drain(&mut in_turn, 1, 0), [(3, 1)]);
+        let mut divided = list(text("stripes"), 4, 1);
+        let sent: Vec<_> = (0..6).map(|cycle| divided.send(cycle % 2, cycle as Time).expect("a packet")).collect();
+        assert_eq!(sent, [(2, 2), (3, 1), (2, 1), (3, 2), (2, 2), (3, 1)]);
+        assert!((0..6).all(|cycle| divided.receive(cycle % 2, cycle as Time, sent[cycle].1, 9)));
+        assert_eq!(finish_cycles(&divided), [Some(9)]);
+    }
+
+    #[test]
     fn ranks_of_a_node_take_turns_in_filling_the_slots() {
         let text = "messages 1\njobs 2\nranks 2\n0\n1\nmessages 3\n0 0 1 1\n0 0 1 1\n0 0 1 1\n\
                     ranks 2\n0\n2\nmessages 2\n0 0 1 1\n0 0 1 1\n";
@@ -532,6 +646,70 @@ mod tests {
         let text = "messages 1\njobs 2\nranks 1\n0\nmessages 0\n\
                     background 2\n0\n0\nmessages 2\n0 0 1 9\n1 1 0 9\n";
         assert_eq!(finish_cycles(&list(text, 1, 16)), [Some(0), None]);
+    }
+
+    #[test]
+    fn a_rank_posts_what_it_sends_when_it_has_computed() {
+        let text = "messages 1\njobs 1\nranks 2\n0\n1\ncomputes 2\n0 0 5 0\n0 1 2 0\nmessages 1\n0 0 1 2\n";
+        let mut list = list(text, 2, 16);
+        for cycle in 0..5 {
+            list.wake(0, cycle);
+            list.wake(1, cycle);
+            assert!(!list.can_send(0));
+        }
+        list.wake(0, 5);
+        assert_eq!(drain(&mut list, 0, 5), [(1, 2)]);
+        assert!(list.receive(0, 5, 2, 9));
+        assert_eq!(finish_cycles(&list), [Some(9)]);
+    }
+
+    #[test]
+    fn what_runs_beside_the_messages_ends_the_phase_if_it_lasts_longer() {
+        for (beside, end) in [(3, 9), (20, 22)] {
+            let head = "messages 1\njobs 1\nranks 2\n0\n1\ncomputes 1\n";
+            let text = format!("{head}0 0 2 {beside}\nmessages 1\n0 0 1 2\n");
+            let mut list = list(Box::leak(text.into_boxed_str()), 2, 16);
+            list.wake(0, 2);
+            assert_eq!(drain(&mut list, 0, 2), [(1, 2)]);
+            assert!(!list.is_finished() && list.receive(0, 2, 2, 9));
+            (9..=end).for_each(|cycle| list.wake(0, cycle));
+            assert_eq!(finish_cycles(&list), [Some(end)]);
+            assert_eq!(list.session.computing_until.get(), 2 + beside);
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_not_asked_has_computed_nevertheless() {
+        let text = "messages 1\njobs 1\nranks 2\n0\n1\ncomputes 1\n0 1 5 0\nmessages 1\n0 0 1 2\n";
+        for (arrival, end) in [(9, 9), (3, 5)] {
+            let mut list = list(text, 2, 16);
+            assert_eq!(drain(&mut list, 0, 0), [(1, 2)]);
+            assert!(list.receive(0, 0, 2, arrival));
+            list.wake(1, 20);
+            assert_eq!(finish_cycles(&list), [Some(end)]);
+        }
+    }
+
+    #[test]
+    fn messages_within_a_node_wait_for_their_sender_to_compute() {
+        let text = "messages 1\njobs 1\nranks 2\n0\n0\ncomputes 2\n0 0 4 0\n1 1 3 0\nmessages 2\n0 0 1 9\n1 1 0 9\n";
+        let mut list = list(text, 1, 16);
+        (0..7).for_each(|cycle| list.wake(0, cycle));
+        assert_eq!(finish_cycles(&list), [None]);
+        list.wake(0, 7);
+        assert_eq!(finish_cycles(&list), [Some(7)]);
+    }
+
+    #[test]
+    fn in_the_background_a_rank_computes_in_each_round() {
+        let text = "messages 1\njobs 2\nranks 2\n0\n1\nmessages 1\n0 0 1 2\n\
+                    background 2\n2\n2\ncomputes 1\n0 0 10 0\nmessages 1\n0 0 1 2\n";
+        let mut list = list(text, 3, 16);
+        for cycle in 0..35 {
+            list.wake(2, cycle);
+        }
+        let round = |rank: usize| list.steps[list.ranks[rank].step].round;
+        assert_eq!((round(2), round(3)), (3, 3));
     }
 
     #[test]

@@ -12,13 +12,15 @@
 //!   it, by a path to the nearest ones;
 //! * ugal: at its first router a packet takes the minimal path or a detour as Valiant makes them, though never through
 //!   its first or last router or group, whichever has the lower product of queue and hops, as seen by CAMINOS' policy
-//!   `LowestSinghWeight`, and keeps to it (UGAL-L; Singh 2005).
+//!   `LowestSinghWeight`, and keeps to it (UGAL-L; Singh 2005);
+//! * table, and table-by-hops: what the machine's file lists for each router and node; any link of a way that has several.
 //!
 //! Virtual channels, `channels` of them:
 //!
 //! * dimension-order: any on a grid of lines; with rings the first half before a ring's dateline, the second behind it
 //!   (Dally and Seitz 1987);
 //! * d-mod-k, and adaptive on a tree: any, since what goes down never turns up again;
+//! * table: any, for tables along which no circle of waiting packets can close;
 //! * adaptive on a grid of lines: any but the first; that one, with a higher label, is an escape by dimension order,
 //!   open to every packet everywhere (Duato 1993). On rings this carries a third less than the next rule;
 //! * else: hop k of a packet, the one to its node included, uses channel k, or the last one.
@@ -31,6 +33,7 @@ mod by_hops;
 mod d_mod_k;
 mod dimension_order;
 mod setup;
+mod table;
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -65,6 +68,8 @@ enum Kind {
     Adaptive,
     Valiant,
     Ugal,
+    Table,
+    TableByHops,
 }
 
 /// What Valiant and UGAL draw for a packet.
@@ -113,16 +118,20 @@ struct Routes {
     next_hops: NextHops,
     into_group: NextHops,
     tree: Option<Tree>,
+    /// Ports of each way of the table.
+    ways: Vec<Vec<usize>>,
     fair: RefCell<FairArbitration>,
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 8] = [
     ("minimal", Kind::Minimal),
     ("dimension-order", Kind::DimensionOrder),
     ("d-mod-k", Kind::DModK),
     ("adaptive", Kind::Adaptive),
     ("valiant", Kind::Valiant),
     ("ugal", Kind::Ugal),
+    ("table", Kind::Table),
+    ("table-by-hops", Kind::TableByHops),
 ];
 
 const VIAS: [(&str, Via); 2] = [("router", Via::Router), ("group", Via::Group)];
@@ -152,6 +161,7 @@ pub fn build(argument: RoutingBuilderArgument) -> Box<dyn Routing> {
         next_hops: NextHops::default(),
         into_group: NextHops::default(),
         tree: None,
+        ways: Vec::new(),
         fair: RefCell::default(),
     })
 }
@@ -184,9 +194,9 @@ impl Routes {
     /// The channels on which a packet may leave for its node.
     fn last_channels(&self, hops: usize) -> Range<usize> {
         let any = match self.kind {
-            Kind::DimensionOrder | Kind::DModK => true,
+            Kind::DimensionOrder | Kind::DModK | Kind::Table => true,
             Kind::Adaptive => self.escapes() || self.layout.level.is_some(),
-            Kind::Minimal | Kind::Valiant | Kind::Ugal => false,
+            Kind::Minimal | Kind::Valiant | Kind::Ugal | Kind::TableByHops => false,
         };
         if any {
             0..self.channels
@@ -218,7 +228,8 @@ impl Routing for Routes {
         let chosen = routing_info.selections.as_deref().unwrap_or(&[]);
         let candidates = match self.kind {
             Kind::DimensionOrder => self.in_dimension_order(here, goal, chosen),
-            Kind::DModK => self.through_the_tree(here, goal, node),
+            Kind::DModK => self.through_the_tree(here, goal, node / self.session.ports.get()),
+            Kind::Table | Kind::TableByHops => self.by_table(here, node / self.session.ports.get(), hops),
             Kind::Adaptive if self.layout.grid.is_some() => self.through_the_grid(here, goal, hops),
             Kind::Adaptive if self.layout.level.is_some() => self.up_and_down(here, goal),
             _ => self.by_hops(here, goal, hops, chosen, topology),
@@ -287,6 +298,9 @@ impl Routing for Routes {
         self.into_group = NextHops::new(topology.num_routers());
         if self.kind == Kind::DModK {
             self.tree = Some(self.find_tree().unwrap_or_else(|bad| std::panic::panic_any(bad)));
+        }
+        if matches!(self.kind, Kind::Table | Kind::TableByHops) {
+            self.ways = self.find_ways();
         }
     }
 

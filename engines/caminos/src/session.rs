@@ -17,8 +17,12 @@ use crate::layout::Layout;
 #[derive(Debug, Default)]
 pub struct Session {
     layout: RefCell<Rc<Layout>>,
+    /// Ports of a node: CAMINOS' servers are ports.
+    pub ports: Cell<usize>,
     /// The cycle: CAMINOS tells it to the traffic, and not to the routing.
     pub now: Cell<Time>,
+    /// The cycle in which the last computation ends of those that have begun.
+    pub computing_until: Cell<Time>,
     /// For each job the cycle in which it finished, if it has; a background job never does.
     pub finish_cycles: RefCell<Vec<Option<Time>>>,
     /// Phits that each job has sent, and those of them that have arrived.

@@ -624,7 +624,7 @@ mod tests {
         let mut simulation = session.during(|| Simulation::new(&parse(&text), &plugs));
         std::fs::remove_dir_all(&folder).expect("removed");
         find_periods(&mut simulation, &session);
-        run(&mut simulation).expect("all jobs finish");
+        run(&mut simulation, &session).expect("all jobs finish");
         result::to_json(&simulation, &session)
     }
 

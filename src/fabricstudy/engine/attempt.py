@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -97,12 +98,21 @@ def prepare(
     """Write the engine's input to the empty `folder` and add to `record` what is known before it runs."""
     machine = analysed.machine
     jobs = place(point, machine, analysed.cut_side)
-    record["jobs"] = [job_record(index, job, point, analysed) for index, job in enumerate(jobs)]
+    of_nodes = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
+    record["jobs"] = [job_record(index, job, point, of_nodes) for index, job in enumerate(jobs)]
     record["sharing"] = sharing_by_routes(jobs, point, machine)
     jobs = _with_background(jobs, record)
     command = engine.prepare(folder, point, machine, jobs)
     record["input"] = input_digest(folder, command)
     return jobs, command
+
+
+@lru_cache(maxsize=1)
+def _with_ports(machine: Machine, ports: int) -> Machine:
+    """Give the machine with the capacity of all ports of a node as that of its link, for what needs no simulation."""
+    if ports == 1:
+        return machine
+    return replace(machine, host=replace(machine.host, bandwidth_Bps=ports * machine.host.bandwidth_Bps))
 
 
 def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:

@@ -71,7 +71,7 @@ def alone(point: Point, job: int) -> Point:
 
 def silent(job: Job) -> Job:
     """Give a job that holds the nodes of `job` and sends nothing."""
-    idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False}
+    idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}
     return job.model_copy(update=idle)
 
 

@@ -39,6 +39,18 @@ def check_buffer(point: Point, packet_bytes: int) -> None:
         )
 
 
+def check_one_port(point: Point) -> None:
+    """Refuse nodes with several ports.
+
+    Raises
+    ------
+    Unsupported
+        With the reason.
+    """
+    if point.network.ports_per_node > 1:
+        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or take the engine caminos")
+
+
 class ProgramEngine(ABC):
     """An engine whose program is looked for, run in a folder, and read; a subclass says what is its own."""
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Record
-from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, phase_bound_ns
+from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, computing_bound_ns, phase_bound_ns
 from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
@@ -33,6 +33,7 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         "bound_ns": bound,
         "bound_method": method,
         "phase_bound_ns": None if job.background else _phase_bound_ns(job, point, analysed),
+        **_compute_record(job),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
 
@@ -41,11 +42,27 @@ def _phase_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> 
     sent = job.messages
     messages = sent.phase, sent.source, sent.destination, sent.size_bytes
     latency_ns = point.network.router_latency_ns
-    return phase_bound_ns(analysed.machine, job.node_of_rank, messages, latency_ns)
+    computing = job.computing.columns if job.computing is not None else ()
+    return phase_bound_ns(analysed.machine, job.node_of_rank, messages, latency_ns, computing)
+
+
+def _compute_record(job: PlacedJob) -> Record:
+    """Say how long a rank computes; in the background that depends on the others."""
+    if job.computing is None or job.background:
+        return {}
+    return {"compute_ns": float(job.computing.of_rank_ns(job.ranks).mean())}
 
 
 def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
-    """Least time (ns) that the job's own bytes need on the links, and what that rests on."""
+    """Least time (ns) that the job needs for its own bytes and what it computes, and what that rests on."""
+    bound, method = _link_bound(job, loads, point, analysed)
+    if job.computing is not None:
+        busiest_ns = float(job.computing.of_rank_ns(job.ranks).max())
+        bound = computing_bound_ns(bound, job.computing.first_ns, busiest_ns)
+    return bound, method
+
+
+def _link_bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
     # The link loads of oblivious routing are known beforehand; an adaptive one may take any path.
     if has_loads(analysed.machine, point.routing):
         return bound_ns(analysed.machine, loads), "routed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -42,6 +42,18 @@ class Network(Model):
         "other. 16 are the torus injection FIFOs of a Blue Gene/Q node (Chen et al., IEEE Micro 32(1), 2012, "
         "doi:10.1109/MM.2011.96); other interfaces have more",
     )
+    ports_per_node: Whole = Field(
+        1,
+        ge=1,
+        le=64,
+        description="ports of a node, each with a link to its router that is as fast as the machine says; CAMINOS only",
+    )
+    rails: Literal["round-robin", "striping"] = Field(
+        "round-robin",
+        description="how a node with several ports divides what it sends (Liu, Vishnu, Panda, SC 2004, "
+        "doi:10.1109/SC.2004.15): its messages leave by the ports in turn, each with `injection` under way; or each "
+        "message is striped, packet by packet, over all ports",
+    )
 
 
 class Limits(Model):
@@ -55,3 +67,6 @@ class EngineSettings(Kind):
     """What a study may say about one engine; a package each in `fabricstudy.engine`."""
 
     FAMILY: ClassVar[Family] = Family("engine", "fabricstudy.engine", in_packages=True)
+
+    checked_by: ClassVar[str | None] = None
+    """The engine on which some points of a study are simulated again, for one whose times need such a check."""

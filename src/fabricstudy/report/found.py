@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import ALONE, DONE
+from fabricstudy.columns import ALONE, DONE, SPOT_CHECK
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
@@ -82,7 +82,7 @@ def effects(tables: Tables) -> Effects | None:
     The time of a point is that of its slowest job. Points are compared only if they send equally many bytes, and
     never across engines.
     """
-    jobs = tables.jobs[~tables.jobs["background"] & (tables.jobs["experiment"] != ALONE)]
+    jobs = tables.jobs[~tables.jobs["background"] & ~tables.jobs["experiment"].isin((ALONE, SPOT_CHECK))]
     jobs = jobs[jobs["runtime_ns"] > 0]
     if len(jobs):
         keys = ["experiment", *axes_of(jobs), "seed"]
@@ -132,6 +132,7 @@ def sentences(tables: Tables, found: Effects | None) -> list[str]:
     told = [
         _of_claims(tables),
         _of_effects(found),
+        _of_computing(tables.jobs),
         _of_slowdowns(tables.interference),
         _of_engines(tables),
         _basis(tables),
@@ -163,6 +164,15 @@ def _of_effects(found: Effects | None) -> str:
         return f"{told} With one seed, nothing says how much of this is chance."
     middle, largest = found.noise
     return f"{told} Seeds alone change it by a factor of {number(middle, 3)}, at most {number(largest, 3)}."
+
+
+def _of_computing(jobs: pd.DataFrame) -> str:
+    share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
+    if share.empty:
+        return ""
+    low, middle, high = (number(100 * value, 2) for value in share.quantile([0, 0.5, 1]))
+    told = f"{several(len(share), 'job')} computed for {middle} % of the runtime in the median ({low} to {high} %)"
+    return f"{told}; the rest is communication and waiting."
 
 
 def _of_slowdowns(rows: pd.DataFrame) -> str:
@@ -226,12 +236,18 @@ def _of_verdicts(verdicts: pd.DataFrame) -> str:
 
 
 def leading(figures: Sequence[AnyFigure | None], found: Effects | None) -> int | None:
-    """Give which of the figures that could be drawn shows the largest effect that one shows at all; else the first."""
+    """Give which of the figures that could be drawn shows the largest effect that one shows at all; else the first.
+
+    A figure of what is compared goes before one of another number of simulations or schedules, such as rates for times.
+    """
     drawn = {place: figure for place, figure in enumerate(figures) if figure}
-    for one in found.axes if found else ():
-        for place, figure in drawn.items():
-            if found and found.column in figure.numbers() and one.axis in figure.axes():
-                return place
+    measured = [place for place, figure in drawn.items() if figure.analysis is None and figure.table != "machines"]
+    compared = [place for place in measured if found and found.column in drawn[place].numbers()]
+    for places in (compared, measured):
+        for one in found.axes if found else ():
+            for place in places:
+                if one.axis in drawn[place].axes():
+                    return place
     return min(drawn, default=None)
 
 

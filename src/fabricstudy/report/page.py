@@ -33,6 +33,7 @@ from .figures import Drawn, draw
 from .found import effects, leading, sentences
 from .predictors import predictors
 from .schedules import schedule_words
+from .spot_check import judged_unchecked, spot_check
 from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
 
 EMBEDDED_BYTES = 1_800_000
@@ -81,12 +82,13 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         source=source.decode("utf-8", "replace"),
         experiments=_experiments(tables),
         claims=_claims(tables.claims),
+        judged_unchecked=judged_unchecked(study, tables),
         verdicts_of=_verdicts_of_engines(tables.verdicts),
         changes=changes,
         machines=_machines(tables),
         analyses=_analyses(tables),
         schedules=schedule_words(tables),
-        sentences=sentences(tables, changes),
+        sentences=[*sentences(tables, changes), *spot_check(tables)],
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),

@@ -175,20 +175,38 @@ def early_arrivals(
 
 
 @njit(cache=True)
-def last_arrival_ns(phase: Ints, source: Ints, destination: Ints, time_ns: Floats, ranks: int) -> float:
+def last_arrival_ns(
+    phase: Ints,
+    source: Ints,
+    destination: Ints,
+    time_ns: Floats,
+    ranks: int,
+    computing: Ints,
+    computing_rank: Ints,
+    before_ns: Floats,
+    beside_ns: Floats,
+) -> float:
     """Time of the last arrival if each message takes `time_ns` from when its source has left its phase before.
 
-    A rank leaves a phase when all messages that it sends or gets in it have arrived. Messages stand in the order of
-    their phases.
+    A rank leaves a phase when all messages that it sends or gets in it have arrived. In the phase ``computing[i]`` the
+    rank ``computing_rank[i]`` posts its messages `before_ns` later, and leaves it `beside_ns` after that at the
+    earliest. Messages and computations stand in the order of their phases.
     """
     free_ns = np.zeros(ranks)
     arrival_ns = np.zeros(len(phase))
     begin = 0
+    row = 0
     while begin < len(phase):
+        first = row
+        while row < len(computing) and computing[row] == phase[begin]:
+            free_ns[computing_rank[row]] += before_ns[row]
+            row += 1
         end = begin
         while end < len(phase) and phase[end] == phase[begin]:
             arrival_ns[end] = free_ns[source[end]] + time_ns[end]
             end += 1
+        for i in range(first, row):
+            free_ns[computing_rank[i]] += beside_ns[i]
         for i in range(begin, end):
             free_ns[source[i]] = max(free_ns[source[i]], arrival_ns[i])
             free_ns[destination[i]] = max(free_ns[destination[i]], arrival_ns[i])

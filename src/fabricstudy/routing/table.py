@@ -56,7 +56,19 @@ class TableRoutes(ObliviousMemoryless):
             [cables[at : at + size].sum() for at, size in zip(self._first, count, strict=True)], count
         )
         self._next = np.array([machine.link_head[way[0]] for way in self._ways], dtype=np.int64)
-        self._check(names)
+        self.longest_route = self._check(names)
+        """Most hops of a packet."""
+
+    @property
+    def entries(self) -> tuple[Ints, Ints, Ints]:
+        """Router, node and number of the way of each entry, int64 [entries]."""
+        router, node = np.nonzero(self._table != NOWHERE)
+        return router, node, self._table[router, node].astype(np.int64)
+
+    @property
+    def links_of_ways(self) -> tuple[Ints, Ints]:
+        """Number of the way and directed link, int64 [links of all ways], way after way."""
+        return np.repeat(np.arange(len(self._ways)), self._count), self._link
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Give the hops of the table; a packet at the router of its node has none."""
@@ -87,15 +99,16 @@ class TableRoutes(ObliviousMemoryless):
                 self._ways.append(np.array(way, dtype=np.int64))
             self._table[router, nodes] = number
 
-    def _check(self, names: _Names) -> None:
-        """Follow the packets from all routers with nodes to all nodes."""
+    def _check(self, names: _Names) -> int:
+        """Follow the packets from all routers with nodes to all nodes; give the most hops that one makes."""
+        longest = 0
         sources = np.flatnonzero(self.machine.nodes_of_router)
         nodes_at_once = max(1, PAIRS_AT_ONCE // len(sources))
         for start in range(0, self.machine.nodes, nodes_at_once):
             goals = np.arange(start, min(start + nodes_at_once, self.machine.nodes))
             source, goal = np.repeat(sources, len(goals)), np.tile(goals, len(sources))
             at = source
-            for _ in range(self.machine.routers):
+            for hops in range(self.machine.routers):
                 on = np.flatnonzero(at != self._goal[goal])
                 source, goal, at = source[on], goal[on], at[on]
                 way = self._table[at, goal]
@@ -103,9 +116,11 @@ class TableRoutes(ObliviousMemoryless):
                     raise _dead_end(names, *(int(end[np.argmax(way == NOWHERE)]) for end in (source, at, goal)))
                 at = self._next[way]
                 if not len(at):
+                    longest = max(longest, hops)
                     break
             else:
                 raise self._circle(names, int(source[0]), int(goal[0]))
+        return longest
 
     def _circle(self, names: _Names, source: int, goal: int) -> FileMistake:
         path = [source]
@@ -198,8 +213,8 @@ class Table(FromFile, Routing):
     A `.csv` has the head router,destination,next, where a destination is a node, or router,destination_router,next,
     where it is a router and stands for its nodes; names are those of the machine's file, or numbers. A `.lft`, `.lfts`,
     `.fts` or `.txt` is what ibroute or dump_lfts.sh prints, for a machine from what ibnetdiscover prints. Tables that
-    go round in a circle, end before their goal or leave out a pair are refused. No simulator of ours takes such routes:
-    the engine analysis does, with bounds and loads. The point holds the digest of the file.
+    go round in a circle, end before their goal or leave out a pair are refused. Of the simulators CAMINOS takes such
+    routes; bounds and loads know them whatever the engine. The point holds the digest of the file.
     """
 
     kind: Literal["table"] = "table"

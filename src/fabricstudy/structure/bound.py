@@ -6,7 +6,8 @@ for the mean runtime: the mean of a maximum is no less than the maximum of the m
 random detours may so lie below it.
 
 The link bound knows neither latency nor phases. The phase bound knows nothing else: it follows the messages as if each
-had the network for itself, and holds for every run.
+had the network for itself, and holds for every run. Of what ranks compute the phase bound knows all, the link bound
+what comes before the first message, and that no job ends before its busiest rank has computed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,21 @@ def bound_ns(machine: Machine, loads: LinkLoads) -> float:
     cables_s = np.max(loads.link_bytes / machine.link_capacity_Bps, initial=0.0)
     hosts_bytes = max(loads.injection_bytes.max(initial=0.0), loads.ejection_bytes.max(initial=0.0))
     return float(max(cables_s, hosts_bytes / machine.host.bandwidth_Bps)) * NS_PER_S
+
+
+def computing_bound_ns(links_ns: float, first_ns: float, busiest_ns: float) -> float:
+    """Least time of a job that computes, in ns.
+
+    Parameters
+    ----------
+    links_ns : float
+        Least time in which the links carry its bytes.
+    first_ns : float
+        What each rank computes at least before it sends anything.
+    busiest_ns : float
+        What the busiest rank computes in all.
+    """
+    return max(first_ns + links_ns, busiest_ns)
 
 
 def bound_of_any_routing_ns(
@@ -96,12 +112,14 @@ def phase_bound_ns(
     node_of_rank: npt.NDArray[np.integer],
     messages: tuple[npt.NDArray[np.integer], ...],
     router_latency_ns: float,
+    computing: tuple[npt.NDArray[np.number], ...] = (),
 ) -> float:
     """Least time in which the phases of a job can follow each other, in ns.
 
-    A rank leaves a phase when all messages that it sends or gets in it have arrived; then it posts those of its next
-    one. A message without contention takes its bytes over the host bandwidth, plus the latency of the least number of
-    cables and routers on its way; one within a node takes no time.
+    A rank leaves a phase when all messages that it sends or gets in it have arrived, and it has computed; then it
+    computes what comes before its next one, and posts the messages of that. A message without contention takes its
+    bytes over the host bandwidth, plus the latency of the least number of cables and routers on its way; one within a
+    node takes no time.
 
     Parameters
     ----------
@@ -113,11 +131,13 @@ def phase_bound_ns(
         In the order of their phases; sources and destinations are ranks.
     router_latency_ns : float
         Time of a packet through a router.
+    computing : (phase, rank, before_ns, beside_ns), each an array [rows], optional
+        What ranks compute before they post the messages of a phase, and beside them; in the order of the phases.
 
     Returns
     -------
     float
-        The longest chain of messages of which each waits for the one before it.
+        The longest chain of messages and computations of which each waits for the one before it.
     """
     # Loads numba, which planning does without.
     from fabricstudy.routing.kernels import last_arrival_ns
@@ -130,7 +150,11 @@ def phase_bound_ns(
     latency_ns = 2 * machine.host.latency_ns + far * cable_ns + (far + 1) * router_latency_ns
     time_ns = size_bytes / machine.host.bandwidth_Bps * NS_PER_S + latency_ns
     time_ns = np.where(ends[0] == ends[1], 0.0, time_ns)
-    return float(last_arrival_ns(phase, source, destination, time_ns, len(node_of_rank)))
+    rows = computing or (np.zeros(0),) * 4
+    at, rank = (np.asarray(column, dtype=np.int64) for column in rows[:2])
+    before_ns, beside_ns = (np.asarray(column, dtype=np.float64) for column in rows[2:])
+    ranks = len(node_of_rank)
+    return float(last_arrival_ns(phase, source, destination, time_ns, ranks, at, rank, before_ns, beside_ns))
 
 
 def _cut_s(

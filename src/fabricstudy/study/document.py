@@ -23,6 +23,7 @@ from fabricstudy.machine.base import EachClass
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.model import Model, Name, Written
 from fabricstudy.quantities import Unit
+from fabricstudy.workload.compute import Compute
 
 from .model import Study
 from .paths import fields_of
@@ -227,7 +228,7 @@ def _type(annotation: Any, metadata: list[Any]) -> str:
         return f"list of {each}" if inner[-1] is Ellipsis else f"list of {len(inner)}: {each}"
     if origin is dict:
         return f"mapping of names to {_type(inner[1], [])}"
-    if isinstance(annotation, type) and issubclass(annotation, EachClass):
+    if isinstance(annotation, type) and issubclass(annotation, EachClass | Compute):
         return "quantity, or mapping"
     if isinstance(annotation, type) and issubclass(annotation, Kind) and annotation.is_family():
         return _mapping(members_of(annotation), annotation.words)

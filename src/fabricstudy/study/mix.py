@@ -11,6 +11,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_valida
 
 from fabricstudy.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.compute import Compute
 from fabricstudy.workload.job import Job, JobName
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
@@ -43,6 +44,7 @@ class Mix(Model):
     allocation: Allocation | None = Field(None, description="allocation of the jobs drawn")
     mapping: Mapping | None = Field(None, description="mapping of the jobs drawn")
     ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
+    compute: Compute | None = Field(None, description="what the ranks of the jobs drawn compute")
     background: Flag = Field(
         False, description="whether the jobs drawn repeat until those at the head, which are not, have ended"
     )
@@ -151,7 +153,7 @@ class Mix(Model):
         job["pattern"] = self._written["patterns"][name]
         return job | {
             key: self._written[key]
-            for key in ("allocation", "mapping", "ranks_per_node", "background")
+            for key in ("allocation", "mapping", "ranks_per_node", "compute", "background")
             if key in self._written
         }
 

@@ -25,6 +25,7 @@ from .model import WHOLE_SWEEP, Study
 from .pairs import check_pairs
 from .paths import Path, put
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
+from .spot_check import spot_check
 from .sweep import Experiment, Label, Row
 
 T = TypeVar("T")
@@ -65,6 +66,7 @@ def plan(study: Study) -> Plan:
         _each(study.all_experiments, planner.add)
     _unify(planner.rows, study.axes)
     check_pairs(study, planner.rows, planner.points)
+    planner.add_spot_check()
     runs = _plan_schedules(study, planner.rows)
     run_axes = axes_of_schedules(study.schedules)
     return Plan(study, planner.rows, planner.points, planner.machines, study.axes, runs.rows, runs.runs, run_axes)
@@ -207,6 +209,13 @@ class _Planner:
             self._add_rows(name, experiment, labels, self._sections.of(tree))
 
         _Expansion(self.study, experiment, prefix).each(add)
+
+    def add_spot_check(self) -> None:
+        """Plan what is simulated on a second engine because the first one asks for it."""
+        axes = {axis for one in self.study.all_experiments.values() for axis in one.axes_below("engine")}
+        rows, points = spot_check(self.rows, self.points, axes)
+        self.rows += rows
+        self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
         jobs = sections["jobs"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import names_of
+from fabricstudy.columns import SPOT_CHECK, names_of
 from fabricstudy.engine.point import canonical_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
@@ -105,7 +105,9 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
         With the points of all engines.
     """
     # What is told without a simulator, of machines and bounds, is told of every engine.
-    kinds = sorted(kind for kind in set(tables.points["engine"]) if engine_named(kind).simulates)
+    # A spot check judges nothing.
+    judging = tables.points.loc[tables.points["experiment"] != SPOT_CHECK, "engine"]
+    kinds = sorted(kind for kind in set(judging) if engine_named(kind).simulates)
     judged = [judge(claims, _of_engine(tables, kind, kinds)).assign(engine=kind) for kind in kinds if len(kinds) > 1]
     return pd.concat(judged, ignore_index=True) if judged else judge((), tables).assign(engine=[])
 

@@ -27,7 +27,7 @@ ALONE_ID = "(alone point)"
 
 _COMPUTED = frozenset(
     {"job_name", "alone_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "load_used_bytes"}
-    | {"hop_bytes_over_bound", "imbalance", "background"}
+    | {"communication_ns", "hop_bytes_over_bound", "imbalance", "background"}
 )
 """Columns of jobs and links that no record holds."""
 
@@ -159,7 +159,12 @@ def _jobs(plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.Dat
             own = (background, row.job_names[job["job"]], alone_ns, alone_id)
             rows.append({**job, **dict(zip(_OF_PLAN, own, strict=True))})
     jobs = _numeric("jobs", _expand(keys, at, rows, (*_facts("jobs", keys), *_OF_PLAN)))
+    # A record says what a job computes only if it does; in the background that is not known.
+    compute_ns = jobs["compute_ns"].fillna(0.0).where(~jobs["background"].astype(bool))
     return jobs.assign(
+        compute_ns=compute_ns,
+        # Engines round times, so what a job computes may be a little more than its time.
+        communication_ns=(jobs["runtime_ns"] - compute_ns).clip(lower=0.0),
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
         over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
         slowdown=_ratio(jobs["runtime_ns"], jobs["alone_ns"]),

@@ -12,6 +12,7 @@ from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
 
 from .allocation.cluster import Cluster
+from .compute import Compute
 from .mapping.linear import LinearMapping
 
 JobName = Annotated[
@@ -33,6 +34,7 @@ class Job(Model):
     pattern: Pattern = Field(description="who sends what to whom")
     allocation: Allocation = Field(default_factory=Cluster, description="which nodes the job gets")
     mapping: Mapping = Field(default_factory=LinearMapping, description="which rank sits where on these nodes")
+    compute: Compute | None = Field(None, description="what its ranks compute, if they do more than send messages")
     background: Flag = Field(
         False,
         description="repeat the job's messages until all other jobs have ended: it disturbs them throughout, and has "
@@ -46,6 +48,13 @@ class Job(Model):
         if given != 1:
             remedy = "give it exactly once: as share (like 0.5), as nodes (like 36), or by an explicit allocation"
             raise ConfigError(f"the job's size is given {given} times", remedy, code="given-twice-or-not")
+        return self
+
+    @model_validator(mode="after")
+    def _computes_beside_messages(self) -> Job:
+        if self.compute is not None and self.pattern.silent:
+            problem = f"{self.pattern.kind} has no phases before which it could compute"
+            raise ConfigError(problem, "leave compute out", ("compute",), code="wrong-value")
         return self
 
     def node_count(self, machine_nodes: int) -> int:

@@ -55,6 +55,43 @@ class Messages:
 
 
 @dataclass(frozen=True, eq=False)
+class Computing:
+    """What the ranks of a job compute: one row for a rank and a phase in which it has a message, sorted by phase.
+
+    A rank posts the messages of the phase when it has computed `before_ns`, and leaves it when they have arrived and
+    `beside_ns` have passed since.
+
+    Parameters
+    ----------
+    phase, rank : int32 arrays [rows]
+        Each pair once.
+    before_ns, beside_ns : float64 arrays [rows]
+        Times, not negative.
+    """
+
+    phase: IntArray
+    rank: IntArray
+    before_ns: npt.NDArray[np.float64]
+    beside_ns: npt.NDArray[np.float64]
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays in their order."""
+        return self.phase, self.rank, self.before_ns, self.beside_ns
+
+    @property
+    def first_ns(self) -> float:
+        """Least time that a rank computes before it posts its first message."""
+        first = np.unique(self.rank, return_index=True)[1]
+        return float(self.before_ns[first].min(initial=np.inf)) if len(first) else 0.0
+
+    def of_rank_ns(self, ranks: int) -> npt.NDArray[np.float64]:
+        """Time that each rank computes in all, float64 [ranks]."""
+        # Of nothing, numpy would make integers.
+        return np.bincount(self.rank, self.before_ns + self.beside_ns, ranks).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
 class PlacedJob:
     """A job with the node of each rank (int32 [ranks]) and its messages.
 
@@ -63,12 +100,15 @@ class PlacedJob:
     lasts_ns : float or None
         None for a job that ends. In the background: the time that its repeated messages have to fill at least, by an
         engine that cannot go on for ever.
+    computing : Computing or None
+        None for a job that computes nothing.
     """
 
     name: str
     node_of_rank: IntArray
     messages: Messages
     lasts_ns: float | None = None
+    computing: Computing | None = None
 
     @property
     def background(self) -> bool:
@@ -126,7 +166,19 @@ def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
         np.tile(sent.destination, rounds),
         np.tile(sent.size_bytes, rounds),
     )
-    return replace(job, messages=repeated)
+    return replace(job, messages=repeated, computing=_repeated(job.computing, rounds, phases))
+
+
+def _repeated(computing: Computing | None, rounds: int, phases: int) -> Computing | None:
+    if computing is None:
+        return None
+    first_phase = np.repeat(np.arange(rounds) * phases, len(computing.phase))
+    return Computing(
+        (np.tile(computing.phase, rounds) + first_phase).astype(np.int32),
+        np.tile(computing.rank, rounds),
+        np.tile(computing.before_ns, rounds),
+        np.tile(computing.beside_ns, rounds),
+    )
 
 
 def hop_bytes(job: PlacedJob, machine: Machine) -> float:

@@ -14,6 +14,7 @@ from fabricstudy.workload.pattern.base import MessagePattern, Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
 
 from .allocation.request import NOBODY, Grant, Request
+from .compute import computing
 from .job import Job
 from .mapping.slots import Slots
 from .mapping.tasks import Tasks
@@ -73,7 +74,7 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
             holder[grant.all_reserved] = index
             slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
             _refuse_hopeless(job.pattern, slots.ranks)
-            placed.append(_map_and_send(job, index, point.seed, slots, cut_side))
+            placed.append(_computing(_map_and_send(job, index, point.seed, slots, cut_side), job, index, point.seed))
         except WorkloadError as error:
             # By position: the point's record is shared by studies that name their jobs differently.
             raise WorkloadError(f"job {index}: {error}") from None
@@ -109,6 +110,14 @@ def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask)
     messages = in_send_order(sends, pattern, slots.ranks, order)
     node_of_rank = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
     return PlacedJob(job.name, node_of_rank, messages, lasts_ns)
+
+
+def _computing(placed: PlacedJob, job: Job, index: int, seed: int) -> PlacedJob:
+    if job.compute is None:
+        return placed
+    iterations = getattr(job.pattern, "iterations", 1)
+    rows = computing(job.compute, placed.messages, iterations, stream(seed, index, Purpose.COMPUTE))
+    return replace(placed, computing=rows)
 
 
 def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Sends, Indices | None]:

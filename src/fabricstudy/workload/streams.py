@@ -16,6 +16,7 @@ class Purpose(IntEnum):
     ORDER = 3
     ALL_JOBS = 4
     NUMBERING = 5
+    COMPUTE = 6
 
 
 def stream(seed: int, job: int, purpose: Purpose) -> np.random.Generator:

@@ -83,7 +83,7 @@ def added() -> Iterator[None]:
 def planned(engine: str, machine: str, routing: str, pattern: str) -> Point:
     """A point as a plan has it: what it will cost is predicted, and it is put into a batch."""
     described = KNOWN.get(machine, {"kind": machine})
-    point = point_on(described, routing, pattern, "4 kB", engine=engine)
+    point = point_on(described, routing, pattern, "8 kB", engine=engine)
     (batch,) = batches([PlannedPoint("p0", "m0", point)], Limits(), 60.0)
     assert 0 < batch.cpu_s < 60
     needed = engine_named(engine).predict_memory_bytes(point)

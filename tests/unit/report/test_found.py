@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fabricstudy.report.found import effects, sentences
+from fabricstudy.report.found import effects, leading, sentences
 from fabricstudy.table.store import Tables
 
 from .conftest import HOSTILE, STUDY, Case
@@ -60,6 +60,13 @@ def test_one_seed_says_nothing_of_chance(make: Make) -> None:
     assert "Seeds alone" in told(make(seeds=2).tables)
 
 
+def test_what_was_computed_is_told_apart(make: Make) -> None:
+    tables = make().tables
+    assert "computed" not in told(tables)
+    jobs = tables.jobs.head(4).assign(runtime_ns=100.0, compute_ns=[0.0, 20.0, 40.0, 90.0])
+    assert "3 jobs computed for 40 % of the runtime in the median (20 to 90 %)" in told(replace(tables, jobs=jobs))
+
+
 def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
     tables = make().tables
     rows = pd.DataFrame({"slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False]})
@@ -71,3 +78,26 @@ def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
 def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
     words = told(make(lost=24, claims=[]).tables)
     assert words == "All this rests on 0 of 24 simulations of 2 machines by no engine (0.0067 CPU-hours, 3 seeds)."
+
+
+@pytest.mark.parametrize(
+    ("figures", "first"),
+    [
+        (["of machines", "of another axis", "rate by routing", "time by routing"], 3),
+        (["of machines", "of another axis", "rate by routing"], 2),
+        (["of machines"], 0),
+        ([], None),
+    ],
+)
+def test_the_first_figure_shows_the_largest_effect(make: Make, figures: list[str], first: int | None) -> None:
+    """Routing matters most here."""
+    kinds = {
+        "of machines": {"table": "machines", "x": "alpha", "y": "bisection_Bps"},
+        "of another axis": {"x": "seed", "y": "rate_Bps"},
+        "rate by routing": {"x": "routing", "y": "rate_Bps"},
+        "time by routing": {"x": "routing", "y": "runtime_ns"},
+    }
+    drawn = [{"id": f"f{number}", "kind": "bar", "title": name, **kinds[name]} for number, name in enumerate(figures)]
+    case = make(figures=drawn)
+    tables = timed(case.tables, lambda row: 2.0 if row["routing"] == "valiant" else 1.0)
+    assert leading(case.study.figures, effects(tables)) == first

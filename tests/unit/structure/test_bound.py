@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, phase_bound_ns
+from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, computing_bound_ns, phase_bound_ns
 from fabricstudy.structure.load import link_loads
 
 
@@ -73,11 +73,11 @@ def test_nothing_to_send_takes_no_time(dragonfly):
     assert set(found.values()) == {0.0}
 
 
-def phases(machine, rows, ranks=None, router_ns=100.0) -> float:
-    """The phase bound of (phase, source, destination, bytes), one rank a node."""
-    nodes = np.arange(machine.nodes if ranks is None else ranks)
+def phases(machine, rows, computing=(), router_ns=100.0) -> float:
+    """The phase bound of (phase, source, destination, bytes) and (phase, rank, before, beside), one rank a node."""
     messages = tuple(np.array(column) for column in zip(*rows, strict=True))
-    return phase_bound_ns(machine, nodes, messages, router_ns)
+    computations = tuple(np.array(column) for column in zip(*computing, strict=True))
+    return phase_bound_ns(machine, np.arange(machine.nodes), messages, router_ns, computations)
 
 
 def test_phases_follow_each_other(from_graph):
@@ -106,18 +106,37 @@ def test_messages_within_a_node_take_no_time(from_graph):
     assert phase_bound_ns(machine, np.array([1, 1]), messages, 100.0) == 0.0
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.integers(1, 5000)), min_size=1))
-@settings(deadline=None, max_examples=40)
-def test_the_phase_bound_is_the_longest_chain_of_waiting(from_graph, rows):
+TIMES = st.tuples(st.integers(0, 4000), st.integers(0, 4000))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.integers(1, 5000)), min_size=1),
+    st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 4)), TIMES),
+)
+@settings(deadline=None, max_examples=60)
+def test_the_phase_bound_is_the_longest_chain_of_waiting(from_graph, rows, times):
     """Against the longest path through the graph of who waits for whom."""
     machine = from_graph(nx.cycle_graph(5))
     rows = sorted(rows, key=lambda row: row[:2])
+    # A rank computes in phases in which it has a message.
+    has_some = {(phase, end) for phase, *ends, _ in rows for end in ends}
+    computing = [(*key, *times[key]) for key in sorted(times) if key in has_some]
     waits = nx.DiGraph()
     for rank in range(5):
-        nx.add_path(waits, [(rank, phase) for phase in range(5)], weight=0.0)
+        for phase in range(4):
+            before, beside = times[phase, rank] if (phase, rank) in has_some & set(times) else (0, 0)
+            waits.add_edge((rank, phase), (rank, phase, "posted"), weight=before)
+            waits.add_edge((rank, phase, "posted"), (rank, phase + 1), weight=beside)
     for phase, source, destination, size in rows:
         time = phases(machine, [(0, source, destination, size)])
         for end in (source, destination):
-            before = waits.get_edge_data((source, phase), (end, phase + 1), {"weight": 0.0})["weight"]
-            waits.add_edge((source, phase), (end, phase + 1), weight=max(before, time))
-    assert phases(machine, rows) == pytest.approx(nx.dag_longest_path_length(waits))
+            edge = (source, phase, "posted"), (end, phase + 1)
+            before = waits.get_edge_data(*edge, {"weight": 0.0})["weight"]
+            waits.add_edge(*edge, weight=max(before, time))
+    assert phases(machine, rows, computing) == pytest.approx(nx.dag_longest_path_length(waits))
+
+
+def test_what_is_computed_bounds_beside_the_links():
+    """4 us on the links, begun after 2 us; a rank that computes for 10 us needs them whatever it sends."""
+    assert computing_bound_ns(4000, 2000, 3000) == 6000
+    assert computing_bound_ns(4000, 2000, 10_000) == 10_000

@@ -218,7 +218,7 @@ def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path):
     assert refusal.value.code == "study-changed"
 
 
-@pytest.mark.parametrize("engine", ["caminos", "sst", "codes"])
+@pytest.mark.parametrize("engine", ["sst", "codes"])
 def test_simulators_refuse_it_as_a_row(tmp_path, engine):
     point = point_on(RING, routing=routing_of(tmp_path, clockwise()))
     assert engine_named(engine).unsupported(point, point.machine.build())

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pandera.errors
 import pytest
@@ -117,6 +118,17 @@ def test_numbers_of_a_job(tmp_path: Path) -> None:
     assert job["hops_mean"] == 2.0
 
 
+def test_what_a_job_computes_is_told_apart_from_the_rest_of_its_time(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    found = records(of)
+    for row in of.rows:
+        found[row.point_id]["jobs"][1] |= {"compute_ns": 0.4 * found[row.point_id]["jobs"][1]["runtime_ns"]}
+    jobs = collect(of, found.values(), structures(of)).jobs
+    share = (jobs["compute_ns"] / jobs["runtime_ns"]).tolist()
+    assert share == pytest.approx([0.0, 0.4] * len(of.rows))
+    assert np.allclose(jobs["compute_ns"] + jobs["communication_ns"], jobs["runtime_ns"], rtol=1e-12)
+
+
 def test_numbers_of_a_link_class(tmp_path: Path) -> None:
     of = planned(tmp_path)
     links = collect(of, records(of).values(), structures(of)).links.iloc[0]
@@ -135,7 +147,17 @@ def test_a_job_in_the_background_has_no_time_and_no_row_of_interference(tmp_path
     tables = collect(of, found.values(), structures(of))
     assert list(tables.jobs["background"]) == [False, True] * len(of.rows)
     own = tables.jobs[tables.jobs["background"]]
-    assert own[["runtime_ns", "bound_ns", "over_bound", "alone_ns", "slowdown", "rate_Bps"]].isna().all(axis=None)
+    missing = [
+        "runtime_ns",
+        "compute_ns",
+        "communication_ns",
+        "bound_ns",
+        "over_bound",
+        "alone_ns",
+        "slowdown",
+        "rate_Bps",
+    ]
+    assert own[missing].isna().all(axis=None)
     assert tables.interference["job_name"].unique().tolist() == ["a"]
     assert len(tables.interference) == len(of.rows) and tables.interference["slowdown"].notna().all()
 

@@ -27,7 +27,7 @@ BUILT = Path(__file__).parents[4] / "engines" / "caminos" / "target" / "release"
 """Where ``cargo build`` puts the front end in a clone of the repository."""
 
 _REMEDY = "run 'cargo build --release --locked' in engines/caminos, or set FABRICSTUDY_CAMINOS to its path"
-ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal")
+ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal", "table")
 """What our front end has."""
 
 

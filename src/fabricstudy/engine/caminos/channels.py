@@ -6,9 +6,12 @@ from functools import lru_cache
 
 from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import routes as routes_of
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.table import Table, TableRoutes
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.deadlock import is_deadlock_free
 
 from ..point import Point
 from .clock import DETOURS
@@ -28,8 +31,19 @@ def channels(point: Point, machine: Machine) -> int:
     """Give the virtual channels of each link; ``engines/caminos/src/routes.rs`` says what they are for."""
     if not _by_hops(point, machine):
         return FREE_CHANNELS
+    ways = table_routes(point, machine)
+    hops = ways.longest_route if ways is not None else _longest_route(machine)
     # A packet between two nodes of one router makes no hop, and needs a channel to leave by.
-    return max(1, _longest_route(machine) * (2 if point.routing.kind in DETOURS else 1))
+    return max(1, hops * (2 if point.routing.kind in DETOURS else 1))
+
+
+def table_routes(point: Point, machine: Machine) -> TableRoutes | None:
+    """Give the routes of a point with a table."""
+    if not isinstance(point.routing, Table):
+        return None
+    ways = routes_of(machine, point.routing)
+    assert isinstance(ways, TableRoutes)
+    return ways
 
 
 def _by_hops(point: Point, machine: Machine) -> bool:
@@ -38,6 +52,8 @@ def _by_hops(point: Point, machine: Machine) -> bool:
     if kind == "adaptive":
         rings = any(dimension.wrap for dimension in machine.dimensions)
         return rings or not (machine.dimensions or machine.level is not None)
+    if kind == "table":
+        return not _free_on_one_channel(machine, point.routing, one_channel=True)
     return kind not in ("dimension-order", "d-mod-k")
 
 
@@ -72,8 +88,11 @@ def policies(point: Point) -> str:
 def routes(point: Point, machine: Machine) -> str:
     """Give the routing in the words of our plug."""
     tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"
+    kind = point.routing.kind
+    if kind == "table" and _by_hops(point, machine):
+        kind = "table-by-hops"
     return (
-        f'Routes {{ kind: "{point.routing.kind}", tie: "{tie}", via: "{via(point)}", '
+        f'Routes {{ kind: "{kind}", tie: "{tie}", via: "{via(point)}", '
         f"class_weight: {list(machine.hop_weight)}, channels: {channels(point, machine)} }}"
     )
 
@@ -84,3 +103,4 @@ def via(point: Point) -> str:
 
 
 _longest_route = lru_cache(maxsize=1)(longest_route)
+_free_on_one_channel = lru_cache(maxsize=1)(is_deadlock_free)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fabricstudy.engine.caminos.settings import CaminosSettings
 from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import Computing
 
 from ..contract import Unsupported
 from ..loads import loads_of
@@ -219,3 +220,22 @@ def _growth(message_bytes: int, phit: int) -> float:
 def phits_of(size_bytes: npt.NDArray[np.int64], phit: int) -> npt.NDArray[np.int64]:
     """Phits of messages: the last one may be partly empty."""
     return -(-size_bytes // phit)
+
+
+def cycles_of(computing: Computing, units: Clock) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Cycles for which ranks compute before and beside the messages of a phase, int64 [rows] each.
+
+    They are rounded such that what a rank has computed at any time is off by half a cycle at most.
+    """
+    order = np.lexsort((computing.phase, computing.rank))
+    parts_ns = np.stack([computing.before_ns, computing.beside_ns], axis=1)[order].reshape(-1)
+    past_ns = np.cumsum(parts_ns)
+    rank = computing.rank[order]
+    first = 2 * np.searchsorted(rank, rank)
+    past_ns -= np.repeat(np.append(0.0, past_ns)[first], 2)
+    past = np.rint(past_ns / units.cycle_ns).astype(np.int64)
+    cycles = np.diff(past, prepend=0)
+    cycles[first] = past[first]
+    rows = np.empty((len(order), 2), dtype=np.int64)
+    rows[order] = cycles.reshape(-1, 2)
+    return rows[:, 0], rows[:, 1]

@@ -23,6 +23,11 @@ def work(point: Point) -> Work:
         carried[job.pattern] = carried.get(job.pattern, 0.0) + phits
         messages += sum(part.messages for part in job.classes)
     machine = point.machine
-    counts = {"run": 1.0, "message": messages, "node": float(machine.nodes), "cable": float(machine.cables)}
+    counts = {
+        "run": 1.0,
+        "message": messages,
+        "node": float(machine.nodes * point.network.ports_per_node),
+        "cable": float(machine.cables),
+    }
     waiting = min(sum(carried.values()), WAITING_PHITS * machine.cables)
     return Work(carried, counts, counts | {"waiting phit": float(waiting)})

@@ -12,25 +12,30 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
 from ..point import Point
-from .channels import arbitration, channels, policies, routes, via
-from .clock import Clock, clock, phits_of
+from ..settings import Network
+from .channels import arbitration, channels, policies, routes, table_routes, via
+from .clock import Clock, clock, cycles_of, phits_of
 
 CONFIGURATION, MACHINE, MESSAGES, RESULT = "caminos.cfg", "machine.graph", "jobs.messages", "result.json"
+
+_RAILS = {"round-robin": "ports", "striping": "stripes"}
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write all that the front end reads."""
     (folder / CONFIGURATION).write_text(configuration(point, machine, jobs))
-    _write_machine(folder / MACHINE, machine, with_groups=via(point) == "group")
-    _write_messages(folder / MESSAGES, jobs, clock(point, machine).phit_bytes)
+    _write_machine(folder / MACHINE, machine, point)
+    _write_messages(folder / MESSAGES, jobs, clock(point, machine), point.network)
 
 
-def _write_machine(path: Path, machine: Machine, with_groups: bool) -> None:
+def _write_machine(path: Path, machine: Machine, point: Point) -> None:
+    table, ports = table_routes(point, machine), point.network.ports_per_node
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
         file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
-        file.write(f"nodes {machine.nodes}\n".encode())
-        _write_rows(file, machine.node_router)
+        # The front end's nodes are ports, those of a node one after the other.
+        file.write(f"nodes {machine.nodes * ports}\n".encode())
+        _write_rows(file, np.repeat(machine.node_router, ports))
         file.write(f"cables {len(machine.cable_tail)}\n".encode())
         _write_rows(file, *cables)
         if machine.dimensions:
@@ -40,20 +45,31 @@ def _write_machine(path: Path, machine: Machine, with_groups: bool) -> None:
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             _write_rows(file, machine.level)
-        if with_groups and machine.group is not None:
+        if via(point) == "group" and machine.group is not None:
             file.write(f"groups {machine.routers}\n".encode())
             _write_rows(file, machine.group)
+        if table is not None:
+            file.write(f"ways {len(table.links_of_ways[0])}\n".encode())
+            _write_rows(file, *table.links_of_ways)
+            file.write(f"table {len(table.entries[0])}\n".encode())
+            _write_rows(file, *table.entries)
 
 
-def _write_messages(path: Path, jobs: list[PlacedJob], phit: int) -> None:
+def _write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
     with path.open("wb") as file:
-        file.write(f"messages 1\njobs {len(jobs)}\n".encode())
+        file.write(b"messages 1\n")
+        if network.ports_per_node > 1:
+            file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
+        file.write(f"jobs {len(jobs)}\n".encode())
         for job in jobs:
             messages = job.messages
             file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
             _write_rows(file, job.node_of_rank)
+            if job.computing is not None:
+                file.write(f"computes {len(job.computing.phase)}\n".encode())
+                _write_rows(file, job.computing.phase, job.computing.rank, *cycles_of(job.computing, units))
             file.write(f"messages {len(messages)}\n".encode())
-            phits = phits_of(messages.size_bytes, phit)
+            phits = phits_of(messages.size_bytes, units.phit_bytes)
             _write_rows(file, messages.phase, messages.source, messages.destination, phits)
 
 
@@ -117,10 +133,11 @@ def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
     jobs = [job for job in jobs if not job.background]
     phits = sum(int(phits_of(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
     messages = sum(len(job.messages) for job in jobs)
-    return (1 + background) * _cycles_of(phits, messages, units, machine) + 1000
+    computing = sum(int(sum(map(np.sum, cycles_of(job.computing, units)))) for job in jobs if job.computing is not None)
+    return (1 + background) * _cycles_on_links(phits, messages, units, machine) + computing + 1000
 
 
-def _cycles_of(phits: int, messages: int, units: Clock, machine: Machine) -> int:
+def _cycles_on_links(phits: int, messages: int, units: Clock, machine: Machine) -> int:
     return phits * max(units.divisors) + messages * (_most_hops(machine) + 2) * max(units.delays)
 
 

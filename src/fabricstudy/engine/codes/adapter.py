@@ -18,12 +18,13 @@ from fabricstudy.workload.messages import PlacedJob, written_out
 from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine, check_buffer
+from ..program_engine import ProgramEngine, check_buffer, check_one_port
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, lasting_ns, traced_jobs, write_files
 from .models import network_of
+from .pauses import check_computing, check_traced, write_pauses
 from .result import read_result
 from .settings import CodesSettings
 
@@ -86,7 +87,9 @@ class Codes(ProgramEngine):
             With the reason.
         """
         network_of(point, machine)
+        check_one_port(point)
         check_buffer(point, int(point.network.packet_bytes))
+        check_computing(point)
         _check_jobs(point)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
@@ -94,9 +97,11 @@ class Codes(ProgramEngine):
         network = network_of(point, machine)
         jobs = [written_out(job, machine) for job in jobs]
         traced = traced_jobs(machine, network, jobs)
+        check_traced(jobs, traced)
         if all(jobs[one.number].background for one in traced):
             return None
         write_files(folder, point, machine, jobs)
+        write_pauses(folder, jobs, traced)
         command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *_end(jobs), *_seeds(point), "--", CONFIGURATION]
         solo = [alone_folder(job) for job in alone(point, network, jobs, traced)]
         if not solo:

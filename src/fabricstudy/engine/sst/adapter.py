@@ -11,16 +11,17 @@ from fabricstudy.workload.messages import PlacedJob, written_out
 from ..contract import EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine, check_buffer
+from ..program_engine import ProgramEngine, check_buffer, check_one_port
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
 from .motifs import check_native
+from .pauses import check_computing, write_pauses
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import RUN, check_that_ugal_can_choose, nobody_waits, packet_in_flits_bytes, settings, write_run
-from .traces import LARGEST_MESSAGE
+from .system import RUN, check_that_ugal_can_choose, log_name, nobody_waits, packet_in_flits_bytes, settings, write_run
+from .traces import LARGEST_MESSAGE, seats_of
 from .wiring import dragonfly, wire
 
 
@@ -62,6 +63,8 @@ class Sst(ProgramEngine):
         if settings(point).motifs == "native":
             check_native(point)
             _check_no_background(point)
+        check_computing(point)
+        check_one_port(point)
         check_buffer(point, packet_in_flits_bytes(point))
         if point.routing.kind == "ugal" and wiring.component == dragonfly.COMPONENT:
             check_that_ugal_can_choose(point)
@@ -78,7 +81,11 @@ class Sst(ProgramEngine):
         """Write run file and traces; give the command, if any job sends something."""
         if nobody_waits(jobs):
             return None
-        write_run(folder, point, machine, [written_out(job, machine) for job in jobs])
+        jobs = [written_out(job, machine) for job in jobs]
+        write_run(folder, point, machine, jobs)
+        for number, job in enumerate(jobs):
+            if job.computing is not None:
+                write_pauses(folder / f"{log_name(number)}.traces" / "rank", job, job.computing, seats_of(job))
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:

@@ -1,0 +1,79 @@
+//! Messages as flows: the times that max-min fair shares of the links give them.
+//!
+//! `fabricstudy-flow SETTINGS MACHINE MESSAGES RESULT` writes the result as JSON. Exit codes: 0 all jobs finished, and the
+//! result is written; 1 it cannot be written; 2 a file is bad (or the command line); 3 the jobs did not finish; 101 a
+//! panic. The result appears in one piece, and only with exit code 0.
+
+mod graph;
+#[allow(dead_code)]
+#[path = "../../caminos/src/grid.rs"]
+mod grid;
+#[path = "../../caminos/src/input.rs"]
+mod input;
+mod max_min;
+#[allow(dead_code)]
+#[path = "../../caminos/src/message_file.rs"]
+mod message_file;
+mod random;
+mod result;
+mod routes;
+mod settings;
+mod simulation;
+#[path = "../../caminos/src/tree.rs"]
+mod tree;
+
+use std::path::Path;
+use std::process::exit;
+
+use graph::Graph;
+use input::{BadFile, Lines};
+use message_file::MessageFile;
+use routes::Routes;
+use settings::Settings;
+use simulation::Simulation;
+
+const BAD_FILE: i32 = 2;
+const NOT_FINISHED: i32 = 3;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--version"] => println!("{}, sources {}", env!("CARGO_PKG_VERSION"), env!("SOURCES")),
+        [settings, machine, messages, result] => exit(simulate([settings, machine, messages], Path::new(result))),
+        _ => {
+            eprintln!("usage: fabricstudy-flow SETTINGS MACHINE MESSAGES RESULT | --version");
+            exit(BAD_FILE);
+        }
+    }
+}
+
+fn simulate(files: [&str; 3], result: &Path) -> i32 {
+    let simulation = match prepare(files) {
+        Ok(simulation) => simulation,
+        Err(bad) => {
+            eprintln!("{bad}");
+            return BAD_FILE;
+        }
+    };
+    match simulation.run() {
+        Err(reason) => {
+            eprintln!("{reason}");
+            NOT_FINISHED
+        }
+        Ok(outcome) => match result::write(&outcome, result) {
+            Ok(()) => 0,
+            Err(error) => {
+                eprintln!("{}: cannot be written: {error}", result.display());
+                1
+            }
+        },
+    }
+}
+
+fn prepare([settings, machine, messages]: [&str; 3]) -> Result<Simulation, BadFile> {
+    let settings = Settings::read(settings)?;
+    let graph = Graph::read(Lines::open(machine)?, &settings)?;
+    let messages = MessageFile::read(Lines::open(messages)?, graph.node_router.len())?;
+    let routes = Routes::new(&settings, graph)?;
+    Ok(Simulation::new(settings, routes, &messages))
+}

@@ -1,0 +1,423 @@
+//! Which links a message takes, and with which part of its bytes; the rules are those of the CAMINOS front end.
+//!
+//! Oblivious routings with few paths give exact parts: minimal splits at each router in proportion to the cables that
+//! lead on, dimension order halves where both ways round a ring are as short. Otherwise a message gets some paths at a
+//! time, each for an equal part: Valiant draws them; adaptive routing and UGAL choose by what waits for the links.
+
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+use crate::graph::{Exit, Graph};
+use crate::grid::Grid;
+use crate::input::BadFile;
+use crate::max_min::Part;
+use crate::random::Random;
+use crate::settings::{Kind, Settings, Via};
+use crate::tree::Tree;
+
+/// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer. On large machines fewer
+/// are drawn: there the messages of more nodes even out, and a flow with many links takes long.
+const MOST_DRAWN: usize = 64;
+const FEWEST_DRAWN: usize = 8;
+const DRAWN_OF_ALL_NODES: usize = 4608;
+const CHOSEN: usize = 16;
+
+/// Parts of a message, and how long it takes beside its own length.
+#[derive(Debug, Clone, Default)]
+pub struct Route {
+    pub parts: Vec<Part>,
+    pub latency_ns: f64,
+}
+
+/// Numbers for all routers, for each goal that somebody has asked for.
+type Rows = Vec<Option<Box<[u32]>>>;
+
+/// Where a packet goes first.
+#[derive(Debug, Clone, Copy)]
+enum Towards {
+    Router(usize),
+    Group(usize),
+}
+
+#[derive(Debug)]
+pub struct Routes {
+    settings: Settings,
+    pub graph: Graph,
+    tree: Option<Tree>,
+    routers_with_nodes: Vec<usize>,
+    groups_with_nodes: Vec<usize>,
+    /// Weight of the lightest path to a router, its hops, and the weight to the nearest router of a group.
+    weights: Rows,
+    hops: Rows,
+    into_group: Rows,
+    known: HashMap<(u32, u32), Route>,
+    random: Random,
+}
+
+impl Routes {
+    pub fn new(settings: &Settings, graph: Graph) -> Result<Routes, BadFile> {
+        let routers = graph.routers();
+        let mut routers_with_nodes = graph.node_router.clone();
+        routers_with_nodes.sort_unstable();
+        routers_with_nodes.dedup();
+        let mut groups_with_nodes = Vec::new();
+        if let Some(group) = &graph.group {
+            groups_with_nodes = routers_with_nodes.iter().map(|&router| group[router]).collect();
+            groups_with_nodes.sort_unstable();
+            groups_with_nodes.dedup();
+        }
+        let tree = match settings.kind {
+            Kind::DModK => Some(find_tree(&graph, &routers_with_nodes)?),
+            _ => None,
+        };
+        if settings.kind == Kind::DimensionOrder && graph.grid.is_none() {
+            return Err(BadFile("dimension-order needs the dimensions of a grid".into()));
+        }
+        if settings.via == Via::Group && graph.group.is_none() {
+            return Err(BadFile("via group needs the groups of the routers".into()));
+        }
+        let mut routes = Routes {
+            settings: settings.clone(),
+            graph,
+            tree,
+            routers_with_nodes,
+            groups_with_nodes,
+            weights: vec![None; routers],
+            hops: vec![None; routers],
+            into_group: vec![None; routers],
+            known: HashMap::new(),
+            random: Random::new(settings.seed),
+        };
+        if routes.weight(0).contains(&u32::MAX) {
+            return Err(BadFile("not every router can be reached from every other".into()));
+        }
+        Ok(routes)
+    }
+
+    /// Whether a message should choose again as it goes on.
+    pub fn chooses(&self) -> bool {
+        matches!(self.settings.kind, Kind::Adaptive | Kind::Ugal)
+    }
+
+    /// The route of a message of so many packets, of which the network holds some. `waiting` has the packets that wait
+    /// for each link, over its bandwidth; those of this message are added where its way depends on them.
+    pub fn find(&mut self, source: usize, destination: usize, packets: f64, held: f64, waiting: &mut [f64]) -> Route {
+        let (here, goal) = (self.graph.node_router[source], self.graph.node_router[destination]);
+        let mut route = match self.settings.kind {
+            _ if here == goal => Route::default(),
+            Kind::Minimal | Kind::DimensionOrder | Kind::DModK => self.exact(here, goal, destination),
+            Kind::Valiant => {
+                let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
+                self.of_paths(paths, &mut |routes| routes.drawn_path(here, goal))
+            }
+            Kind::Adaptive | Kind::Ugal => {
+                let paths = (packets.ceil() as usize).clamp(1, CHOSEN);
+                self.chosen(paths, here, goal, held, waiting)
+            }
+        };
+        let settings = &self.settings;
+        let of_host = settings.latency_ns[settings.class_weight.len()];
+        route.latency_ns += 2.0 * of_host + settings.router_latency_ns;
+        route.parts.push((self.graph.injection(source), 1.0));
+        route.parts.push((self.graph.ejection(destination), 1.0));
+        route
+    }
+
+    /// All paths, each with its part, found once.
+    fn exact(&mut self, here: usize, goal: usize, node: usize) -> Route {
+        let end = if self.settings.kind == Kind::DModK { node } else { goal };
+        let key = (here as u32, end as u32);
+        if let Some(route) = self.known.get(&key) {
+            return route.clone();
+        }
+        let mut parts = Vec::new();
+        let mut packets = BTreeMap::from([(here, 1.0)]);
+        while !packets.is_empty() {
+            let mut next = BTreeMap::new();
+            for (at, share) in packets {
+                let ways = self.ways(at, goal, node);
+                let cables: f64 = ways.iter().map(|&(_, cables)| cables).sum();
+                for (exit, own) in ways {
+                    let part = share * own / cables;
+                    parts.push((exit.link, part));
+                    if exit.router as usize != goal {
+                        *next.entry(exit.router as usize).or_insert(0.0) += part;
+                    }
+                }
+            }
+            packets = next;
+        }
+        let route = self.route(parts);
+        self.known.insert(key, route.clone());
+        route
+    }
+
+    /// Add up what goes over the same link.
+    fn route(&self, mut parts: Vec<Part>) -> Route {
+        parts.sort_unstable_by_key(|&(link, _)| link);
+        let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
+        for (link, part) in parts {
+            match merged.last_mut() {
+                Some(last) if last.0 == link => last.1 += part,
+                _ => merged.push((link, part)),
+            }
+        }
+        let of_link = |link: u32| {
+            self.settings.latency_ns[self.graph.class[link as usize] as usize] + self.settings.router_latency_ns
+        };
+        let latency_ns = merged.iter().map(|&(link, part)| part * of_link(link)).sum();
+        Route { parts: merged, latency_ns }
+    }
+
+    /// The next links of an oblivious routing from a router, and their cables, by which packets split.
+    fn ways(&mut self, here: usize, goal: usize, node: usize) -> Vec<(Exit, f64)> {
+        let by_cables = |exit: &Exit| (*exit, exit.cables);
+        match self.settings.kind {
+            Kind::DimensionOrder => {
+                let steps = self.grid().in_order(here, goal, self.settings.tie);
+                let mut ways = Vec::new();
+                for (step, _) in steps {
+                    let exits = self.graph.to(here, step.router);
+                    let cables: f64 = exits.iter().map(|exit| exit.cables).sum();
+                    ways.extend(exits.iter().map(|exit| (*exit, exit.cables / cables)));
+                }
+                ways
+            }
+            Kind::DModK => {
+                let next = self.tree.as_ref().and_then(|tree| tree.next(here, goal, node)).expect("a way");
+                self.graph.to(here, next).iter().map(by_cables).collect()
+            }
+            _ => self.lightest(here, Towards::Router(goal)).iter().map(by_cables).collect(),
+        }
+    }
+
+    fn grid(&self) -> &Grid {
+        self.graph.grid.as_ref().expect("new has seen a grid")
+    }
+
+    /// The links with which the lightest paths begin.
+    fn lightest(&mut self, here: usize, towards: Towards) -> Vec<Exit> {
+        let of_class = &self.settings.class_weight;
+        let left = match towards {
+            Towards::Router(goal) => row(&mut self.weights, goal, || weights_from(&self.graph, &[goal], of_class)),
+            Towards::Group(group) => row(&mut self.into_group, group, || {
+                let member = |&router: &usize| self.graph.group.as_ref().expect("new has seen groups")[router] == group;
+                let members: Vec<usize> = (0..self.graph.exits.len()).filter(member).collect();
+                weights_from(&self.graph, &members, of_class)
+            }),
+        };
+        let begins = |exit: &&Exit| left[exit.router as usize] + of_class[exit.class as usize] == left[here];
+        self.graph.exits[here].iter().filter(begins).copied().collect()
+    }
+
+    fn weight(&mut self, goal: usize) -> &[u32] {
+        row(&mut self.weights, goal, || weights_from(&self.graph, &[goal], &self.settings.class_weight))
+    }
+
+    fn hops(&mut self, from: usize, goal: usize) -> u32 {
+        let equal = vec![1; self.settings.class_weight.len()];
+        row(&mut self.hops, goal, || weights_from(&self.graph, &[goal], &equal))[from]
+    }
+
+    fn place(&self, router: usize) -> usize {
+        match (self.settings.via, &self.graph.group) {
+            (Via::Group, Some(group)) => group[router],
+            _ => router,
+        }
+    }
+
+    /// What a packet draws; none if that is where it comes from or goes to. Under UGAL it draws again then.
+    fn draw(&mut self, here: usize, goal: usize) -> Option<Towards> {
+        let ends = [self.place(here), self.place(goal)];
+        let among = match self.settings.via {
+            Via::Router => &self.routers_with_nodes,
+            Via::Group => &self.groups_with_nodes,
+        };
+        let again = self.settings.kind == Kind::Ugal && among.iter().any(|place| !ends.contains(place));
+        loop {
+            let drawn = among[self.random.below(among.len())];
+            if !ends.contains(&drawn) {
+                let via = self.settings.via;
+                return Some(if via == Via::Router { Towards::Router(drawn) } else { Towards::Group(drawn) });
+            }
+            if !again {
+                return None;
+            }
+        }
+    }
+
+    fn most_drawn(&self) -> usize {
+        (DRAWN_OF_ALL_NODES / self.graph.node_router.len().max(1)).clamp(FEWEST_DRAWN, MOST_DRAWN)
+    }
+
+    fn of_paths(&mut self, paths: usize, path: &mut impl FnMut(&mut Routes) -> Vec<u32>) -> Route {
+        let mut parts = Vec::new();
+        for _ in 0..paths {
+            parts.extend(path(self).into_iter().map(|link| (link, 1.0 / paths as f64)));
+        }
+        self.route(parts)
+    }
+
+    /// A path as Valiant draws it.
+    fn drawn_path(&mut self, here: usize, goal: usize) -> Vec<u32> {
+        let mut path = Vec::new();
+        let mut at = here;
+        if let Some(towards) = self.draw(here, goal) {
+            at = self.walk(at, towards, goal, &mut path);
+        }
+        self.walk(at, Towards::Router(goal), goal, &mut path);
+        path
+    }
+
+    /// Go on by links drawn from the lightest paths, until the packet is there, or has met its goal.
+    fn walk(&mut self, mut at: usize, towards: Towards, goal: usize, path: &mut Vec<u32>) -> usize {
+        while at != goal && !self.is_at(at, towards) {
+            let exits = self.lightest(at, towards);
+            let exit = self.drawn_exit(&exits);
+            path.push(exit.link);
+            at = exit.router as usize;
+        }
+        at
+    }
+
+    fn is_at(&self, router: usize, towards: Towards) -> bool {
+        match towards {
+            Towards::Router(goal) => router == goal,
+            Towards::Group(group) => self.place(router) == group,
+        }
+    }
+
+    fn drawn_exit(&mut self, exits: &[Exit]) -> Exit {
+        if exits.len() == 1 {
+            return exits[0];
+        }
+        let cables: f64 = exits.iter().map(|exit| exit.cables).sum();
+        let mut drawn = self.random.unit() * cables;
+        for exit in exits {
+            drawn -= exit.cables;
+            if drawn < 0.0 {
+                return *exit;
+            }
+        }
+        exits[exits.len() - 1]
+    }
+
+    /// Paths chosen one after the other, each of which counts as waiting for the next.
+    fn chosen(&mut self, paths: usize, here: usize, goal: usize, held: f64, waiting: &mut [f64]) -> Route {
+        let mut taken: Vec<u32> = Vec::new();
+        for _ in 0..paths {
+            let path = match self.settings.kind {
+                Kind::Ugal => self.shorter_path(here, goal, waiting),
+                _ => self.emptiest_path(here, goal, waiting),
+            };
+            for &link in &path {
+                waiting[link as usize] += held / paths as f64 / self.graph.capacity[link as usize];
+            }
+            taken.extend(path);
+        }
+        self.route(taken.into_iter().map(|link| (link, 1.0 / paths as f64)).collect())
+    }
+
+    /// The links among which adaptive routing chooses.
+    fn choices(&mut self, here: usize, goal: usize) -> Vec<Exit> {
+        match &self.graph.grid {
+            Some(grid) => {
+                grid.adaptively(here, goal).into_iter().flat_map(|next| self.graph.to(here, next)).copied().collect()
+            }
+            None => self.lightest(here, Towards::Router(goal)),
+        }
+    }
+
+    fn emptiest(&mut self, exits: &[Exit], waiting: &[f64]) -> Exit {
+        let least = exits.iter().map(|exit| waiting[exit.link as usize]).fold(f64::INFINITY, f64::min);
+        let emptiest: Vec<Exit> =
+            exits.iter().filter(|exit| waiting[exit.link as usize] <= least * (1.0 + 1e-9)).copied().collect();
+        self.drawn_exit(&emptiest)
+    }
+
+    fn emptiest_path(&mut self, here: usize, goal: usize, waiting: &[f64]) -> Vec<u32> {
+        let (mut at, mut path) = (here, Vec::new());
+        while at != goal {
+            let exits = self.choices(at, goal);
+            let exit = self.emptiest(&exits, waiting);
+            path.push(exit.link);
+            at = exit.router as usize;
+        }
+        path
+    }
+
+    /// UGAL: minimal or a detour, whichever has the lower product of hops and what waits at its first link.
+    fn shorter_path(&mut self, here: usize, goal: usize, waiting: &[f64]) -> Vec<u32> {
+        let exits = self.lightest(here, Towards::Router(goal));
+        let mut exit = self.emptiest(&exits, waiting);
+        let mut towards = Towards::Router(goal);
+        if let Some(detour) = self.draw(here, goal) {
+            let exits = self.lightest(here, detour);
+            let other = self.emptiest(&exits, waiting);
+            let middle = match detour {
+                Towards::Router(middle) => middle,
+                Towards::Group(group) => self.entry(here, group),
+            };
+            let hops = [self.hops(here, goal), self.hops(here, middle) + self.hops(middle, goal)];
+            let product = |hops: u32, exit: &Exit| f64::from(hops) * (1.0 + self.queue(exit, waiting));
+            if product(hops[1], &other) < product(hops[0], &exit) {
+                (exit, towards) = (other, detour);
+            }
+        }
+        let mut path = vec![exit.link];
+        let at = self.walk(exit.router as usize, towards, goal, &mut path);
+        self.walk(at, Towards::Router(goal), goal, &mut path);
+        path
+    }
+
+    /// Packets that wait for a cable.
+    fn queue(&self, exit: &Exit, waiting: &[f64]) -> f64 {
+        (waiting[exit.link as usize] * self.settings.bandwidth[exit.class as usize]).min(48.0)
+    }
+
+    /// The router where a packet enters a group: the nearest one.
+    fn entry(&mut self, from: usize, group: usize) -> usize {
+        let graph = &self.graph;
+        let members = graph.group.as_ref().expect("new has seen groups");
+        let weights = row(&mut self.weights, from, || weights_from(graph, &[from], &self.settings.class_weight));
+        let member = |router: &usize| members[*router] == group;
+        (0..graph.exits.len()).filter(member).min_by_key(|&router| weights[router]).expect("groups have routers")
+    }
+}
+
+fn row(rows: &mut Rows, goal: usize, find: impl FnOnce() -> Box<[u32]>) -> &[u32] {
+    rows[goal].get_or_insert_with(find)
+}
+
+/// Weights of the lightest paths between each router and the nearest of some; links weigh the same both ways.
+fn weights_from(graph: &Graph, goals: &[usize], of_class: &[u32]) -> Box<[u32]> {
+    let mut weights = vec![u32::MAX; graph.routers()].into_boxed_slice();
+    let mut queue = BinaryHeap::new();
+    for &goal in goals {
+        weights[goal] = 0;
+        queue.push((std::cmp::Reverse(0), goal));
+    }
+    while let Some((std::cmp::Reverse(weight), router)) = queue.pop() {
+        if weight > weights[router] {
+            continue;
+        }
+        for exit in &graph.exits[router] {
+            let next = weight + of_class[exit.class as usize];
+            if next < weights[exit.router as usize] {
+                weights[exit.router as usize] = next;
+                queue.push((std::cmp::Reverse(next), exit.router as usize));
+            }
+        }
+    }
+    weights
+}
+
+fn find_tree(graph: &Graph, routers_with_nodes: &[usize]) -> Result<Tree, BadFile> {
+    let level = graph.level.clone().ok_or_else(|| BadFile("d-mod-k needs the levels of a tree".into()))?;
+    let neighbours = |exits: &Vec<Exit>| {
+        let mut routers: Vec<usize> = exits.iter().map(|exit| exit.router as usize).collect();
+        routers.dedup();
+        routers
+    };
+    let neighbours: Vec<Vec<usize>> = graph.exits.iter().map(neighbours).collect();
+    Tree::new(level, &neighbours, routers_with_nodes)
+}

@@ -1,0 +1,62 @@
+"""The files that the program reads: settings, machine, messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.workload.messages import PlacedJob
+
+# The same files as those of the front end for CAMINOS, with bytes in the place of phits.
+from ..caminos.channels import FREE_CHANNELS, _by_hops
+from ..caminos.clock import Clock
+from ..caminos.files import _write_machine, _write_messages
+from ..detours import via
+from ..point import Point
+from .settings import FlowSettings
+
+SETTINGS, MACHINE, MESSAGES, RESULT = "flow.settings", "machine.graph", "jobs.messages", "result.json"
+
+_BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
+"""Units in which a message has its bytes."""
+
+MOST_WINDOW_BYTES = 64_000
+"""Beyond 64 to 100 kB a larger buffer changes the times of CAMINOS no more."""
+
+
+def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+    """Write all that the program reads."""
+    (folder / SETTINGS).write_text(settings(point, machine))
+    _write_machine(folder / MACHINE, machine, point)
+    _write_messages(folder / MESSAGES, jobs, _BYTES, point.network)
+
+
+def settings(point: Point, machine: Machine) -> str:
+    """Give the settings of a point, as text."""
+    assert isinstance(point.engine, FlowSettings)
+    classes = (*machine.classes, machine.host)
+    tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"
+    lines: dict[str, tuple[object, ...]] = {
+        "flow": (1,),
+        "seed": (point.seed,),
+        "routing": (point.routing.kind, tie, via(point.routing) or "router"),
+        "class_weight": machine.hop_weight,
+        "bandwidth_Bps": tuple(link.bandwidth_Bps for link in classes),
+        "latency_ns": tuple(link.latency_ns for link in classes),
+        "router_latency_ns": (point.network.router_latency_ns,),
+        "packet_bytes": (point.network.packet_bytes,),
+        "window_bytes": (window_bytes(point, machine),),
+        "injection": (point.network.injected_messages,),
+        "batching": (point.engine.batching,),
+    }
+    return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
+
+
+def window_bytes(point: Point, machine: Machine) -> int:
+    """Bytes of a node that the network holds: the first router's buffer, for each channel that a new packet may take.
+
+    A new packet has one channel where hop k takes channel k, and four elsewhere, as in CAMINOS.
+    """
+    channels = 1 if _by_hops(point, machine) else FREE_CHANNELS
+    return min(int(point.network.buffer_bytes) * channels, MOST_WINDOW_BYTES)

@@ -1,0 +1,42 @@
+"""What the program wrote, checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
+
+from ..contract import EngineFailure, EngineResult
+from .files import RESULT
+
+ROUNDING = 1e-6
+"""By how much sums of bytes may be off."""
+
+
+def read_result(folder: Path, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+    """Read the result of a run that ended well.
+
+    Raises
+    ------
+    EngineFailure
+        If it is not one, does not fit the jobs and the machine, or not all that was sent has arrived.
+    """
+    names = ("job_finish_ns", "job_sent_bytes", "job_arrived_bytes", "link_bytes")
+    try:
+        result = json.loads((folder / RESULT).read_bytes())
+        finish_ns, sent, arrived, link_bytes = (np.array(result[name], dtype=np.float64) for name in names)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
+    of_job = (len(jobs),)
+    if not finish_ns.shape == sent.shape == arrived.shape == of_job or link_bytes.shape != (machine.links,):
+        raise EngineFailure(f"{RESULT} is of another workload or machine")
+    if not all(np.all(np.isfinite(values) & (values >= 0)) for values in (finish_ns, link_bytes)):
+        raise EngineFailure(f"{RESULT} is not a result: it has times or bytes that are none")
+    wanted = np.array([job.messages.size_bytes[job.between_nodes].sum() for job in jobs])
+    if not (np.allclose(sent, wanted, ROUNDING, 0) and np.allclose(arrived, wanted, ROUNDING, 0)):
+        raise EngineFailure(f"{wanted.sum()} B were to be sent, {sent.sum():.0f} were, and {arrived.sum():.0f} arrived")
+    return EngineResult(job_runtime_ns=tuple(finish_ns.tolist()), link_bytes=link_bytes)

@@ -1,0 +1,56 @@
+"""What the page says of an engine whose times need a check by another one."""
+
+from __future__ import annotations
+
+from fabricstudy.columns import SPOT_CHECK
+from fabricstudy.engine.registry import engines
+from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.study.model import Study
+from fabricstudy.table.store import Tables
+
+from .text import number
+
+
+def _checked_engines() -> dict[str, str]:
+    """Name each engine that asks for a check, and the one that checks it."""
+    members = EngineSettings.FAMILY.members.items()
+    checked_by = {name: kind.checked_by for name, kind in members if issubclass(kind, EngineSettings)}
+    return {name: by for name, by in checked_by.items() if by is not None}
+
+
+def spot_check(tables: Tables) -> list[str]:
+    """Say of each engine that asks for a check how its times compare with those of the other one."""
+    return [
+        f"Spot check: {tables.points.loc[own, 'point_id'].nunique():,} points were simulated on {name}, which has no "
+        f"packets. {_checked(tables, name, by)}"
+        for name, by in _checked_engines().items()
+        if (own := tables.points["engine"] == name).any()
+    ]
+
+
+def _checked(tables: Tables, name: str, by: str) -> str:
+    """Tell the ratio of the times on the points of the spot check."""
+    rows, both = (table[table["experiment"] == SPOT_CHECK] for table in (tables.points, tables.agreement))
+    both = both[(both["engine_a"] == by) | (both["engine_b"] == by)]
+    if both.empty:
+        drawn = rows.loc[rows["engine"] == by, "point_id"].nunique()
+        return f"Of {drawn} drawn for {by} none was done on both: nothing tells how far to believe the times."
+    # The first in the alphabet stands under the fraction.
+    ratio = both["ratio"] if by < name else 1 / both["ratio"]
+    low, middle, high = (number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max()))
+    count = both["point_a_id"].nunique()
+    return f"On {count} of the cheap ones, as drawn, they have {middle} ({low} to {high}) of the time of {by}."
+
+
+def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
+    """Name the claims that are judged by times of one such engine alone, and the engine."""
+    used = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
+    checked = _checked_engines()
+    found = {}
+    for claim in study.claims:
+        experiments = {one.experiment for part in claim.parts for one in part.measures() if one.of_points}
+        own = set().union(*(used.get(name, set()) for name in experiments))
+        told = {name for name in own if engines()[name].simulates}
+        if len(told) == 1 and told <= checked.keys():
+            found[claim.id] = told.pop()
+    return found

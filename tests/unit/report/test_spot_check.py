@@ -1,0 +1,53 @@
+"""What the page says of times that rest on an engine without packets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fabricstudy.report.spot_check import judged_unchecked, spot_check
+from fabricstudy.table.collect import collect
+from fabricstudy.table.store import Tables
+
+from ..table.test_collect import STUDY, planned, record, structures
+
+ONE_JOB = {"jobs": STUDY["jobs"][:1], "slowdown": False}
+
+
+def tables_of(folder: Path, lost: str = "", **changes: Any) -> tuple[Any, Tables]:
+    """Tables of a plan in which flow takes 0.9 of the time of CAMINOS; of one engine everything may be lost."""
+    of = planned(folder, **{**ONE_JOB, **changes})
+    found = [
+        record(
+            name, one.point, runtime_ns=0.9e6 if one.point.engine.kind == "flow" else 1e6, engine=one.point.engine.kind
+        )
+        for name, one in of.points.items()
+        if one.point.engine.kind != lost
+    ]
+    return of.study, collect(of, found, structures(of))
+
+
+def test_the_ratio_of_a_study_on_flow(tmp_path: Path) -> None:
+    study, tables = tables_of(tmp_path, engine="flow")
+    (says,) = spot_check(tables)
+    assert "8 points" in says and "0.9" in says and "caminos" in says
+    assert judged_unchecked(study, tables) == {"1": "flow"}
+    # The check has no say in claims.
+    assert tables.verdicts.empty and tables.claims["verdict"].tolist() == ["reproduced"]
+
+
+def test_a_check_that_was_not_run_says_so(tmp_path: Path) -> None:
+    _, tables = tables_of(tmp_path, engine="flow", lost="caminos")
+    (says,) = spot_check(tables)
+    assert "Of 8" in says and "0.9" not in says
+
+
+def test_other_studies_need_no_check(tmp_path: Path) -> None:
+    study, tables = tables_of(tmp_path)
+    assert spot_check(tables) == [] and judged_unchecked(study, tables) == {}
+
+
+def test_a_claim_on_two_engines_is_not_judged_by_flow_alone(tmp_path: Path) -> None:
+    engines = {**STUDY["sweep"], "engine": {"of": "engine", "values": ["caminos", "flow"]}}
+    study, tables = tables_of(tmp_path, sweep=engines)
+    assert judged_unchecked(study, tables) == {} and set(tables.verdicts["engine"]) == {"caminos", "flow"}

@@ -1,0 +1,66 @@
+"""Points that are simulated on an engine with packets because the study's own engine has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fabricstudy.columns import SPOT_CHECK
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.home import CONFIGS
+from fabricstudy.study.file import load_study
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import Plan, plan
+
+SIZES = {f"{size} kB": f"{size} kB" for size in range(10, 410)}
+
+
+def flow(**more: Any) -> dict[str, Any]:
+    return {"engine": "flow", "sweep": {"size": {"of": "jobs.0.pattern.message", "values": SIZES}}} | more
+
+
+def checked(of: Plan) -> tuple[list[str], list[str]]:
+    """Points of the spot check on flow, and on CAMINOS."""
+    rows = [row.point_id for row in of.rows if row.experiment == SPOT_CHECK]
+    engine = {name: of.points[name].point.engine.kind for name in rows}
+    return tuple([name for name in rows if engine[name] == kind] for kind in ("flow", "caminos"))  # type: ignore
+
+
+@pytest.mark.parametrize(("seeds", "points", "drawn"), [(1, 400, 12), (2, 800, 24)])
+def test_three_in_a_hundred_cheap_points_are_on_both_engines(
+    study_of: Callable[..., Study], seeds: int, points: int, drawn: int
+) -> None:
+    of = plan(study_of(**flow(seeds=seeds)))
+    flows, packets = checked(of)
+    assert len(flows) == len(packets) == len({*flows, *packets}) / 2 == drawn and len(of.points) == points + drawn
+    for one, other in zip(flows, packets, strict=True):
+        pair = [of.points[name].point.physics() | {"engine": None} for name in (one, other)]
+        assert pair[0] == pair[1]
+    caminos = engine_named("caminos")
+    costs = sorted(caminos.predict_cpu_s(one.point) for one in of.points.values() if one.point.engine.kind == "flow")
+    assert max(caminos.predict_cpu_s(of.points[name].point) for name in packets) <= costs[4 * drawn - 1]
+    assert checked(plan(study_of(**flow(seeds=seeds)))) == (flows, packets)
+
+
+def test_few_points_are_all_checked_and_other_engines_not_at_all(study_of: Callable[..., Study]) -> None:
+    flows, packets = checked(plan(study_of(engine="flow")))
+    assert len(flows) == len(packets) == 6
+    assert checked(plan(study_of())) == ([], [])
+
+
+def test_a_point_that_is_on_both_engines_anyway_is_no_other_point(study_of: Callable[..., Study]) -> None:
+    engines = {"engine": {"of": "engine", "values": ["caminos", "flow"]}}
+    of = plan(study_of(sweep__engine=engines["engine"]))
+    in_sweep = {row.point_id for row in of.rows if row.experiment == "main"}
+    flows, packets = checked(of)
+    assert len(flows) == 6 and {*flows, *packets} <= in_sweep == of.points.keys()
+    assert {row.labels["engine"] for row in of.rows if row.experiment == SPOT_CHECK} == {None}
+
+
+def test_no_shipped_study_rests_on_flow_alone() -> None:
+    for file in (file for file in CONFIGS.glob("*.yaml") if "flow" in file.read_text()):
+        of = plan(load_study(file))
+        main = {of.points[row.point_id].point.engine.kind for row in of.rows if row.experiment != SPOT_CHECK}
+        assert "flow" not in main or main & {"caminos", "sst", "codes"}, file.name
