@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import log
 from typing import Annotated, Any, ClassVar
 
@@ -15,6 +16,7 @@ from fabricstudy.quantities import Bandwidth, Latency
 
 from .graph import LinkClass, Machine
 from .instances import INSTANCES
+from .wanted import Wanted
 
 # What the arrays of a machine may need on a workstation.
 LARGEST_NODES = 10_000_000
@@ -68,6 +70,15 @@ class Topology(Kind):
             name = value["instance"]
             remedy = suggestion(name, INSTANCES)
             raise ConfigError("no machine of this name", remedy, ("instance",), name, code="unknown-kind")
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give what a study would write of the machines of this kind that fit, without bandwidth and latency.
+
+        They have at most so many ports as are wanted, and may have more routers. Of a kind that none is chosen of, such
+        as that of one product, there are none.
+        """
+        return iter(())
 
     def build(self) -> Machine:
         """Build the machine: the same arrays each time for the same description."""

@@ -23,7 +23,8 @@ Kaplan et al.: global link arrangements and network management on dragonfly. CCG
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from fabricstudy.model import ConfigError, Whole
 
 from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
 from .graph import Machine
+from .wanted import Wanted, halvings
 
 IntArray = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
@@ -100,6 +102,19 @@ class DragonflyConfig(Topology):
     latency: ClassLatencies = Field(
         default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
     )
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
+        for in_group in range(1, wanted.radix):
+            for groups in range(2, min(wanted.most_nodes, wanted.most_routers) // in_group + 1):
+                for nodes in wanted.shares(groups * in_group, wanted.radix - in_group):
+                    global_ports = wanted.radix - (in_group - 1) - nodes
+                    for links in halvings(global_ports * in_group // (groups - 1)):
+                        yield {
+                            "groups": groups, "routers_per_group": in_group, "nodes_per_router": nodes,
+                            "links_per_group_pair": links,
+                        }  # fmt: skip
 
     @property
     def routers(self) -> int:

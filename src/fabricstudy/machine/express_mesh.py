@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -10,7 +11,8 @@ from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 
 from .dimension import Dimension
-from .grid import GridConfig, Shape
+from .grid import MOST_DIMENSIONS, GridConfig, Shape
+from .wanted import Wanted
 
 
 @register
@@ -22,6 +24,13 @@ class ExpressMeshConfig(GridConfig):
     gap: Whole = Field(
         ge=1, le=100_000, description="routers that differ by 1 or by 1 + m * gap in one dimension are joined (g)"
     )
+
+    @classmethod
+    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+        """Give the grids that may fit; gaps are powers of two."""
+        for shape in wanted.shapes(MOST_DIMENSIONS, least_length=4):
+            for gap in (1 << power for power in range(1, (shape[0] - 2).bit_length())):
+                yield {"shape": list(shape), "gap": gap}, tuple(Dimension(length, gap=gap) for length in shape)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:

@@ -18,6 +18,7 @@ doi:10.1145/1402958.1402967.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -28,6 +29,7 @@ from fabricstudy.quantities import Bandwidth, Latency
 
 from .base import EachClass, Topology, link_classes
 from .graph import Machine
+from .wanted import Wanted
 from .xgft import tree_arrays
 
 
@@ -83,6 +85,14 @@ class FatTreeConfig(Topology):
         if isinstance(value, dict) and value.get("pods") is None and type(value.get("radix")) is int:
             return value | {"pods": value["radix"]}
         return value
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give those that fit."""
+        for radix in range(2, wanted.radix + 1, 2):
+            for pods in range(2, radix + 1):
+                if wanted.least_nodes <= pods * (radix // 2) ** 2 <= wanted.most_nodes:
+                    yield {"radix": radix, "pods": pods}
 
     @property
     def pod_count(self) -> int:

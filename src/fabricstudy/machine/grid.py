@@ -26,6 +26,8 @@ Jain et al.: Partitioning low-diameter networks to eliminate inter-job interfere
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -38,8 +40,18 @@ from fabricstudy.quantities import Bandwidth, Latency
 from .base import EachClass, NodesPerRouter, Topology
 from .dimension import Dimension
 from .graph import LinkClass, Machine
+from .wanted import Wanted
 
 IntArray = npt.NDArray[np.int32]
+
+
+MOST_DIMENSIONS = range(1, 7)
+"""Of grids that are proposed."""
+
+
+@cache
+def _ports(dimension: Dimension) -> int:
+    return dimension.ports
 
 
 def coordinates(lengths: tuple[int, ...]) -> IntArray:
@@ -133,6 +145,19 @@ class GridConfig(Topology):
     def grid(self) -> tuple[Dimension, ...]:
         """Its dimensions."""
         raise NotImplementedError
+
+    @classmethod
+    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+        """Give what a study would write of the grids that may fit, without nodes, and their dimensions."""
+        return iter(())
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give the grids that fit, with all numbers of nodes on a router."""
+        for written, grid in cls.grids(wanted):
+            ports = sum(map(_ports, grid))
+            for nodes in wanted.shares(math.prod(dimension.length for dimension in grid), wanted.radix - ports):
+                yield written | {"nodes_per_router": nodes}
 
     @property
     def routers(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -11,6 +12,7 @@ from fabricstudy.model import Whole
 
 from .dimension import Dimension
 from .grid import GridConfig
+from .wanted import Wanted
 
 
 @register
@@ -19,6 +21,12 @@ class HypercubeConfig(GridConfig):
 
     kind: Literal["hypercube"] = "hypercube"
     dimensions: Whole = Field(ge=1, le=23, description="dimensions; there are two routers along each")
+
+    @classmethod
+    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+        """Give the grids that may fit."""
+        for dimensions in range(1, wanted.most_nodes.bit_length()):
+            yield {"dimensions": dimensions}, (Dimension(2),) * dimensions
 
     @property
     def grid(self) -> tuple[Dimension, ...]:

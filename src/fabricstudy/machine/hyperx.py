@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from pydantic import Field
 
 from fabricstudy.kinds import register
 
 from .dimension import Dimension
-from .grid import GridConfig, Shape
+from .grid import MOST_DIMENSIONS, GridConfig, Shape
+from .wanted import Wanted
 
 
 @register
@@ -18,6 +20,13 @@ class HyperXConfig(GridConfig):
 
     kind: Literal["hyperx"] = "hyperx"
     shape: Shape = Field(description="routers along each dimension")
+
+    @classmethod
+    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+        """Give the grids that may fit."""
+        for shape in wanted.shapes(MOST_DIMENSIONS):
+            if sum(shape) - len(shape) < wanted.radix:
+                yield {"shape": list(shape)}, tuple(Dimension(length, gap=1) for length in shape)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:

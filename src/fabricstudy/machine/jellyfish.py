@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from fabricstudy.model import ConfigError, Whole
 
 from .base import LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
 from .graph import Machine
+from .wanted import Wanted
 
 Ints = npt.NDArray[np.int64]
 TRIES = 1000
@@ -109,6 +111,15 @@ class JellyfishConfig(Topology):
     latency: LinkLatencies = Field(
         default_factory=LinkLatencies, description="latency of a cable; one value or one a class"
     )
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give the one with fewest routers for each number of nodes on a router, with all ports in use but for one."""
+        for nodes in range(1, wanted.radix - 2):
+            degree = wanted.radix - nodes
+            routers = max(-(-wanted.least_nodes // nodes), degree + 1)
+            if routers * nodes <= wanted.most_nodes and degree - routers * degree % 2 >= 3:
+                yield {"routers": routers, "degree": degree - routers * degree % 2, "nodes_per_router": nodes}
 
     @property
     def routers(self) -> int:

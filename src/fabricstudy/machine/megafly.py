@@ -15,7 +15,8 @@ doi:10.1007/978-3-319-92040-5_15.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from fabricstudy.model import Whole
 
 from .base import ClassBandwidths, ClassLatencies, Topology, link_classes
 from .graph import Machine
+from .wanted import Wanted, halvings
 
 Ints = npt.NDArray[np.int64]
 
@@ -49,6 +51,18 @@ class MegaflyConfig(Topology):
     latency: ClassLatencies = Field(
         default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
     )
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
+        for leaves in range(1, wanted.radix):
+            for groups in range(2, min(wanted.most_nodes, wanted.most_routers // 2) // leaves + 1):
+                for nodes in wanted.shares(groups * leaves, wanted.radix - leaves):
+                    for links in halvings((wanted.radix - leaves) * leaves // (groups - 1)):
+                        yield {
+                            "groups": groups, "leaves_per_group": leaves, "spines_per_group": leaves,
+                            "nodes_per_leaf": nodes, "links_per_group_pair": links,
+                        }  # fmt: skip
 
     @property
     def routers_per_group(self) -> int:

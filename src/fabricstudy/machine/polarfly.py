@@ -16,7 +16,8 @@ SC 2022, arXiv:2208.01695.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +27,9 @@ from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
 from .base import LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
-from .finite_field import check_prime_power, field_of
+from .finite_field import check_prime_power, field_of, prime_of
 from .graph import Machine
+from .wanted import Wanted
 
 Ints = npt.NDArray[np.int64]
 ROWS_AT_ONCE = 1024
@@ -76,6 +78,13 @@ class PolarFlyConfig(Topology):
     latency: LinkLatencies = Field(
         default_factory=LinkLatencies, description="latency of a cable; one value or one a class"
     )
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give those that fit, with all numbers of nodes on a router."""
+        for q in filter(prime_of, range(2, wanted.radix - 1)):
+            for nodes in wanted.shares(q * q + q + 1, wanted.radix - q - 1):
+                yield {"q": q, "nodes_per_router": nodes}
 
     @property
     def routers(self) -> int:

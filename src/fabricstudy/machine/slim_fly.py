@@ -26,7 +26,8 @@ Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 201
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +38,9 @@ from fabricstudy.model import Whole
 
 from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
 from .finite_field import Field as FiniteField
-from .finite_field import check_prime_power, field_of
+from .finite_field import check_prime_power, field_of, prime_of
 from .graph import Machine
+from .wanted import Wanted
 
 IntArray = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
@@ -107,6 +109,13 @@ class SlimFlyConfig(Topology):
     latency: ClassLatencies = Field(
         default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
     )
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give those that fit, with all numbers of nodes on a router."""
+        for q in filter(prime_of, range(3, wanted.radix)):
+            for nodes in wanted.shares(2 * q * q, wanted.radix - router_degree(q)):
+                yield {"q": q, "nodes_per_router": nodes}
 
     @property
     def delta(self) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from pydantic import Field
 
 from fabricstudy.kinds import register
 
 from .dimension import Dimension
-from .grid import GridConfig, Shape, Wrap, check_length, spread
+from .grid import MOST_DIMENSIONS, GridConfig, Shape, Wrap, check_length, spread
+from .wanted import Wanted
 
 
 @register
@@ -24,6 +26,12 @@ class TorusConfig(GridConfig):
     pair_cables: Literal[1, 2] = Field(
         1, description="cables between the two routers of a wrapped dimension of length 2, where both ways are one"
     )
+
+    @classmethod
+    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+        """Give the grids that may fit."""
+        for shape in wanted.shapes(MOST_DIMENSIONS, least_length=3):
+            yield {"shape": list(shape)}, tuple(Dimension(length, wrap=True) for length in shape)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:

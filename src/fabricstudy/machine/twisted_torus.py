@@ -24,7 +24,8 @@ embeddings. ISCA 2023, doi:10.1145/3579371.3589350.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,7 @@ from fabricstudy.model import ConfigError, Whole
 from .base import NodesPerRouter, Topology
 from .graph import LinkClass, Machine
 from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, coordinates, spread
+from .wanted import Wanted
 
 Ints = npt.NDArray[np.int64]
 Rows = tuple[tuple[int, ...], ...]
@@ -84,6 +86,14 @@ class TwistedTorusConfig(Topology):
     latency: GridLatencies = Field(
         default_factory=GridLatencies, description="latency of a cable; one value or one a class"
     )
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give those with a symmetric twist that fit, with all numbers of nodes on a router."""
+        for short in range(2, wanted.most_nodes):
+            for shape in ([short, 2 * short], [short, short, 2 * short], [short, 2 * short, 2 * short]):
+                for nodes in wanted.shares(math.prod(shape), wanted.radix - 2 * len(shape)):
+                    yield {"shape": shape, "nodes_per_router": nodes}
 
     @property
     def rows(self) -> Rows:

@@ -19,6 +19,8 @@ CCIT report 776 (parallel cables).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from math import prod
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -33,6 +35,7 @@ from fabricstudy.quantities import Bandwidth, Latency
 from .base import EachClass, Topology
 from .graph import LinkClass, Machine
 from .grid import check_length, one_or_each, spread
+from .wanted import Wanted, halvings
 
 Ints = npt.NDArray[np.int32]
 MOST_LEVELS = 8
@@ -125,6 +128,24 @@ class XgftConfig(Topology):
     latency: LevelLatencies = Field(
         default_factory=LevelLatencies, description="latency of a cable; one value or one a class"
     )
+
+    @classmethod
+    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+        """Give trees of two and three levels, with all ports of the leaves in use, or half, a quarter or an eighth up.
+
+        Those of three levels have all ports of the middle in use, of which one in two to one in five leads up.
+        """
+        radix = wanted.radix
+        for nodes in range(1, radix):
+            for leaves in range(max(2, -(-wanted.least_nodes // nodes)), min(wanted.most_nodes // nodes, radix) + 1):
+                for parallel in range(1, radix // leaves + 1):
+                    for spines in halvings((radix - nodes) // parallel):
+                        yield {"down": [nodes, leaves], "up": [spines], "parallel": parallel}
+        for taper, taper_above in product(range(1, 5), repeat=2):
+            nodes, leaves = (radix * below // (below + 1) for below in (taper, taper_above))
+            for pods in range(2, radix + 1):
+                if wanted.least_nodes <= nodes * leaves * pods <= wanted.most_nodes:
+                    yield {"down": [nodes, leaves, pods], "up": [radix - nodes, radix - leaves]}
 
     @property
     def routers(self) -> int:

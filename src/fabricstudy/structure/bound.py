@@ -76,12 +76,35 @@ def bound_of_any_routing_ns(
     source, destination = np.asarray(source_node), np.asarray(destination_node)
     size = np.where(source == destination, 0.0, size_bytes)
     hosts_bytes = max(np.bincount(end, weights=size).max(initial=0.0) for end in (source, destination))
+    ends = machine.node_router[source], machine.node_router[destination]
+    return max(float(hosts_bytes / machine.host.bandwidth_Bps) * NS_PER_S, cuts_ns(machine, *ends, size, cut_side))
+
+
+def cuts_ns(
+    machine: Machine,
+    source_router: npt.NDArray[np.integer],
+    destination_router: npt.NDArray[np.integer],
+    size_bytes: npt.NDArray[np.float64],
+    cut_side: npt.NDArray[np.bool_],
+) -> float:
+    """Least time for what goes between routers to cross the cuts of `bound_of_any_routing_ns`, in ns."""
     parts = [np.arange(machine.routers), cut_side.astype(np.int64)]
     if machine.group is not None:
         parts.append(machine.group.astype(np.int64))
-    ends = machine.node_router[source], machine.node_router[destination]
-    cuts_s = max(_cut_s(machine, part, *ends, size) for part in parts)
-    return float(max(hosts_bytes / machine.host.bandwidth_Bps, cuts_s)) * NS_PER_S
+    return max(_cut_s(machine, part, source_router, destination_router, size_bytes) for part in parts) * NS_PER_S
+
+
+def hops_ns(machine: Machine, size_bytes: npt.NDArray[np.float64], far: npt.NDArray[np.integer]) -> float:
+    """Least time for messages of these bytes over so many hops, whatever their paths, in ns: both over all cables.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> ring = TorusConfig.model_validate({"shape": [8], "bandwidth": "1 GB/s"}).build()
+    >>> hops_ns(ring, np.full(8, 1000.0), np.full(8, 4))
+    2000.0
+    """
+    return float(size_bytes @ far / machine.link_capacity_Bps.sum()) * NS_PER_S
 
 
 def phase_bound_ns(

@@ -79,8 +79,15 @@ def capacity_step_Bps(machine: Machine) -> float:
     return float(np.gcd.reduce(whole.astype(np.int64), initial=0))
 
 
-def best_cut(machine: Machine) -> CutSide:
+def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
     """Find a cut of small capacity: METIS and other starts, each refined by Kernighan-Lin passes.
+
+    Parameters
+    ----------
+    machine : Machine
+        Two or more routers have nodes.
+    quickly : bool, optional
+        From the order of the routers and one start of METIS only.
 
     Returns
     -------
@@ -102,7 +109,7 @@ def best_cut(machine: Machine) -> CutSide:
     least, most = weight_per_side(machine)
     best = np.zeros(machine.routers, dtype=np.bool_)
     best_Bps = np.inf
-    for start in _starts(machine):
+    for start in _starts(machine, quickly):
         cut_side = start.copy()
         if weight.max() == 1:
             refine_cut(links.first, links.head, capacity, weight > 0, least, cut_side)
@@ -119,11 +126,12 @@ def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
     return cut_side if 2 * weight[cut_side].sum() <= weight.sum() else ~cut_side
 
 
-def _starts(machine: Machine) -> list[CutSide]:
+def _starts(machine: Machine, quickly: bool) -> list[CutSide]:
     """First cuts; the refinement mends their balance."""
     order = np.arange(machine.routers)
-    starts = [order < machine.routers // 2, *(_metis(machine, seed) for seed in range(METIS_SEEDS))]
-    if machine.routers <= ROUTERS_FOR_RANDOM_STARTS:
+    seeds = range(1 if quickly else METIS_SEEDS)
+    starts = [order < machine.routers // 2, *(_metis(machine, seed) for seed in seeds)]
+    if not quickly and machine.routers <= ROUTERS_FOR_RANDOM_STARTS:
         random = np.random.default_rng(0)
         starts += [random.permutation(order) < machine.routers // 2 for _ in range(RANDOM_STARTS)]
     return starts

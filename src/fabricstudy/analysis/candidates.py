@@ -1,0 +1,292 @@
+"""Which machines could be built: rows.
+
+The traffic is that of jobs on the first nodes in the order of their numbers, ranks in order, one job after the other:
+the same traffic on every candidate. Its bound is the longest of four times, none of which any routing can beat: at the
+links of the nodes; across the cuts around each router, around each group and between the halves; and its bytes times
+hops over the capacity of all cables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+from scipy.sparse import coo_array, csr_array
+
+from fabricstudy.errors import FabricstudyError, suggestion
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hops import hops
+from fabricstudy.machine.wanted import Wanted
+from fabricstudy.model import ConfigError, Number, Whole
+from fabricstudy.quantities import Bandwidth
+from fabricstudy.structure.bisection import Bisection, bisect
+from fabricstudy.structure.bound import NS_PER_S, cuts_ns, hops_ns
+from fabricstudy.structure.cost import ALL, bill
+from fabricstudy.structure.front import on_front
+from fabricstudy.structure.prices import Prices, Tariff
+from fabricstudy.structure.prices.besta_2014 import Besta2014
+from fabricstudy.workload.job import Job
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.all_to_all import AllToAll
+from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.streams import Purpose, stream
+
+from .base import Analysis
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+MOST_CANDIDATES = 100_000
+NODES_MORE = 0.05
+EVERYBODY = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
+
+
+class Traffic:
+    """Bytes from node to node; the same for all candidates.
+
+    Parameters
+    ----------
+    source, destination : int64 arrays [messages]
+        Nodes, below `nodes`.
+    size_bytes : float64 array [messages]
+        Bytes.
+
+    Examples
+    --------
+    >>> traffic = Traffic(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 2.0, 3.0]), nodes=4)
+    >>> traffic.busiest_node_bytes, [part.tolist() for part in traffic.between(np.array([0, 0, 1, 1]))]
+    (5.0, [[0], [1], [5.0]])
+    """
+
+    def __init__(self, source: Ints, destination: Ints, size_bytes: Floats, nodes: int) -> None:
+        self._of_nodes = csr_array(coo_array((size_bytes, (source, destination)), shape=(nodes, nodes)))
+        self._of_nodes.setdiag(0.0)
+        self.busiest_node_bytes = max(float(self._of_nodes.sum(axis=way).max()) for way in (0, 1))
+        self._between: dict[bytes, tuple[Ints, Ints, Floats]] = {}
+
+    def between(self, router_of_node: npt.NDArray[np.integer[Any]]) -> tuple[Ints, Ints, Floats]:
+        """Give the same bytes between routers: source, destination and bytes; within a router there are none."""
+        routers, at = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
+        # Machines of equally many nodes on a router share this, whatever the routers' numbers are.
+        key = at.tobytes()
+        if key not in self._between:
+            on_router = csr_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), len(routers)))
+            found = coo_array(on_router.T @ (self._of_nodes @ on_router))
+            apart = (found.row != found.col) & (found.data > 0)
+            self._between[key] = (found.row[apart], found.col[apart], found.data[apart])
+        source, destination, size_bytes = self._between[key]
+        return routers[source].astype(np.int64), routers[destination].astype(np.int64), size_bytes
+
+
+def traffic_of(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
+    """Give the traffic of jobs on the first of so many nodes; what is in the background sends nothing.
+
+    Raises
+    ------
+    WorkloadError
+        If a pattern cannot be made for so many ranks.
+    """
+    parts, first = [], 0
+    for index, job in enumerate(jobs):
+        ranks = job.rank_count(nodes, cores_per_node)
+        if not job.background and not job.pattern.silent:
+            sends = _sends(job, ranks, index)
+            size = sends.size_bytes
+            if size is None:
+                size = np.full(len(sends.source), getattr(job.pattern, "message_bytes", 0))
+            source, destination = (
+                first + end.astype(np.int64) * job.node_count(nodes) // ranks
+                for end in (sends.source, sends.destination)
+            )
+            parts.append((source, destination, size.astype(np.float64)))
+        first += job.node_count(nodes)
+    none = np.empty(0, dtype=np.int64)
+    source, destination, size_bytes = zip(*[*parts, (none, none, np.empty(0))], strict=True)
+    return Traffic(np.concatenate(source), np.concatenate(destination), np.concatenate(size_bytes), nodes)
+
+
+def _sends(job: Job, ranks: int, index: int) -> Sends:
+    try:
+        job.pattern.check_ranks(ranks)
+    except ConfigError as error:
+        raise WorkloadError(f"job {index}: {error}") from None
+    return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
+
+
+def bound_ns(machine: Machine, traffic: Traffic, bisection: Bisection, far: npt.NDArray[np.int16]) -> float:
+    """Least time for the traffic on a machine, whatever the routing; `far` are the hops between all routers."""
+    source, destination, size_bytes = traffic.between(machine.node_router)
+    hosts_ns = traffic.busiest_node_bytes / machine.host.bandwidth_Bps * NS_PER_S
+    cables_ns = hops_ns(machine, size_bytes, far[source, destination])
+    return max(hosts_ns, cables_ns, cuts_ns(machine, source, destination, size_bytes, bisection.cut_side))
+
+
+@register
+class Candidates(Analysis):
+    """All machines of every family that have about so many nodes, on routers of so many ports, and which are best.
+
+    Each kind of machine says which of its configurations it offers. All cables have one bandwidth. Left out is what
+    has more than `ports_per_node` ports of routers for each node: a full fat tree of three levels has 5. The columns:
+
+    * `machine`: what a study would write; `family`: its kind
+    * `nodes`, `routers`; `ports`: in use of the largest router; `diameter`, `mean_hops`
+    * `bisection_lower_Bps`, `bisection_upper_Bps`: a proven interval; `fabricstudy machine` spends
+      more time on one machine, and may find a narrower one
+    * `taper`: what half of the nodes can send, over the upper end
+    * `price_per_node`, `power_per_node_W`: as in the analysis `cost`, every router with all its ports
+    * `bound_ns`: least time for the traffic of `jobs` whatever the routing, all jobs on the first nodes in order
+    * `front`: 1 if no other candidate has at most its price a node, its bound and its taper (below 1 counts as 1), and
+      less of one of them; else 0
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("machine",)
+    labels: ClassVar[tuple[str, ...]] = ("family",)
+    numbers: ClassVar[tuple[str, ...]] = (
+        "nodes", "routers", "ports", "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps", "taper",
+        "price_per_node", "power_per_node_W", "bound_ns", "front",
+    )  # fmt: skip
+
+    kind: Literal["candidates"] = "candidates"
+    nodes: Whole = Field(ge=2, le=100_000, description="nodes, at least")
+    most_nodes: Whole | None = Field(None, ge=2, description="nodes, at most; left out: 5 % more")
+    radix: Whole = Field(ge=3, le=1024, description="ports of a router")
+    ports_per_node: Number = Field(8.0, gt=0, le=1000, description="ports of all routers for each node, at most")
+    taper: Number | None = Field(None, gt=0, description="taper, at most; left out: any")
+    families: tuple[str, ...] = Field((), description="kinds of machines; left out: all that offer some")
+    bandwidth_Bps: Bandwidth = Field(
+        "25 GB/s", alias="bandwidth", validate_default=True, description="of all cables, one direction"
+    )
+    cores_per_node: Whole = Field(1, ge=1, le=10_000, description="cores of a node")
+    jobs: tuple[Job, ...] = Field(
+        (EVERYBODY,), min_length=1, max_length=1000, description="whose traffic the bound is of; a share is of `nodes`"
+    )
+    prices: Prices = Field(default_factory=Besta2014, description="price list")
+    routers_per_rack: Whole | None = Field(
+        8, ge=1, le=100_000, description="for the floor plan; null: cables as long as their latency says, 8 m"
+    )
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> Candidates:
+        if self.largest < self.nodes:
+            raise ConfigError(f"fewer than the {self.nodes} at least", "swap them", ("most_nodes",), self.most_nodes)
+        for place, name in enumerate(self.families):
+            known = [kind for kind, one in Topology.FAMILY.members.items() if _offers(one)]
+            if name not in known:
+                problem = "no kind of machine that offers candidates"
+                raise ConfigError(problem, suggestion(name, known), ("families", str(place)), name, "unknown-kind")
+        for place, job in enumerate(self.jobs):
+            if job.pattern.follows_placement:
+                problem = f"who talks to whom in the pattern {job.pattern.kind} follows the machine"
+                raise ConfigError(problem, "take another pattern", ("jobs", str(place), "pattern"), job.pattern.kind)
+        wanted = sum(job.node_count(self.nodes) for job in self.jobs)
+        if wanted > self.nodes:
+            raise ConfigError(f"they need {wanted} nodes of {self.nodes}", "make them smaller", ("jobs",))
+        return self
+
+    @property
+    def largest(self) -> int:
+        """Nodes at most."""
+        return self.most_nodes or int(self.nodes * (1 + NODES_MORE))
+
+    def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
+        """Give the label of each candidate, what a study writes of it, and the machine.
+
+        Raises
+        ------
+        FabricstudyError
+            If there are none, or more than can be looked at.
+        """
+        most_routers = int(self.ports_per_node * self.largest / self.radix)
+        wanted = Wanted(self.nodes, self.largest, self.radix, most_routers)
+        found = 0
+        for name, kind in Topology.FAMILY.members.items():
+            if self.families and name not in self.families:
+                continue
+            assert issubclass(kind, Topology)
+            for own in kind.configurations(wanted):
+                cores = {"cores_per_node": self.cores_per_node} if self.cores_per_node > 1 else {}
+                written = {"kind": name, **own, "bandwidth": f"{self.bandwidth_Bps / 1e9:g} GB/s", **cores}
+                machine = kind.model_validate(written)
+                if machine.routers > most_routers:
+                    continue
+                found += 1
+                if found > MOST_CANDIDATES:
+                    problem = f"more than {MOST_CANDIDATES:,} machines fit"
+                    raise FabricstudyError(f"{problem}; lower most_nodes or ports_per_node, or name fewer families")
+                yield label_of(name, own), written, machine
+        if not found:
+            problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
+            raise FabricstudyError(f"{problem}; raise most_nodes, radix or ports_per_node")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give one row for each candidate, the cheapest a node first."""
+        return [row for row, _ in self.found()]
+
+    def found(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Give the row of each candidate and what a study writes of it, the cheapest a node first.
+
+        Raises
+        ------
+        FabricstudyError
+            If there is none.
+        """
+        traffic, tariff = traffic_of(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
+        found = []
+        for label, written, config in self.written():
+            machine = config.build()
+            row = self._row(label, machine, bisect(machine, quickly=True), traffic, tariff)
+            if self.taper is None or row["taper"] <= self.taper:
+                found.append((row, written))
+        if not found:
+            problem = f"no candidate has a taper of at most {self.taper:g}"
+            raise FabricstudyError(f"{problem}; raise taper or ports_per_node")
+        found.sort(key=lambda one: (one[0]["price_per_node"], one[0]["bound_ns"]))
+        _mark(found)
+        return found
+
+    def _row(
+        self, label: str, machine: Machine, bisection: Bisection, traffic: Traffic, tariff: Tariff
+    ) -> dict[str, Any]:
+        far, ends = hops(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
+        between = far[np.ix_(ends, ends)]
+        total = bill(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)[-1]
+        assert total.name == ALL
+        half_Bps = machine.nodes / 2 * machine.host.bandwidth_Bps
+        return {
+            "machine": label, "family": machine.kind, "nodes": machine.nodes, "routers": machine.routers,
+            "ports": machine.radix, "diameter": int(between.max()),
+            "mean_hops": float(between.sum(dtype=np.int64) / max(1, between.size - len(ends))),
+            "bisection_lower_Bps": bisection.lower_Bps, "bisection_upper_Bps": bisection.upper_Bps,
+            "taper": half_Bps / bisection.upper_Bps, "price_per_node": total.price / machine.nodes,
+            "power_per_node_W": total.power_W / machine.nodes, "bound_ns": bound_ns(machine, traffic, bisection, far),
+        }  # fmt: skip
+
+
+def _offers(kind: type[Any]) -> bool:
+    return next(kind.configurations(Wanted(2, 1000, 64, 1000)), None) is not None
+
+
+def _mark(found: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in found])
+    # What differs by rounding alone is equal.
+    for (row, _), best in zip(found, on_front(np.round(costs, 6)), strict=True):
+        row["front"] = int(best)
+
+
+def label_of(kind: str, written: dict[str, Any]) -> str:
+    """Give a machine in words.
+
+    Examples
+    --------
+    >>> label_of("torus", {"shape": [4, 4, 8], "nodes_per_router": 16})
+    'torus shape 4x4x8, nodes/router 16'
+    """
+    words = [
+        f"{key.replace('_per_', '/')} {'x'.join(map(str, value)) if isinstance(value, list) else value}"
+        for key, value in written.items()
+    ]
+    return f"{kind} {', '.join(words)}"

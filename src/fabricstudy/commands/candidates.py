@@ -1,0 +1,148 @@
+"""``fabricstudy candidates``: which machines could be built, and which of them are best."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from fabricstudy.analysis.candidates import Candidates
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.files import atomic_text
+from fabricstudy.model import Model
+from fabricstudy.pipeline import study_file
+from fabricstudy.study.file import load_study, validated
+
+from .common import sign_of_life
+
+_GIVEN = ("nodes", "most_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.epilog = (
+        "The front: no other candidate has at most the price a node, the bound and the taper (below 1 counts as 1), "
+        "and less of one of them. The bound is the least time for the traffic whatever the routing."
+    )
+    parser.add_argument("--nodes", type=int, required=True, help="nodes, at least")
+    parser.add_argument("--most-nodes", type=int, help="nodes, at most (default: 5 %% more)")
+    parser.add_argument("--radix", type=int, required=True, help="ports of a router")
+    parser.add_argument("--ports-per-node", type=float, help="ports of all routers for each node, at most (default: 8)")
+    parser.add_argument("--taper", type=float, help="what half of the nodes can send over the bisection, at most")
+    parser.add_argument("--bandwidth", help="of all cables (default: 25 GB/s)")
+    parser.add_argument("--families", nargs="+", metavar="KIND", help="kinds of machines (default: all)")
+    parser.add_argument("--study", help="study whose jobs make the traffic (default: all-to-all of all nodes, 1 kB)")
+    parser.add_argument("--prices", type=Path, help="CSV of prices (default: those of Besta and Hoefler, 2014)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write a study that simulates the front")
+
+
+def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
+    """List the machines of about so many nodes that no other one beats in price, bound and taper."""
+    if args.write and args.write.exists():
+        raise FabricstudyError(f"{args.write}: there is such a file; move it away, or give another name")
+    file = study_file(args.study) if args.study else None
+    folder = file.parent if file else Path()
+    asked = {key: getattr(args, key) for key in _GIVEN if getattr(args, key) is not None} | _jobs(file)
+    if args.prices:
+        asked["prices"] = _price_file(args.prices, folder)
+    analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
+    with sign_of_life("looking at candidates"):
+        found = analysis.found()
+    front = {row["machine"]: written for row, written in found if row["front"]}
+    if args.write:
+        prices = _price_file(args.prices, args.write.parent) if args.prices else "besta-2014"
+        with atomic_text(args.write) as text:
+            yaml.safe_dump(
+                _study(analysis, asked["jobs"], front, prices),
+                text,
+                sort_keys=False,
+                width=120,
+                default_flow_style=None,
+            )
+    tariff = analysis.prices.tariff()
+    return {
+        "candidates": len(found),
+        "families": Counter(row["family"] for row, _ in found),
+        "currency": f"{tariff.currency} of {tariff.year}",
+        "traffic": f"the jobs of {args.study}" if args.study else "all-to-all of all nodes, 1 kB a message",
+        "written": str(args.write) if args.write else None,
+        "front": [row for row, _ in found if row["front"]],
+    }
+
+
+class _Asked(Model):
+    candidates: Candidates
+
+
+def _jobs(file: Path | None) -> dict[str, Any]:
+    """Give the jobs of a study as they stand in it, and the cores of its nodes."""
+    if file is None:
+        return {"jobs": [{"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}
+    study = load_study(file)
+    if study.machine is None:
+        raise FabricstudyError(f"{file}: a study without jobs; give one that simulates")
+    return {"jobs": study.base["jobs"], "cores_per_node": study.machine.cores_per_node}
+
+
+def _price_file(file: Path, folder: Path) -> dict[str, str]:
+    return {"kind": "file", "file": os.path.relpath(file, folder)}
+
+
+def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any) -> dict[str, Any]:
+    """Give a study that simulates machines with the jobs that the bounds are of, in the sizes that these have."""
+    sized = [
+        {key: value for key, value in written.items() if key != "share"} | {"nodes": job.node_count(analysis.nodes)}
+        for written, job in zip(jobs, analysis.jobs, strict=True)
+    ]
+    cost = {"kind": "cost", "machines": front, "prices": prices, "radix": analysis.radix}
+    return {
+        "study": "next-machine-candidates",
+        "title": f"Machines of {analysis.nodes} to {analysis.largest} nodes that no other candidate beats",
+        "machine": next(iter(front.values())),
+        "routing": "minimal",
+        "jobs": sized,
+        "engine": "caminos",
+        "sweep": {"machine": {"of": "machine", "values": front}},
+        "analyses": {"cost": cost | {"routers_per_rack": analysis.routers_per_rack}},
+        "figures": [
+            {"id": "time", "kind": "bar", "title": "Runtime of the jobs", "x": "machine", "y": "runtime_ns"},
+            {
+                "id": "price", "kind": "bar", "title": "What a node costs", "analysis": "cost", "x": "machine",
+                "y": "price_per_node", "where": {"part": "all"},
+            },
+        ],
+    }  # fmt: skip
+
+
+def show_candidates(found: dict[str, Any]) -> None:
+    """Print what `list_candidates` found."""
+    table = Table(box=None)
+    names = ("machine", "nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node",
+             "W/node", "bound (us)")  # fmt: skip
+    for name in names:
+        table.add_column(name, justify="left" if name == "machine" else "right")
+    for row in found["front"]:
+        low, high = row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12
+        interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        table.add_row(
+            row["machine"], str(row["nodes"]), str(row["routers"]), str(row["diameter"]), f"{row['mean_hops']:.2f}",
+            interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", f"{row['power_per_node_W']:.1f}",
+            f"{row['bound_ns'] / 1e3:,.1f}",
+        )  # fmt: skip
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    console.print(table)
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found["families"].items()))
+    console.print(
+        f"\n{found['candidates']:,} candidates ({counted}); above is the front. Prices in {found['currency']}; "
+        f"bound of {found['traffic']}.",
+        highlight=False,
+    )
+    if found["written"]:
+        console.print(f"Written: {found['written']}; see: fabricstudy plan {found['written']}", highlight=False)

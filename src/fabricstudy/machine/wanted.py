@@ -1,0 +1,77 @@
+"""What is wanted of a machine that is to be chosen: so many nodes, on routers of so many ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Nodes and ports.
+
+    Parameters
+    ----------
+    least_nodes, most_nodes : int
+        Between which, both included, the machine has to have its nodes.
+    radix : int
+        Ports of a router, at most.
+    most_routers : int
+        Routers, at most; without such a limit there is no end to grids of many routers of which each has few nodes.
+    """
+
+    least_nodes: int
+    most_nodes: int
+    radix: int
+    most_routers: int
+
+    def shares(self, parts: int, most: int) -> range:
+        """Give the numbers of nodes, up to `most`, that each of `parts` routers may have.
+
+        Examples
+        --------
+        >>> list(Wanted(100, 120, 16, 120).shares(24, 8))
+        [5]
+        """
+        if parts > self.most_routers:
+            return range(0)
+        return range(-(-self.least_nodes // parts), min(self.most_nodes // parts, most) + 1)
+
+    def shapes(self, dimensions: range, least_length: int = 2) -> Iterator[tuple[int, ...]]:
+        """Give the lengths of grids, never falling, with enough ports for the nodes and not too many routers.
+
+        Examples
+        --------
+        >>> list(Wanted(8, 9, 1, 9).shapes(range(2, 4)))
+        [(2, 4), (3, 3), (2, 2, 2)]
+        """
+        for count in dimensions:
+            for shape in _rising(count, least_length, self.most_routers):
+                if prod(shape) * self.radix >= self.least_nodes:
+                    yield shape
+
+
+def halvings(most: int) -> list[int]:
+    """Give a number, its half, quarter and eighth, each rounded down, while they are at least 1.
+
+    Examples
+    --------
+    >>> halvings(40), halvings(3), halvings(0)
+    ([40, 20, 10, 5], [3, 1], [])
+    """
+    return [most >> times for times in range(4) if most >> times]
+
+
+@cache
+def _rising(count: int, least: int, most: int) -> tuple[tuple[int, ...], ...]:
+    """Tuples of `count` numbers from `least` on that never fall and whose product is at most `most`."""
+    if count == 1:
+        return tuple((number,) for number in range(least, most + 1))
+    found: list[tuple[int, ...]] = []
+    number = least
+    while number**count <= most:
+        found += [(number, *rest) for rest in _rising(count - 1, number, most // number)]
+        number += 1
+    return tuple(found)

@@ -1,0 +1,32 @@
+"""Pareto fronts."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def on_front(costs: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Tell which of several things no other one beats: none costs no more in all ways and less in one.
+
+    Parameters
+    ----------
+    costs : float64 array [things, ways]
+        The less, the better.
+
+    Returns
+    -------
+    bool array [things]
+        Of equal things all or none.
+
+    Examples
+    --------
+    >>> on_front(np.array([[1.0, 9.0], [2.0, 3.0], [3.0, 3.0], [4.0, 1.0], [4.0, 1.0]])).tolist()
+    [True, True, False, True, True]
+    """
+    front = np.ones(len(costs), dtype=np.bool_)
+    for place in np.lexsort(costs.T[::-1]):
+        if front[place]:
+            no_better = (costs >= costs[place]).all(axis=1)
+            front &= ~(no_better & (costs > costs[place]).any(axis=1))
+    return front

@@ -1,0 +1,123 @@
+"""Candidates: which machines are offered, their bounds and front by hand, and the study that is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabricstudy.analysis.candidates import Candidates, Traffic
+from fabricstudy.cli import main
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.wanted import Wanted
+from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.front import on_front
+from fabricstudy.structure.summary import hop_figures
+from fabricstudy.study.file import load_study, read_study
+
+
+def asked(**more: Any) -> Candidates:
+    found = read_study({"study": "x", "analyses": {"c": {"kind": "candidates", "nodes": 60, "radix": 12} | more}})
+    one = found.analyses["c"]
+    assert isinstance(one, Candidates)
+    return one
+
+
+def test_every_configuration_fits_and_can_be_built() -> None:
+    wanted, seen = Wanted(60, 66, 12, 50), set()
+    for kind, one in Topology.FAMILY.members.items():
+        assert issubclass(one, Topology)
+        for written in one.configurations(wanted):
+            config = one.model_validate(written | {"bandwidth": "1 GB/s"})
+            machine = config.build()
+            assert 60 <= machine.nodes <= 66 and machine.radix <= 12, written
+            seen.add(kind)
+    assert seen >= {"dragonfly", "express-mesh", "fat-tree", "hyperx", "jellyfish", "megafly", "mesh", "torus", "xgft"}
+
+
+def test_the_intervals_hold_what_the_full_search_finds() -> None:
+    for _, _, config in asked(families=["dragonfly", "megafly", "jellyfish", "slim-fly"], most_nodes=62).written():
+        if config.routers > 20:
+            continue
+        machine = config.build()
+        quick, full = bisect(machine, quickly=True), bisect(machine)
+        assert quick.lower_Bps <= full.upper_Bps * (1 + 1e-9) and full.lower_Bps <= quick.upper_Bps * (1 + 1e-9)
+        assert quick.lower_Bps <= full.lower_Bps * (1 + 1e-9)
+
+
+def test_hops_are_those_of_the_structure() -> None:
+    one = asked(families=["torus", "megafly", "xgft"], most_nodes=61)
+    rows = {row["machine"]: row for row in one.rows()}
+    for label, _, config in one.written():
+        assert (rows[label]["diameter"], rows[label]["mean_hops"]) == pytest.approx(hop_figures(config.build()))
+
+
+def test_bounds_by_hand() -> None:
+    """A leaf of 6 sends 6 x 54 kB up to s spines; a node sends 59 kB; both over 25 GB/s."""
+    rows = {row["machine"]: row for row in asked(families=["xgft"], most_nodes=60).rows()}
+    narrow = rows["xgft down 6x10, up 3, parallel 1"]
+    assert narrow["bound_ns"] == pytest.approx(6 * 54_000 / 3 / 25)
+    assert narrow["taper"] == pytest.approx(2) and narrow["bisection_lower_Bps"] == 15 * 25e9
+    wide = rows["xgft down 6x10, up 6, parallel 1"]
+    assert wide["bound_ns"] == pytest.approx(6 * 54_000 / 6 / 25) or wide["bound_ns"] == pytest.approx(59_000 / 25)
+    assert narrow["front"] == wide["front"] == 1 and narrow["price_per_node"] < wide["price_per_node"]
+    assert [row["price_per_node"] for row in rows.values()] == sorted(row["price_per_node"] for row in rows.values())
+
+
+def test_traffic_of_several_jobs_lies_one_after_the_other() -> None:
+    ring = {"nodes": 4, "pattern": {"kind": "ring", "message": "1 kB", "iterations": 1}}
+    rows = asked(families=["xgft"], jobs=[ring, ring], most_nodes=60).rows()
+    # Each node sends to its neighbours within its leaf, and few leave it: hosts are the limit.
+    assert len({row["bound_ns"] for row in rows}) == 1
+
+
+def test_what_goes_within_a_router_costs_no_cable() -> None:
+    traffic = Traffic(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([1.0, 2.0, 4.0]), nodes=3)
+    assert [part.tolist() for part in traffic.between(np.array([5, 5, 7]))] == [[7], [5], [4.0]]
+
+
+def test_the_front_is_what_a_double_loop_finds() -> None:
+    costs = np.random.default_rng(1).integers(0, 8, (200, 3)).astype(float)
+    beaten = [any((one <= own).all() and (one < own).any() for one in costs) for own in costs]
+    assert (~on_front(costs)).tolist() == beaten
+
+
+@pytest.mark.parametrize(
+    ("more", "path", "code"),
+    [
+        ({"families": ["dragonfy"]}, "families.0", "unknown-kind"),
+        ({"families": ["bluegene-q"]}, "families.0", "unknown-kind"),
+        ({"most_nodes": 50}, "most_nodes", "wrong-value"),
+        ({"jobs": [{"share": 1.0, "pattern": {"kind": "bisection", "message": "1 kB"}}]}, "jobs.0.pattern", None),
+        ({"jobs": [{"nodes": 61, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}, "jobs", "wrong-value"),
+        ({"bandwidth": "25 parsec"}, "bandwidth", None),
+    ],
+)
+def test_mistakes_are_told(more: dict[str, Any], path: str, code: str | None) -> None:
+    from fabricstudy.errors import StudyError
+
+    with pytest.raises(StudyError) as error:
+        asked(**more)
+    assert error.value.path == f"analyses.c.{path}"
+    assert code is None or error.value.code == code
+
+
+def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "next.yaml"
+    line = f"candidates --nodes 60 --radix 12 --taper 4 --families xgft hyperx --write {file} --json"
+    assert main(line.split()) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["front"] and all(row["taper"] <= 4 for row in told["front"])
+    study = load_study(file)
+    assert set(study.sweep["machine"].values) == {row["machine"] for row in told["front"]}
+    assert main(["plan", str(file), "--results", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["points"] == len(told["front"])
+    assert main(line.split()) != 0  # the file is there
+
+
+def test_what_nothing_fits_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["candidates", "--nodes", "5000", "--radix", "3", "--families", "xgft"]) == 1
+    assert "raise" in capsys.readouterr().err
