@@ -24,6 +24,7 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
 
+CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 TWO_JOBS = [
     {"name": "a", "share": 0.5, "pattern": {"kind": "ring", "message": "1 kB"}, "mapping": "random"},
     {"name": "b", "share": 0.25, "pattern": {"kind": "all-to-all", "message": "1 kB"}, "allocation": "random"},
@@ -202,3 +203,18 @@ def test_cost_of_planning(write_study: Callable[[dict[str, Any]], Path]) -> None
     count, cpu_s = done.stdout.split()
     assert int(count) == 3 * 28 * 10 * 2 * 2 * 3
     assert float(cpu_s) < 5
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_simulated_numbers_behind_shipped_claims_have_three_seeds(path: Path) -> None:
+    study = load_study(path)
+    planned = plan(study)
+    seeds: dict[str, set[int]] = {}
+    for row in planned.rows:
+        point = planned.points[row.point_id].point
+        if point.engine.kind != "analysis":
+            seeds.setdefault(row.experiment, set()).add(point.seed)
+    measures = [measure for claim in study.claims for part in claim.parts for measure in part.measures()]
+    for measure in measures:
+        if measure.of_points and measure.table != "machines" and measure.experiment in seeds:
+            assert len(seeds[measure.experiment]) >= 3, measure.experiment
