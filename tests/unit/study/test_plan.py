@@ -18,13 +18,13 @@ from fabricstudy.engine.point import (
     point_from_json,
     point_id,
 )
+from fabricstudy.home import CONFIGS
 from fabricstudy.machine.base import Topology
 from fabricstudy.quantities import OUR_UNITS
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
 
-CONFIGS = Path(__file__).resolve().parents[3] / "configs"
 TWO_JOBS = [
     {"name": "a", "share": 0.5, "pattern": {"kind": "ring", "message": "1 kB"}, "mapping": "random"},
     {"name": "b", "share": 0.25, "pattern": {"kind": "all-to-all", "message": "1 kB"}, "allocation": "random"},
