@@ -172,7 +172,8 @@ class Candidates(Analysis):
     @model_validator(mode="after")
     def _can_be_asked(self) -> Candidates:
         if self.largest < self.nodes:
-            raise ConfigError(f"fewer than the {self.nodes} at least", "swap them", ("most_nodes",), self.most_nodes)
+            problem = f"fewer than the {self.nodes} at least"
+            raise ConfigError(problem, "swap them", ("most_nodes",), self.most_nodes, "empty-range")
         for place, name in enumerate(self.families):
             known = [kind for kind, one in Topology.FAMILY.members.items() if _offers(one)]
             if name not in known:
@@ -181,10 +182,12 @@ class Candidates(Analysis):
         for place, job in enumerate(self.jobs):
             if job.pattern.follows_placement:
                 problem = f"who talks to whom in the pattern {job.pattern.kind} follows the machine"
-                raise ConfigError(problem, "take another pattern", ("jobs", str(place), "pattern"), job.pattern.kind)
+                at = ("jobs", str(place), "pattern")
+                raise ConfigError(problem, "take another pattern", at, job.pattern.kind, "not-with-these-keys")
         wanted = sum(job.node_count(self.nodes) for job in self.jobs)
         if wanted > self.nodes:
-            raise ConfigError(f"they need {wanted} nodes of {self.nodes}", "make them smaller", ("jobs",))
+            problem = f"they need {wanted} nodes of {self.nodes}"
+            raise ConfigError(problem, "make them smaller", ("jobs",), wanted, "jobs-too-large")
         return self
 
     @property

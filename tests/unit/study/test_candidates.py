@@ -90,9 +90,13 @@ def test_the_front_is_what_a_double_loop_finds() -> None:
     [
         ({"families": ["dragonfy"]}, "families.0", "unknown-kind"),
         ({"families": ["bluegene-q"]}, "families.0", "unknown-kind"),
-        ({"most_nodes": 50}, "most_nodes", "wrong-value"),
-        ({"jobs": [{"share": 1.0, "pattern": {"kind": "bisection", "message": "1 kB"}}]}, "jobs.0.pattern", None),
-        ({"jobs": [{"nodes": 61, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}, "jobs", "wrong-value"),
+        ({"most_nodes": 50}, "most_nodes", "empty-range"),
+        (
+            {"jobs": [{"share": 1.0, "pattern": {"kind": "bisection", "message": "1 kB"}}]},
+            "jobs.0.pattern",
+            "not-with-these-keys",
+        ),
+        ({"jobs": [{"nodes": 61, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}, "jobs", "jobs-too-large"),
         ({"bandwidth": "25 parsec"}, "bandwidth", None),
     ],
 )
