@@ -69,7 +69,7 @@ INSTANCES: dict[str, Instance] = {
     "aurora": _slingshot(
         166, 2, 2, 8, 104,
         "Argonne, 166 groups of 64 nodes (10,624; Ibeid et al. 2025, arXiv:2512.04291); 2 global links between each "
-        "two follow from the 0.69 PB/s, both directions, that the site states of its bisection",
+        "two follow from the 0.69 PB/s, both directions, that the site states of its bisection, as we read it",
     ),
     "fugaku": Instance(
         {"kind": "tofu-d", "units": [24, 23, 24]},
@@ -82,7 +82,7 @@ INSTANCES: dict[str, Instance] = {
             "bandwidth": {"local": "25 GB/s", "global": "25 GB/s", "host": "50 GB/s"},
         },
         "CINECA, the 19 of its 23 cells that hold 180 Booster nodes each (3,420 of 3,456; Turisini et al. 2023, "
-        "arXiv:2307.16885)",
+        "arXiv:2307.16885); leaves and spines of a cell as we read them",
     ),
     "summit": Instance(
         {

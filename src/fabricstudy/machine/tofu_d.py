@@ -36,8 +36,8 @@ class TofuDConfig(GridConfig):
     cores_per_node: Whole = Field(48, ge=1, le=10_000, description="cores of a node; a rank needs one")
     bandwidth: GridBandwidths = Field(
         default_factory=lambda: GridBandwidths.model_validate({"links": "6.8 GB/s", "host": "40.8 GB/s"}),
-        description="bandwidth of a cable in one direction; 6.8 GB/s, and 40.8 GB/s (six interfaces) between a node "
-        "and its router",
+        description="bandwidth of a cable in one direction; 6.8 GB/s, and 40.8 GB/s (six interfaces; as we read them) "
+        "between a node and its router",
     )
 
     @property
