@@ -77,26 +77,25 @@ class Effects:
 
 
 def effects(tables: Tables) -> Effects | None:
-    """Compare the times of a study's simulations, or else the waits of its schedules.
+    """Compare the times of a study's simulations or the waits of its schedules, whichever there are more of.
 
     The time of a point is that of its slowest job. Points are compared only if they send equally many bytes, and
     never across engines.
     """
     jobs = tables.jobs[~tables.jobs["background"] & ~tables.jobs["experiment"].isin((ALONE, SPOT_CHECK))]
     jobs = jobs[jobs["runtime_ns"] > 0]
+    runs = tables.schedules
+    if len(runs):
+        runs = runs[(runs["status"] == DONE) & (runs["wait_mean_s"] > 0)]
+    if len(runs) > len(jobs):
+        rows = runs.copy()
+        rows[_VALUE], rows[_WORK] = rows["wait_mean_s"], 1
+        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)])
     if len(jobs):
         keys = ["experiment", *axes_of(jobs), "seed"]
         of_points = jobs.assign(**{_VALUE: jobs["runtime_ns"], _WORK: jobs["bytes"]})
         rows = of_points.groupby([*keys, "point_id"], dropna=False, sort=False).agg({_VALUE: "max", _WORK: "sum"})
         return _effects("time", "runtime_ns", rows.reset_index(), keys[:-1])
-    runs = tables.schedules
-    if runs.empty:
-        return None
-    runs = runs[(runs["status"] == DONE) & (runs["wait_mean_s"] > 0)]
-    if len(runs):
-        rows = runs.copy()
-        rows[_VALUE], rows[_WORK] = rows["wait_mean_s"], 1
-        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)])
     return None
 
 

@@ -101,3 +101,22 @@ def test_the_first_figure_shows_the_largest_effect(make: Make, figures: list[str
     case = make(figures=drawn)
     tables = timed(case.tables, lambda row: 2.0 if row["routing"] == "valiant" else 1.0)
     assert leading(case.study.figures, effects(tables)) == first
+
+
+def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make: Make) -> None:
+    """Meshes wait half as long; the order of the queue changes nothing."""
+    tables = make().tables
+    runs = pd.DataFrame(
+        [
+            {
+                "schedule": "s", "network": network, "order": order, "seed": seed, "status": "done",
+                "wait_mean_s": (20.0 if network == "torus" else 10.0) * (1 + seed / 100),
+            }
+            for network in ("torus", "mesh") for order in ("fcfs", "wfp") for seed in range(100)
+        ]
+    )  # fmt: skip
+    found = effects(replace(tables, schedules=runs))
+    assert found is not None and found.of == "mean wait" and len(runs) > len(tables.jobs)
+    assert {one.axis: one.median for one in found.axes} == {"network": pytest.approx(2), "order": pytest.approx(1)}
+    few = effects(replace(tables, schedules=runs.head(4)))
+    assert few is not None and few.column == "runtime_ns"
