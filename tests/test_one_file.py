@@ -299,10 +299,10 @@ class Copy:
         return done.stdout.strip()
 
     def _run(self, code: str) -> subprocess.CompletedProcess[str]:
-        from fabricstudy.engine.caminos.adapter import program_path
+        from fabricstudy.engine.caminos import Caminos
 
         environment = dict(os.environ, PYTHONPATH=str(self.folder / "src"))
-        program = program_path()
+        program = Caminos.program_path()
         if program is not None:
             environment["FABRICSTUDY_CAMINOS"] = str(program)
         command = [sys.executable, "-c", code]

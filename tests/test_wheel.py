@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.engine.caminos.adapter import BUILT
+from fabricstudy.engine.caminos import Caminos
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.study.file import load_study
@@ -62,8 +62,8 @@ NOT_RUN = {
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel's folder, made by the Containerfile's command; the set-up is that of the tests."""
-    if not BUILT.is_file():
-        pytest.skip(f"{BUILT} is not built; run make setup")
+    if not Caminos.built().is_file():
+        pytest.skip(f"{Caminos.built()} is not built; run make setup")
     folder = tmp_path_factory.mktemp("wheel")
     command = [*BUILD.split(), f"DIST={folder}", "--old-file=setup"]
     done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -33,6 +33,9 @@ ALONE = "(alone)"
 SPOT_CHECK = "(spot check)"
 """Stands for the experiment of points that are simulated on two engines to see how far one may be believed."""
 
+ADDED = (ALONE, SPOT_CHECK)
+"""Of points that no study writes: they serve those of the others."""
+
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
 """Unit that the last part of a column's name stands for."""
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import AllowInfNan, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict, TypeAdapter
+from pydantic import (
+    AllowInfNan,
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    TypeAdapter,
+    model_validator,
+)
 from pydantic_core import CoreSchema, core_schema
 
 from fabricstudy.errors import Code, StudyError, together
@@ -191,6 +200,20 @@ class OrList:
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         """Describe both ways of writing."""
         return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
+
+
+class QuantityOrMapping(Model):
+    """A model for which one quantity may stand; `from_shorthand` says what it then is."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        return cls.from_shorthand(value)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe both ways of writing."""
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
 
 @dataclass(frozen=True)

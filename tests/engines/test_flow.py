@@ -168,6 +168,8 @@ BUSY = {"nodes": 8, "pattern": {"kind": "all-to-all", "message": "20 kB"}}
         (False, {"jobs": [BUSY, IDLE]}),
         (True, {"jobs": [BUSY, BUSY]}),
         (True, {"jobs": [BUSY, BUSY | {"background": True}]}),
+        (True, {"jobs": [BUSY | {"compute": "5 us"}]}),
+        (True, {"network": {"ports_per_node": 2}}),
         (True, {"message": "7 kB"}),
         (False, {"message": "8 kB"}),
         (False, {"message": "7 kB", "network": {"packet": "1 kB"}}),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.analysis.deadlock import Deadlock
-from fabricstudy.engine.caminos.adapter import program_path
+from fabricstudy.engine.caminos import Caminos
 from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.sst.wiring import wire
@@ -42,7 +42,7 @@ def test_deadlock_is_looked_for(tmp_path: Path) -> None:
     assert [(row["free"], row["free_with_one_channel"]) for row in analysis.rows()] == [(1, 0), (1, None)]
 
 
-@pytest.mark.skipif(program_path() is None, reason="fabricstudy-caminos is not built")
+@pytest.mark.skipif(Caminos.program_path() is None, reason="fabricstudy-caminos is not built")
 @pytest.mark.parametrize("routing", ["minimal", "valiant", "ugal"])
 def test_caminos_carries_all_to_all(tmp_path: Path, routing: str) -> None:
     point = point_on(petersen(tmp_path), routing, message="4 kB")

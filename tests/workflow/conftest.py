@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.engine.caminos.adapter import program_path
+from fabricstudy.engine.caminos import Caminos
 from fabricstudy.engine.registry import engine_named
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +69,7 @@ def caminos() -> str:
     probe = engine_named("caminos").probe()
     if not probe.found:
         pytest.skip(f"caminos: {probe.reason}")
-    return str(program_path())
+    return str(Caminos.program_path())
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 
 from fabricstudy.errors import suggestion
 from fabricstudy.kinds import Family, Kind
-from fabricstudy.model import ConfigError, Model, Whole
+from fabricstudy.model import ConfigError, QuantityOrMapping, Whole
 from fabricstudy.quantities import Bandwidth, Latency
 
 from .graph import LinkClass, Machine
@@ -134,7 +134,7 @@ class Topology(Kind):
         return self
 
 
-class EachClass(Model):
+class EachClass(QuantityOrMapping):
     """A quantity for each link class; one quantity alone stands for all of them."""
 
     @classmethod
@@ -143,16 +143,6 @@ class EachClass(Model):
         if isinstance(value, str | int | float):
             return {field.alias: value for field in cls.model_fields.values()}
         return value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _expand(cls, value: Any) -> Any:
-        return cls.from_shorthand(value)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe both ways of writing."""
-        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
 
 class ClassBandwidths(EachClass):

@@ -18,6 +18,7 @@ from fabricstudy.model import ConfigError, Model, Whole, Written
 from fabricstudy.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
+from .components import components
 from .fabric import Cable, Fabric, Port, read_fabric
 from .graph import LinkClass
 from .named import NamedMachine
@@ -284,12 +285,8 @@ def _first(values: Iterable[float | None]) -> float | None:
 
 
 def _check_connected(names: list[str], rows: Iterable[tuple[int, int, int]]) -> None:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     tail, head, _ = np.array(list(rows), dtype=np.int64).reshape(-1, 3).T
-    graph = coo_array((np.ones(len(tail)), (tail, head)), shape=(len(names), len(names)))
-    part = connected_components(graph, directed=False)[1]
+    part = components(tail, head, len(names))
     apart = np.flatnonzero(part != part[0])
     if len(apart):
         problem = (

@@ -25,8 +25,8 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 
-from .base import LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
-from .graph import Machine
+from .components import components
+from .plain import PlainTopology
 from .wanted import Wanted
 
 Ints = npt.NDArray[np.int64]
@@ -52,7 +52,7 @@ def random_regular(routers: int, degree: int, seed: int) -> tuple[Ints, Ints]:
         return tail, head
     while True:
         tail, head = _simple(routers, degree, rng)
-        if _connected(tail, head, routers):
+        if not components(tail, head, routers).any():
             return tail, head
 
 
@@ -90,27 +90,14 @@ def _mended(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bo
     return True
 
 
-def _connected(tail: Ints, head: Ints, routers: int) -> bool:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph: Any = coo_array((np.ones(len(tail)), (tail, head)), shape=(routers, routers))
-    return int(connected_components(graph, directed=False)[0]) == 1
-
-
 @register
-class JellyfishConfig(Topology):
+class JellyfishConfig(PlainTopology):
     """Jellyfish: a random graph, connected, of routers with equally many cables (Singla et al., NSDI 2012)."""
 
     kind: Literal["jellyfish"] = "jellyfish"
     routers_total: Whole = Field(ge=4, le=1_000_000, alias="routers", description="routers (N)")
     degree: Whole = Field(ge=3, le=10_000, description="cables of a router to others (r), fewer than routers")
-    nodes_per_router: NodesPerRouter
     graph_seed: Whole = Field(1, ge=0, le=2**31 - 1, description="which of the random graphs it is")
-    bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: LinkLatencies = Field(
-        default_factory=LinkLatencies, description="latency of a cable; one value or one a class"
-    )
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
@@ -127,11 +114,6 @@ class JellyfishConfig(Topology):
         return self.routers_total
 
     @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return self.routers * self.nodes_per_router
-
-    @property
     def cables(self) -> int:
         """Number of cables between routers."""
         return self.routers * self.degree // 2
@@ -145,19 +127,6 @@ class JellyfishConfig(Topology):
             problem = f"{self.routers} routers of {self.degree} cables have an odd number of ends"
             raise ConfigError(problem, "make one of them even", ("degree",), self.degree, "cannot-be-built")
 
-    def build(self) -> Machine:
-        """Build a Jellyfish: one class, "links"."""
-        tail, head = random_regular(self.routers, self.degree, self.graph_seed)
-        classes, host = link_classes(self.bandwidth, self.latency)
-        return Machine(
-            kind="jellyfish",
-            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
-            cable_tail=tail.astype(np.int32),
-            cable_head=head.astype(np.int32),
-            cable_class=np.zeros(len(tail), dtype=np.int32),
-            cable_count=np.ones(len(tail), dtype=np.int32),
-            classes=classes,
-            host=host,
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
-        )
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Draw the cables."""
+        return random_regular(self.routers, self.degree, self.graph_seed)

@@ -26,9 +26,8 @@ from pydantic import Field
 from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
-from .base import LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
 from .finite_field import check_prime_power, field_of, prime_of
-from .graph import Machine
+from .plain import PlainTopology
 from .wanted import Wanted
 
 Ints = npt.NDArray[np.int64]
@@ -66,17 +65,12 @@ def polar_pairs(q: int) -> tuple[Ints, Ints]:
 
 
 @register
-class PolarFlyConfig(Topology):
+class PolarFlyConfig(PlainTopology):
     """PolarFly: polarity graphs of diameter 2, of nearly as many routers as any can have (Lakhotia et al., SC 2022)."""
 
     kind: Literal["polarfly"] = "polarfly"
     q: Whole = Field(
         ge=2, le=256, description="a prime power: 2, 3, 4, 5, 7, 8, ...; q^2 + q + 1 routers of q + 1 cables or q"
-    )
-    nodes_per_router: NodesPerRouter
-    bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: LinkLatencies = Field(
-        default_factory=LinkLatencies, description="latency of a cable; one value or one a class"
     )
 
     @classmethod
@@ -92,11 +86,6 @@ class PolarFlyConfig(Topology):
         return self.q**2 + self.q + 1
 
     @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return self.routers * self.nodes_per_router
-
-    @property
     def cables(self) -> int:
         """Number of cables between routers."""
         return self.q * (self.q + 1) ** 2 // 2
@@ -109,8 +98,8 @@ class PolarFlyConfig(Topology):
     def _check(self) -> None:
         check_prime_power(self.q)
 
-    def build(self) -> Machine:
-        """Build a PolarFly: one class, "links".
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Join the points.
 
         Examples
         --------
@@ -118,17 +107,4 @@ class PolarFlyConfig(Topology):
         >>> machine.routers, machine.cables, machine.radix
         (57, 224, 12)
         """
-        tail, head = polar_pairs(self.q)
-        classes, host = link_classes(self.bandwidth, self.latency)
-        return Machine(
-            kind="polarfly",
-            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
-            cable_tail=tail.astype(np.int32),
-            cable_head=head.astype(np.int32),
-            cable_class=np.zeros(len(tail), dtype=np.int32),
-            cable_count=np.ones(len(tail), dtype=np.int32),
-            classes=classes,
-            host=host,
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
-        )
+        return polar_pairs(self.q)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ALONE, DONE, KEYS, METRICS, NAMES, SPOT_CHECK, column_unit
+from fabricstudy.columns import ADDED, DONE, KEYS, METRICS, NAMES, column_unit
 from fabricstudy.files import atomic_text
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
@@ -127,7 +127,7 @@ def _drawable(name: str, tables: Tables) -> pd.DataFrame:
         return frame[frame["status"] == DONE]
     if name == "machines":
         # Two experiments may use machines of different sizes, which no axis tells apart.
-        used = tables.points.loc[~tables.points["experiment"].isin((ALONE, SPOT_CHECK)), ["experiment", "machine_id"]]
+        used = tables.points.loc[~tables.points["experiment"].isin(ADDED), ["experiment", "machine_id"]]
         return used.drop_duplicates().merge(frame, on="machine_id")
     return frame[(frame["messages"] > 0) & ~frame["background"]] if name == "jobs" else frame
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import ALONE, DONE, SPOT_CHECK
+from fabricstudy.columns import ADDED, DONE
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
@@ -82,7 +82,7 @@ def effects(tables: Tables) -> Effects | None:
     The time of a point is that of its slowest job. Points are compared only if they send equally many bytes, and
     never across engines.
     """
-    jobs = tables.jobs[~tables.jobs["background"] & ~tables.jobs["experiment"].isin((ALONE, SPOT_CHECK))]
+    jobs = tables.jobs[~tables.jobs["background"] & ~tables.jobs["experiment"].isin(ADDED)]
     jobs = jobs[jobs["runtime_ns"] > 0]
     runs = tables.schedules
     if len(runs):

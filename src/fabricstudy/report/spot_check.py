@@ -21,8 +21,8 @@ def _checked_engines() -> dict[str, str]:
 def spot_check(tables: Tables) -> list[str]:
     """Say of each engine that asks for a check how its times compare with those of the other one."""
     return [
-        f"Spot check: {tables.points.loc[own, 'point_id'].nunique():,} points were simulated on {name}, which has no "
-        f"packets. {_checked(tables, name, by)}"
+        f"Spot check: {tables.points.loc[own, 'point_id'].nunique():,} points were simulated on {name}. "
+        f"{_checked(tables, name, by)}"
         for name, by in _checked_engines().items()
         if (own := tables.points["engine"] == name).any()
     ]

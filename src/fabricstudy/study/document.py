@@ -19,11 +19,9 @@ from pydantic_core import PydanticUndefined
 
 from fabricstudy import quantities
 from fabricstudy.kinds import Kind, kind_of, members_of, only_extensions_of
-from fabricstudy.machine.base import EachClass
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.model import Model, Name, Written
+from fabricstudy.model import Model, Name, QuantityOrMapping, Written
 from fabricstudy.quantities import Unit
-from fabricstudy.workload.compute import Compute
 
 from .model import Study
 from .paths import fields_of
@@ -228,7 +226,7 @@ def _type(annotation: Any, metadata: list[Any]) -> str:
         return f"list of {each}" if inner[-1] is Ellipsis else f"list of {len(inner)}: {each}"
     if origin is dict:
         return f"mapping of names to {_type(inner[1], [])}"
-    if isinstance(annotation, type) and issubclass(annotation, EachClass | Compute):
+    if isinstance(annotation, type) and issubclass(annotation, QuantityOrMapping):
         return "quantity, or mapping"
     if isinstance(annotation, type) and issubclass(annotation, Kind) and annotation.is_family():
         return _mapping(members_of(annotation), annotation.words)

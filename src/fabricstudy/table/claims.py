@@ -260,7 +260,7 @@ def _compared(
     if isinstance(asked, Pairs):
         along = asked.along if isinstance(asked, Trend) else {}
         wanted = _compared_points(asked, frame)[[name for name in keys if name not in along]]
-        made = int(groups[_ROWS].sum()) if isinstance(asked, Crossing) else len(groups)
+        made = int(groups[_ROWS].sum()) if _ROWS in groups else len(groups)
         return made, len(wanted.drop_duplicates())
     if isinstance(asked, Spread):
         rest = [name for name in keys if name not in asked.over]

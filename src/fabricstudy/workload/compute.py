@@ -6,16 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, GetJsonSchemaHandler, model_validator
-from pydantic_core import CoreSchema
+from pydantic import Field
 
-from fabricstudy.model import Model, Number
+from fabricstudy.model import Number, QuantityOrMapping
 from fabricstudy.quantities import Computation
 
 from .messages import Computing, IntArray, Messages, WorkloadError
 
 
-class Compute(Model):
+class Compute(QuantityOrMapping):
     """What each rank of a job computes; a time alone stands for its `time`.
 
     A rank computes before each phase or iteration in which it sends or gets a message. Of that time t and the share f
@@ -42,16 +41,6 @@ class Compute(Model):
     def from_shorthand(cls, value: Any) -> Any:
         """Let a time stand for what each rank computes."""
         return {"time": value} if isinstance(value, str | int | float) else value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _expand(cls, value: Any) -> Any:
-        return cls.from_shorthand(value)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe both ways of writing."""
-        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
 
 def computing(compute: Compute, messages: Messages, iterations: int, rng: np.random.Generator) -> Computing:

@@ -54,7 +54,7 @@ class Job(Model):
     def _computes_beside_messages(self) -> Job:
         if self.compute is not None and self.pattern.silent:
             problem = f"{self.pattern.kind} has no phases before which it could compute"
-            raise ConfigError(problem, "leave compute out", ("compute",), code="wrong-value")
+            raise ConfigError(problem, "leave compute out", ("compute",), code="not-with-these-keys")
         return self
 
     def node_count(self, machine_nodes: int) -> int:

@@ -91,6 +91,8 @@ def test_a_file_is_read() -> None:
     [
         (b"name,value\n", "line 1"),
         (csv(port="ten"), "line 5, column 2"),
+        (csv(port="nan"), "line 5, column 2"),
+        (csv(port="1e999"), "line 5, column 2"),
         (csv(ports="10"), "line 11, column 1"),
         (csv() + b"\nyear,2027\n", "line 11, column 1"),
         (csv(year="2026,5"), "line 3"),

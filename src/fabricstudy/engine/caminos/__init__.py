@@ -33,7 +33,7 @@ Singh: Load-balanced routing in interconnection networks. Thesis, Stanford Unive
 """
 
 from ..contract import Unsupported
-from .adapter import Caminos, program_path
+from .adapter import Caminos
 from .channels import arbitration, channels
 from .clock import Clock, clock, grid, phit_bytes, phits_of
 from .files import CONFIGURATION, MACHINE, MESSAGES, RESULT, configuration
@@ -55,5 +55,4 @@ __all__ = [
     "grid",
     "phit_bytes",
     "phits_of",
-    "program_path",
 ]

@@ -29,7 +29,7 @@ _SHORTER_OF_BOTH = "LowestSinghWeight { extra_congestion: 1, aggregate: true, us
 
 def channels(point: Point, machine: Machine) -> int:
     """Give the virtual channels of each link; ``engines/caminos/src/routes.rs`` says what they are for."""
-    if not _by_hops(point, machine):
+    if not channel_by_hop(point, machine):
         return FREE_CHANNELS
     ways = table_routes(point, machine)
     hops = ways.longest_route if ways is not None else _longest_route(machine)
@@ -46,7 +46,7 @@ def table_routes(point: Point, machine: Machine) -> TableRoutes | None:
     return ways
 
 
-def _by_hops(point: Point, machine: Machine) -> bool:
+def channel_by_hop(point: Point, machine: Machine) -> bool:
     """Whether hop k uses channel k."""
     kind = point.routing.kind
     if kind == "adaptive":
@@ -73,7 +73,7 @@ def arbitration(point: Point, machine: Machine) -> tuple[str, bool]:
     """
     if point.routing.kind == "dimension-order":
         return "RandomWithPriority", False
-    return ("Random", False) if _by_hops(point, machine) else ("RandomWithPriority", True)
+    return ("Random", False) if channel_by_hop(point, machine) else ("RandomWithPriority", True)
 
 
 def policies(point: Point) -> str:
@@ -89,7 +89,7 @@ def routes(point: Point, machine: Machine) -> str:
     """Give the routing in the words of our plug."""
     tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"
     kind = point.routing.kind
-    if kind == "table" and _by_hops(point, machine):
+    if kind == "table" and channel_by_hop(point, machine):
         kind = "table-by-hops"
     return (
         f'Routes {{ kind: "{kind}", tie: "{tie}", via: "{via(point)}", '

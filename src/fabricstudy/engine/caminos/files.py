@@ -24,11 +24,12 @@ _RAILS = {"round-robin": "ports", "striping": "stripes"}
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write all that the front end reads."""
     (folder / CONFIGURATION).write_text(configuration(point, machine, jobs))
-    _write_machine(folder / MACHINE, machine, point)
-    _write_messages(folder / MESSAGES, jobs, clock(point, machine), point.network)
+    write_machine(folder / MACHINE, machine, point)
+    write_messages(folder / MESSAGES, jobs, clock(point, machine), point.network)
 
 
-def _write_machine(path: Path, machine: Machine, point: Point) -> None:
+def write_machine(path: Path, machine: Machine, point: Point) -> None:
+    """Write the machine as our programs read it, with the routes of a table."""
     table, ports = table_routes(point, machine), point.network.ports_per_node
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
@@ -55,7 +56,8 @@ def _write_machine(path: Path, machine: Machine, point: Point) -> None:
             _write_rows(file, *table.entries)
 
 
-def _write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
+def write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
+    """Write the messages of all jobs as our programs read them, in phits."""
     with path.open("wb") as file:
         file.write(b"messages 1\n")
         if network.ports_per_node > 1:

@@ -21,7 +21,7 @@ Navaridas, Pascual, Erickson, Stewart, Luján: INRFlow: an interconnection netwo
 framework. Journal of Parallel and Distributed Computing 130, 2019, doi:10.1016/j.jpdc.2019.03.013.
 """
 
-from .adapter import Flow, program_path
+from .adapter import Flow
 from .files import MACHINE, MESSAGES, RESULT, SETTINGS, window_bytes
 from .settings import FlowSettings
 
@@ -32,6 +32,5 @@ __all__ = [
     "SETTINGS",
     "Flow",
     "FlowSettings",
-    "program_path",
     "window_bytes",
 ]

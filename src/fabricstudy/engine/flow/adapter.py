@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-from functools import cache
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineResult, Probe, Unsupported
+from ..bundled import BundledEngine
+from ..contract import EngineResult, Unsupported
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
@@ -23,44 +18,22 @@ from .files import MACHINE, MESSAGES, RESULT, SETTINGS, write_files
 from .result import read_result
 from .settings import FlowSettings
 
-BUILT = Path(__file__).parents[4] / "engines" / "flow" / "target" / "release" / "fabricstudy-flow"
-"""Where ``cargo build`` puts the program in a clone of the repository."""
-
 FEWEST_PACKETS = 4
 """Packets of a message from which on times were compared with those of packets."""
 
-_REMEDY = "run 'cargo build --release --locked' in engines/flow, or set FABRICSTUDY_FLOW to its path"
 ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal")
 """What our program has."""
 
 
 @adapter_of(FlowSettings)
-class Flow(ProgramEngine):
+class Flow(BundledEngine):
     """The flow engine; see the package's docstring."""
 
     name = "flow"
     title = "the flow engine"
-    bundled = True
     reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
-    # The program says first what is wrong.
-    signs_of_failure = (re.compile("."),)
-
-    def probe(self) -> Probe:
-        """Look for the program: FABRICSTUDY_FLOW, the clone's build, or PATH."""
-        program = program_path()
-        if program is None:
-            return Probe(self.name, False, reason=f"fabricstudy-flow is not built; {_REMEDY}")
-        version = _version(program)
-        if version is None:
-            return Probe(self.name, False, reason=f"{program} --version failed; {_REMEDY}")
-        return Probe(self.name, True, version=version)
-
-    def program(self) -> str | None:
-        """Give the program's version, which names the sources that it was built from."""
-        program = program_path()
-        return None if program is None else _version(program)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Refuse what the engine cannot tell: its routing, several jobs, short messages.
@@ -92,28 +65,8 @@ class Flow(ProgramEngine):
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         """Write settings, machine and messages; give the command."""
         write_files(folder, point, machine, jobs)
-        return [str(program_path() or BUILT.name), SETTINGS, MACHINE, MESSAGES, RESULT]
+        return self.command(SETTINGS, MACHINE, MESSAGES, RESULT)
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived."""
         return read_result(folder, machine, jobs)
-
-
-def program_path() -> Path | None:
-    """Give the program that would be run, or None."""
-    given = os.environ.get("FABRICSTUDY_FLOW")
-    if given:
-        return Path(given) if os.access(given, os.X_OK) else None
-    if os.access(BUILT, os.X_OK):
-        return BUILT
-    found = shutil.which(BUILT.name)
-    return Path(found) if found else None
-
-
-@cache
-def _version(program: Path) -> str | None:
-    try:
-        run = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return run.stdout.strip() if run.returncode == 0 else None

@@ -9,9 +9,9 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.workload.messages import PlacedJob
 
 # The same files as those of the front end for CAMINOS, with bytes in the place of phits.
-from ..caminos.channels import FREE_CHANNELS, _by_hops
+from ..caminos.channels import FREE_CHANNELS, channel_by_hop
 from ..caminos.clock import Clock
-from ..caminos.files import _write_machine, _write_messages
+from ..caminos.files import write_machine, write_messages
 from ..detours import via
 from ..point import Point
 from .settings import FlowSettings
@@ -28,8 +28,8 @@ MOST_WINDOW_BYTES = 64_000
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write all that the program reads."""
     (folder / SETTINGS).write_text(settings(point, machine))
-    _write_machine(folder / MACHINE, machine, point)
-    _write_messages(folder / MESSAGES, jobs, _BYTES, point.network)
+    write_machine(folder / MACHINE, machine, point)
+    write_messages(folder / MESSAGES, jobs, _BYTES, point.network)
 
 
 def settings(point: Point, machine: Machine) -> str:
@@ -58,5 +58,5 @@ def window_bytes(point: Point, machine: Machine) -> int:
 
     A new packet has one channel where hop k takes channel k, and four elsewhere, as in CAMINOS.
     """
-    channels = 1 if _by_hops(point, machine) else FREE_CHANNELS
+    channels = 1 if channel_by_hop(point, machine) else FREE_CHANNELS
     return min(int(point.network.buffer_bytes) * channels, MOST_WINDOW_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,6 +46,8 @@ def read_tariff(path: Path, data: bytes) -> Tariff:
             found[name] = types[name](text)
         except ValueError:
             raise FileMistake("not a number", "write one, such as 12.5", at(line, 2), text) from None
+        if isinstance(found[name], float) and not isfinite(found[name]):
+            raise FileMistake("no finite number", "write one, such as 12.5", at(line, 2), text)
     missing = [name for name in types if name not in found]
     if missing:
         raise FileMistake(f"no {missing[0]}", f"add a line for each of {', '.join(missing)}")

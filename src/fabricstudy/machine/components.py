@@ -1,0 +1,24 @@
+"""Which routers hang together."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def components(
+    tail: npt.NDArray[np.integer], head: npt.NDArray[np.integer], routers: int
+) -> npt.NDArray[np.signedinteger]:
+    """Give the number of the connected part of each router, int array [routers], from 0.
+
+    Examples
+    --------
+    >>> components(np.array([0, 3]), np.array([2, 1]), 4).tolist()
+    [0, 1, 0, 1]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(tail)), (tail, head)), shape=(routers, routers))
+    part: npt.NDArray[np.signedinteger] = connected_components(graph, directed=False)[1]
+    return part
