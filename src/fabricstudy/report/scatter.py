@@ -174,15 +174,13 @@ def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
 
 
 def _of_front(figure: ScatterFigure, marks: pd.DataFrame) -> str:
-    panels = marks.groupby(["row", "column"], sort=False)
-    axes = (figure.rows, figure.columns)
-    told = [
-        ": ".join([*(f"{axis} {label}" for axis, label in zip(axes, labels, strict=True) if axis), _best(part)])
-        for labels, part in panels
-    ]
+    axes, told = (figure.rows, figure.columns), []
+    for labels, part in marks.groupby(["row", "column"], sort=False):
+        panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, labels, strict=True) if axis)
+        told.append(f"for {panel} {_best(part)}" if panel else _best(part))
     more = f"; and {len(told) - _MOST_PANELS} more panels" * (len(told) > _MOST_PANELS)
-    labels = " and ".join(_axis_labels(figure))
-    return f"{figure.title}, on the Pareto front of {labels}: {'; '.join(told[:_MOST_PANELS])}{more}."
+    best = f"{'; '.join(told[:_MOST_PANELS])}{more}"
+    return f"{figure.title}: on the Pareto front are {best}. In brackets: {', '.join(_axis_labels(figure))}."
 
 
 def _best(part: pd.DataFrame) -> str:
