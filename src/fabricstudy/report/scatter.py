@@ -180,7 +180,7 @@ def _of_front(figure: ScatterFigure, marks: pd.DataFrame) -> str:
         told.append(f"for {panel} {_best(part)}" if panel else _best(part))
     more = f"; and {len(told) - _MOST_PANELS} more panels" * (len(told) > _MOST_PANELS)
     best = f"{'; '.join(told[:_MOST_PANELS])}{more}"
-    return f"{figure.title}: on the Pareto front are {best}. In brackets: {', '.join(_axis_labels(figure))}."
+    return f"{figure.title}: on the Pareto front are {best}. In brackets: {'; '.join(_axis_labels(figure))}."
 
 
 def _best(part: pd.DataFrame) -> str:
@@ -188,12 +188,12 @@ def _best(part: pd.DataFrame) -> str:
     front = part[part["front"]].sort_values("x", kind="stable")
     named = front.groupby(joined(front, ("hue", "style")).str.strip(", "), sort=False)
     best = [
-        f"{name} ({number(own['x'].iloc[0], 4)}, {number(own['y'].iloc[0], 3)})"
+        f"{name} ({number(own['x'].iloc[0], 4)}, {number(own['y'].iloc[0], 3)})".lstrip()
         if len(own) == 1
-        else f"{len(own)} marks of {name or 'them'}"
+        else f"{len(own)} marked {name}".removesuffix(" marked ")
         for name, own in named
     ]
-    return f"{listed(best)} of {len(part)}"
+    return f"{listed(best)}, of {len(part)}"
 
 
 def _told(figure: ScatterFigure, part: pd.DataFrame) -> str:

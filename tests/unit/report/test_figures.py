@@ -296,11 +296,13 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
         (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
         assert line.get_xydata().tolist() == pytest.approx(np.array([(20.0, times[0]), (30.0, times[1])]))  # type: ignore[union-attr]
     (told,) = fronts(case.study.figures, case.tables)
-    minimal, valiant = "rich (20, 1.07) and lean (30, 1.01) of 3", "rich (20, 2.32) and lean (30, 2.2) of 3"
+    minimal, valiant = "rich (20, 1.07) and lean (30, 1.01), of 3", "rich (20, 2.32) and lean (30, 2.2), of 3"
     assert f"for routing minimal {minimal}; for routing valiant {valiant}." in told
     one = drawn(case)["a"]
     assert "whiskers: least to largest; none missing." in one.basis
     assert f"minimal: on the front {minimal}" in one.alt
+    (without,) = fronts([figure.model_copy(update={"hue": ()})], case.tables)
+    assert "minimal 2, of 3; " in without
 
 
 def test_a_mark_takes_its_price_from_one_row(make: Make) -> None:
