@@ -71,7 +71,7 @@ class Scene:
     title: str = ""
 
 
-def canvas_of(scenes: Sequence[Scene], load: Load | None = None) -> tuple[Canvas, str, str]:
+def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str = "") -> tuple[Canvas, str, str]:
     """Draw machines side by side, with one scale of colours.
 
     Parameters
@@ -80,6 +80,8 @@ def canvas_of(scenes: Sequence[Scene], load: Load | None = None) -> tuple[Canvas
         One a panel.
     load : {"bytes", "stall"}, optional
         What the loads of the scenes are.
+    rests_on : str
+        Said first below the picture.
 
     Returns
     -------
@@ -110,8 +112,8 @@ def canvas_of(scenes: Sequence[Scene], load: Load | None = None) -> tuple[Canvas
     if scale is not None:
         bar = canvas.colorbar(scale.colours, ax=grid, fraction=0.04, pad=0.01, shrink=0.7)
         bar.set_label(f"{_WORDS[str(load)]} ({scale.unit})")
-    said = dict.fromkeys(part for one in zip(layouts, scenes, strict=True) for part in _said(*one, load))
-    basis = f"{'; '.join(said)}."
+    parts = dict.fromkeys(part for one in zip(layouts, scenes, strict=True) for part in _said(*one, load))
+    basis = f"{'; '.join([rests_on] * bool(rests_on) + list(parts))}."
     said_below(canvas, basis)
     return canvas, "; ".join(told), basis
 
@@ -258,7 +260,7 @@ def inks(count: int) -> list[Any]:
 
 def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], by_class: bool) -> list[Any]:
     handles = _class_handles(scenes[0].machine, layouts[0]) if by_class else []
-    jobs = scenes[0].jobs
+    jobs = max((scene.jobs for scene in scenes), key=len)
     plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
     handles += [
         Line2D([], [], color=ink, label=legend_label(name), **plain)

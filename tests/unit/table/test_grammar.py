@@ -11,7 +11,6 @@ from tests.schedules import SCHEDULE
 
 from fabricstudy.columns import (
     FAILURES,
-    FINAL,
     JUDGED,
     KEYS,
     METRICS,
@@ -26,6 +25,7 @@ from fabricstudy.columns import (
 )
 from fabricstudy.errors import StudyError
 from fabricstudy.model import Model
+from fabricstudy.store import FINAL
 from fabricstudy.study.claims import Claim, check_names
 from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, unit_factor
 from fabricstudy.study.file import validated
