@@ -53,7 +53,7 @@ def refused(model: type[Model], data: dict[str, Any]) -> tuple[str, str | None]:
         ({"y": "slowdown", "unit": "ms"}, "not-with-these-keys", "unit"),
         ({"unit": "ms", "normalise_to": {"alpha": 1}}, "not-with-these-keys", "unit"),
         ({"show_bound": True, "y": "rate_Bps"}, "not-with-these-keys", "show_bound"),
-        ({"show_bound": True, "kind": "bar"}, "not-with-these-keys", "show_bound"),
+        ({"show_bound": True, "kind": "box"}, "not-with-these-keys", "show_bound"),
         ({"show_bound": True, "normalise_to": {"alpha": 1}}, "not-with-these-keys", "show_bound"),
         ({"interval": ["bound_ns", "runtime_ns"], "kind": "box"}, "not-with-these-keys", "interval"),
         ({"style": "routing", "kind": "bar"}, "not-with-these-keys", "style"),
