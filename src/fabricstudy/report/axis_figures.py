@@ -276,6 +276,7 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
         errorbar=lambda values: (values.min(), values.max()), err_kws={"linewidth": 0.9, "color": EDGE},
         capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
+    axes.set(xlabel="", ylabel="")
     for bars in axes.containers:
         for bar in bars:
             bar.set_edgecolor("#444444")

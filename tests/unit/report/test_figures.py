@@ -290,6 +290,7 @@ def test_panels_that_differ_by_more_than_ten_have_scales_of_their_own(make: Make
     tables = replace(case.tables, jobs=jobs.assign(runtime_ns=level))
     panels = canvas_of(replace(case, tables=tables)).axes
     assert (panels[0].get_ylim() == panels[1].get_ylim()) == same
+    assert [axes.get_ylabel() for axes in panels] == ["runtime_ns", ""]
     told = draw(case.study.figures[0], tables).basis
     assert ("scales differ between panels" in told) == (not same)
 
