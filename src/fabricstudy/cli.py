@@ -25,6 +25,7 @@ _COMMANDS = {
     "schedule": ("schedule_study", "show_schedule"),
     "map": ("map_job", "show_mapping"),
     "machine": ("describe_machines", "show_machines"),
+    "draw": ("draw_machine", "show_drawing"),
     "candidates": ("list_candidates", "show_candidates"),
     "where": ("where_it_is", "show_place"),
     "compare": ("compare_runs", "show_comparison"),

@@ -15,9 +15,6 @@ DONE = "done"
 STATUSES = (DONE, "failed", "timeout", "memory", "refused", "skipped", "missing")
 """Outcomes of a point; ``skipped`` has no engine here, ``missing`` no record yet."""
 
-FINAL = frozenset({DONE, "refused"})
-"""Statuses that a point would have again if it were run again."""
-
 FAILURES = ("failed", "timeout", "memory", "refused")
 """Statuses of points that ended otherwise than done."""
 
@@ -219,6 +216,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("stall_mean_ns", "mean time for which a link was stalled"),
         _metric("stall_max_ns", "longest time for which a link was stalled"),
     ),
+    "link_loads": (
+        *_OF_POINT,
+        Column("class", "class of links", key=True, identity=True),
+        Column("tail", "router that the link leaves, from 0", "count", key=True, identity=True),
+        Column("head", "router that it enters", "count", key=True, identity=True),
+        _count("cables", "its parallel cables"),
+        _metric("load_bytes", "bytes that crossed it", missing=False),
+        _metric("busy_ns", "least time in which its cables carry them", missing=False),
+        _count("packets", "packets that crossed it", missing=True, metric=True),
+        _metric("stall_ns", "time for which it had something to send and no room at its other end"),
+    ),
     "interference": (
         *_OF_POINT,
         *_JOB,
@@ -372,6 +380,10 @@ JUDGED = frozenset({"claims", "verdicts"})
 
 SCHEDULED = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
 """Tables that a study has only if it has schedules."""
+
+
+BY_LINK = "link_loads"
+"""Table that a study has only if it asks for it."""
 
 
 def names_of(table: str) -> tuple[str, ...]:

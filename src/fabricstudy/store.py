@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.columns import FINAL
-
 Record = dict[str, Any]
+
+FINAL = frozenset({"done", "refused"})
+"""Statuses that a point would have again if it were run again."""
 
 POINTS, MACHINES, STRUCTURES = STORES = ("points", "machines", "structures")
 """Folders below ``results`` that all studies share; no study may be called like one."""

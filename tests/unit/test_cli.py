@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from fabricstudy import cli
 from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.simulate import simulate
+from fabricstudy.engine.stores import Stores
 from fabricstudy.home import SNAKEFILE
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
 
 STUDY = """\
 study: small
@@ -131,6 +138,37 @@ def test_published_machine_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     found = data(capsys, "machine", "juqueen-48")
     assert found["nodes"] == 24_576 and found["bisection"]["upper_Bps"] == 3072 * 2e9
     assert "published machines are mira" in said(capsys, "machine", "mirra", code=1)
+
+
+def test_a_machine_is_drawn_the_same_each_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    torus = "{kind: torus, shape: [4, 4, 3], bandwidth: 1 GB/s}"
+    pictures = []
+    for name in ("a.svg", "b.svg"):
+        told = json.loads(said(capsys, "draw", torus, "--out", name, "--json"))
+        assert told["written"] == name
+        pictures.append((tmp_path / name).read_bytes())
+    assert pictures[0] == pictures[1]
+    strokes = ElementTree.fromstring(pictures[0]).find(".//*[@id='LineCollection_1']")
+    assert strokes is not None
+    # In each of 3 slices 2 x 12 cables are lines and 2 x 4, which close rings, are two stubs; so are the 48 along z.
+    assert len([one for one in strokes if one.tag.endswith("path")]) == 3 * (24 + 2 * 8) + 2 * 48
+
+
+def test_loads_and_jobs_of_a_stored_point_are_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    all_to_all = "pattern: {kind: all-to-all, message: 16 kB}"
+    jobs = f"jobs: [{{name: left, share: 0.5, {all_to_all}}}, {{name: right, share: 0.5, {all_to_all}}}]"
+    (tmp_path / "small.yaml").write_text(re.sub("jobs: .*", jobs, STUDY).replace("engine: caminos", "engine: analysis"))
+    planned = next(iter(plan(load_study(tmp_path / "small.yaml")).points.values()))
+    point = ("draw", "--load", "small.yaml", planned.point_id, "--out", "a.svg")
+    assert cli.main([*point, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "no-such-point"
+    simulate(planned, engine_named("analysis"), None, None, Stores(tmp_path / "results"), Limits())
+    said(capsys, *point)
+    picture = (tmp_path / "a.svg").read_text()
+    assert all(f"<!-- {name} -->" in picture for name in ("left", "right", "bytes on a link (kB)"))
+    for more, code in ((["--by", "stall"], "not-with-these-keys"), (["mira"], "no-such-machine")):
+        assert cli.main([*point, *more, "--json"]) == 1
+        assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == code
 
 
 @pytest.mark.parametrize("command", ["plan", "status", "machine"])

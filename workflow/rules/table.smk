@@ -42,5 +42,5 @@ rule table:
     shell:
         "python -m fabricstudy.table --study {input.study:q} --shards {input.points:q}"
         " --structures {input.structures:q} --analyses {input.analyses:q} --schedules {input.schedules:q}"
-        " --out {output.tables:q} > {log:q} 2>&1"
+        " --results results --out {output.tables:q} > {log:q} 2>&1"
         " && ls {output.tables:q} > {output.stored:q}"

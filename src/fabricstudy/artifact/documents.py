@@ -16,11 +16,11 @@ import jinja2
 import pandas as pd
 
 from fabricstudy.checkout import Checkout
-from fabricstudy.columns import DONE
+from fabricstudy.columns import BY_LINK, DONE
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import expectation, shown
 from fabricstudy.study.figures import AnyFigure
-from fabricstudy.table.store import ANALYSIS
+from fabricstudy.table.store import ANALYSIS, PARQUET_ONLY
 
 from .compare import ROUNDING, TOLERANCE
 from .effort import CORES, SETUP_MINUTES, effort
@@ -115,14 +115,15 @@ def _figures(run: Finished) -> list[dict[str, str]]:
             "id": figure.id,
             "title": figure.title,
             "files": f"{folder}/{figure.id}.svg, .pdf",
-            "table": f"results/{run.name}/tables/{_table_of(figure)}.csv",
+            "table": f"results/{run.name}/tables/{_table_of(figure)}",
         }
         for figure in run.plan.study.figures
     ]
 
 
 def _table_of(figure: AnyFigure) -> str:
-    return figure.table if figure.analysis is None else f"{ANALYSIS}{figure.analysis}"
+    name = BY_LINK if figure.of_links else figure.table if figure.analysis is None else f"{ANALYSIS}{figure.analysis}"
+    return f"{name}.{'parquet' if name in PARQUET_ONLY else 'csv'}"
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:

@@ -16,14 +16,14 @@ from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.pipeline import study_file
 from fabricstudy.structure.summary import structure
-from fabricstudy.study.file import load_machine
+from fabricstudy.study.file import load_machine, parse_yaml, read_machine
 
 from .common import pipeline_of, sign_of_life
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    source = "study, YAML file that holds one machine, or published machine, like mira"
+    source = "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'"
     parser.add_argument("source", metavar="FILE-or-STUDY", help=source)
     parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
 
@@ -37,16 +37,24 @@ def describe_machines(args: argparse.Namespace) -> Any:
 
 
 def _machines(source: str, every: bool) -> list[Topology]:
-    if source in INSTANCES and not every:
-        return [published(source)]
+    return list(pipeline_of(source).plan.machines.values()) if every else [one_machine(source)]
+
+
+def one_machine(source: str) -> Topology:
+    """Give the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
+    if source in INSTANCES:
+        return published(source)
+    if source.lstrip().startswith("{"):
+        return read_machine(parse_yaml(source))
     try:
-        file = study_file(source)
-    except StudyError:
+        return load_machine(study_file(source))
+    except StudyError as error:
+        if error.code != "no-such-study":
+            raise
         known = f"published machines are {', '.join(INSTANCES)}"
         raise FabricstudyError(
             f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}", "no-such-machine"
         ) from None
-    return list(pipeline_of(source).plan.machines.values()) if every else [load_machine(file)]
 
 
 def show_machines(figures: Any) -> None:

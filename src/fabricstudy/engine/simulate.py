@@ -94,7 +94,7 @@ def _checked(
         if "simulated" in stored["sharing"]:
             fresh["sharing"]["simulated"] = stored["sharing"]["simulated"]
         if (folder / LINKS).exists():
-            fresh["links"] = class_loads(_kept_result(folder), analysed.machine)
+            fresh["links"] = class_loads(kept_result(folder), analysed.machine)
         strip(work, "done")
         for name in KEPT:
             if (folder / name).exists():
@@ -106,7 +106,7 @@ def _checked(
     return record
 
 
-def _kept_result(folder: Path) -> EngineResult:
+def kept_result(folder: Path) -> EngineResult:
     """Read what is kept for each link of a finished simulation."""
     arrays = {name: np.load(folder / name) if (folder / name).exists() else None for name in KEPT}
     return EngineResult(

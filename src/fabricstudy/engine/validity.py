@@ -10,10 +10,9 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
-from fabricstudy.columns import FINAL
 from fabricstudy.kinds import Kind
 from fabricstudy.source import OURS, code_digest, digest_of, imported
-from fabricstudy.store import Record
+from fabricstudy.store import FINAL, Record
 
 from .point import Point
 from .registry import engine_named

@@ -31,12 +31,15 @@ from .look import (
     joined,
     label_edges,
     label_ticks,
+    labelled,
     labels_with_room,
     legend_label,
     log_ticks,
     merged,
     no_rows,
     normalised,
+    one_scale,
+    panels_width,
     said_below,
     said_pairs,
     short,
@@ -44,6 +47,11 @@ from .look import (
     titled,
     with_unit,
 )
+
+_BAR = 0.84
+"""Width of all bars at one label, over the distance of two labels."""
+
+EDGE = "#222222"
 
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
 
@@ -111,7 +119,7 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     drawn[levels] = drawn[levels].cumsum(axis=1)
     if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
         raise NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
-    drawn["x"] = along(frame[figure.x])
+    drawn["x"] = along(labelled(frame, figure.x))
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
     noise = _noise(figure, tables)
     basis = _basis(figure, seen, frame, drawn, noise)
@@ -158,6 +166,7 @@ def _basis(
     if noise:
         inside = int(drawn["y"].between(*noise).sum())
         parts.append(f"grey: {noise[0]:.3g} to {noise[1]:.3g}, noise of jobs that share no link; {inside} values in it")
+    parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
     parts.append(seen.gap() or "none missing")
     if figure.normalise_to:
         parts.append(said_pairs(seen, frame, figure.normalise_to))
@@ -166,11 +175,12 @@ def _basis(
 
 def _canvas(figure: Figure, data: _Data) -> Canvas:
     wide, high = len(data.columns), len(data.rows)
-    width = {1: 5.6, 2: 7.6}.get(wide, 3.1 * wide)
+    width = panels_width(wide)
     if figure.kind != "line":
         width = max(width, wide * (0.13 * len(data.xs) * len(data.hues) + 1))
     canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
-    grid = canvas.subplots(high, wide, sharex=True, sharey=figure.same_y, squeeze=False)
+    same_y = _same_y(figure, data.frame)
+    grid = canvas.subplots(high, wide, sharex=True, sharey=same_y, squeeze=False)
     for i, row in enumerate(data.rows):
         for j, column in enumerate(data.columns):
             part = data.frame[(data.frame["row"] == row) & (data.frame["column"] == column)]
@@ -184,6 +194,10 @@ def _canvas(figure: Figure, data: _Data) -> Canvas:
     add_legend(canvas, handles, families if families < len(data.hues) == len(handles) else None)
     said_below(canvas, data.basis)
     return canvas
+
+
+def _same_y(figure: Figure, drawn: pd.DataFrame) -> bool:
+    return one_scale(figure.same_y, drawn, "y", figure.y_log)
 
 
 def _y_label(figure: Figure) -> str:
@@ -227,6 +241,8 @@ def _panel(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
     elif figure.kind == "bar":
         for level in reversed(range(max(1, len(figure.parts)))):
             _bars(axes, data, part, level, len(figure.parts))
+        if figure.show_bound:
+            _bounds_of_bars(axes, data, part)
     else:
         _boxes(axes, data, part)
 
@@ -280,12 +296,24 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
         part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
         hue_order=data.hues, palette=[_shade(colour(data.family, hue), level, parts) for hue in data.hues],
         saturation=1, estimator="median", errorbar=(lambda values: (values.min(), values.max())) if whole else None,
-        err_kws={"linewidth": 0.9, "color": "#222222"}, capsize=0.25, legend=False, ax=axes, width=0.84,
+        err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
+    axes.set(xlabel="", ylabel="")
     for bars in axes.containers:
         for bar in bars:
             bar.set_edgecolor("#444444")
             bar.set_linewidth(0.5)
+
+
+def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
+    """Mark in each bar how high the bound is."""
+    width = _BAR / len(data.hues)
+    bounds = part.groupby(["x", "hue"], sort=False)["bound"].median().dropna().reset_index()
+    for x, hue, bound in bounds.itertuples(index=False):
+        at = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
+        axes.plot(
+            [at - 0.42 * width, at + 0.42 * width], [bound, bound], linestyle=(0, (1, 1)), color=EDGE, linewidth=1.6
+        )
 
 
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -299,7 +327,7 @@ def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
             at = place + (number - (len(data.hues) - 1) / 2) * width
             axes.boxplot(
                 [values], positions=[at], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
-                boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": "#222222"},
+                boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE},
                 whiskerprops={"linewidth": 0.9}, capprops={"linewidth": 0.9},
             )  # fmt: skip
             # Steps of the golden ratio spread the points evenly, and the same way each time.

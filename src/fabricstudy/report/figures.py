@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 
-from fabricstudy.study.figures import AnyFigure, HeatmapFigure, JobsFigure, ScatterFigure
+from fabricstudy.study.figures import AnyFigure, EcdfFigure, HeatmapFigure, JobsFigure, MachineFigure, ScatterFigure
 from fabricstudy.study.model import Study
 from fabricstudy.table.store import Tables
 
-from . import axis_figures, heatmap, job_figures, scatter
+from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, scatter
 from .look import STYLE, NothingToDraw
 
 
@@ -43,7 +43,7 @@ class Drawn:
 
 
 def draw(figure: AnyFigure, tables: Tables, study: Study | None = None) -> Drawn:
-    """Draw a figure of a study, which those of the jobs of a schedule need; where nothing can be drawn, say why."""
+    """Draw a figure of a study, which those of machines and of jobs in time need; say why if there is nothing."""
     with mpl.rc_context(STYLE):
         try:
             canvas, alt, basis, panels = _drawing(figure, tables, study)
@@ -57,9 +57,14 @@ def draw(figure: AnyFigure, tables: Tables, study: Study | None = None) -> Drawn
 
 def _drawing(figure: AnyFigure, tables: Tables, study: Study | None) -> tuple[Canvas, str, str, int]:
     """Give a figure's canvas, its words, what it rests on, and how many panels stand side by side."""
-    if isinstance(figure, JobsFigure):
+    if isinstance(figure, JobsFigure) or (isinstance(figure, EcdfFigure) and figure.draws_jobs):
         assert study is not None
         return job_figures.canvas_and_words(figure, tables, study)
+    if isinstance(figure, MachineFigure):
+        assert study is not None
+        return machine_figures.canvas_and_words(figure, tables, study)
+    if isinstance(figure, EcdfFigure):
+        return ecdf.canvas_of(figure, tables)
     if isinstance(figure, ScatterFigure):
         return scatter.canvas_of(figure, tables)
     if isinstance(figure, HeatmapFigure):

@@ -24,6 +24,7 @@ from .look import (
     joined,
     label_edges,
     label_ticks,
+    labelled,
     merged,
     no_rows,
     normalised,
@@ -85,8 +86,8 @@ def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
         {
             "row": joined(frame, (figure.rows,) if figure.rows else ()),
             "column": joined(frame, (figure.columns,) if figure.columns else ()),
-            "y": along(frame[figure.y]),
-            "x": along(frame[figure.x]),
+            "y": along(labelled(frame, figure.y)),
+            "x": along(labelled(frame, figure.x)),
             "value": frame[VALUE] * (unit_factor(figure.value, figure.unit) if figure.unit else 1.0),
         }
     )

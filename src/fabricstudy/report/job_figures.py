@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter
 from fabricstudy.columns import DONE
 from fabricstudy.schedule.partitions import Partitions, Pool
 from fabricstudy.schedule.stage import MissingRatio, Performed, perform
-from fabricstudy.study.figures import JobsFigure, fulfils
+from fabricstudy.study.figures import EcdfFigure, JobsFigure, fulfils
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.schedules import RunRow
@@ -43,7 +43,7 @@ _CAUSE_WORDS = {
 Run = tuple[RunRow, Performed]
 
 
-def canvas_and_words(figure: JobsFigure, tables: Tables, study: Study) -> tuple[Canvas, str, str, int]:
+def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Study) -> tuple[Canvas, str, str, int]:
     """Draw a figure of the jobs of single runs.
 
     Returns
@@ -65,7 +65,7 @@ def canvas_and_words(figure: JobsFigure, tables: Tables, study: Study) -> tuple[
     return canvas, f"{names[figure.kind]}. {words}", basis, len(runs)
 
 
-def runs_of(figure: JobsFigure, study: Study, tables: Tables) -> dict[str, list[Run]]:
+def runs_of(figure: JobsFigure | EcdfFigure, study: Study, tables: Tables) -> dict[str, list[Run]]:
     """Do the runs that a figure draws: by the label of its columns, those of one seed.
 
     Raises
@@ -88,7 +88,7 @@ def runs_of(figure: JobsFigure, study: Study, tables: Tables) -> dict[str, list[
     return {label: [(row, _performed(planned, row, points)) for row in own] for label, own in panels.items()}
 
 
-def _is_chosen(row: RunRow, figure: JobsFigure) -> bool:
+def _is_chosen(row: RunRow, figure: JobsFigure | EcdfFigure) -> bool:
     labels = {**row.labels, "seed": row.seed}
     return all(name == "class_nodes" or fulfils(labels[name], wanted) for name, wanted in figure.where.items())
 
@@ -113,9 +113,11 @@ def _points(tables: Tables) -> dict[str, dict[str, Any]]:
     return {name: record for name, record in found.items() if record["status"] != DONE or record["jobs"]}
 
 
-def draw_panel(figure: JobsFigure, axes: Sequence[Axes], runs: Sequence[Run], colours: Mapping[int, Any]) -> str:
+def draw_panel(
+    figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[Run], colours: Mapping[int, Any]
+) -> str:
     """Draw the runs of one panel; give its words for those who cannot see it."""
-    if figure.kind == "ecdf":
+    if isinstance(figure, EcdfFigure):
         return _waits(figure, axes[0], runs)
     window = _window(figure, runs[0][1])
     draw = _timeline if figure.kind == "timeline" else _gantt
@@ -251,7 +253,7 @@ def _idle_for_cables(run: Performed, now_s: float) -> npt.NDArray[np.bool_]:
     return idle & ~taken
 
 
-def _waits(figure: JobsFigure, ax: Axes, runs: Sequence[Run]) -> str:
+def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
     series = list(_series(figure, runs))
     told = []
     for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
@@ -269,7 +271,7 @@ def _waits(figure: JobsFigure, ax: Axes, runs: Sequence[Run]) -> str:
     return "; ".join(told)
 
 
-def _series(figure: JobsFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
     by_class = "class_nodes" in figure.hue
     found: dict[str, list[npt.NDArray[np.float64]]] = {}
     for row, run in runs:
@@ -285,12 +287,13 @@ def _series(figure: JobsFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.
     return ((label, np.concatenate(parts)) for label, parts in found.items())
 
 
-def canvas_of(figure: JobsFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
+def canvas_of(figure: JobsFigure | EcdfFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
     """Draw all panels of a figure; give the canvas and its words."""
     colours = class_colours(classes_of(runs))
     wide = len(runs)
     high = {"timeline": 2, "gantt": 1, "ecdf": 1}[figure.kind]
-    width = (4.6 if figure.kind == "ecdf" else 7.6) * (1 if wide == 1 else 0.8 * wide)
+    one = 7.6 if figure.kind != "ecdf" or wide == 1 else 4.6
+    width = one * (1 if wide == 1 else 0.8 * wide)
     canvas = Canvas(figsize=(width, 5.0 if figure.kind != "ecdf" else 3.6), layout="constrained")
     ratios = [4, 1] if high == 2 else [1]
     grid = canvas.subplots(high, wide, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
@@ -310,8 +313,8 @@ def canvas_of(figure: JobsFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Ca
     return canvas, "; ".join(words)
 
 
-def _handles(figure: JobsFigure, axes: Axes, colours: Mapping[int, Any]) -> list[Any]:
-    if figure.kind == "ecdf":
+def _handles(figure: JobsFigure | EcdfFigure, axes: Axes, colours: Mapping[int, Any]) -> list[Any]:
+    if isinstance(figure, EcdfFigure):
         return list(axes.get_legend_handles_labels()[0]) if figure.hue else []
     boxes = [Patch(facecolor=colour, label=f"{size:,} nodes") for size, colour in colours.items()]
     if figure.kind == "timeline":

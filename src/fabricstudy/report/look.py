@@ -38,6 +38,9 @@ STYLE = {
     "pdf.fonttype": 42,
 }
 MARKERS = "osD^vPX*<>"
+MOST_APART = 10.0
+"""Panels whose largest values differ by more have scales of their own."""
+
 CHARACTER_INCHES = 0.09
 """Width of a character of the labels of ticks."""
 PLAIN_NUMBERS = FuncFormatter(lambda value, _: f"{value:g}")
@@ -53,9 +56,45 @@ def no_rows(figure: TableFigure, *seen: Observations) -> NothingToDraw:
     return NothingToDraw(f"table {figure.table} has no such rows{'; ' * bool(gap)}{gap}")
 
 
+def labelled(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
+    """Labels of an axis; jobs go by their names where these tell them apart.
+
+    Examples
+    --------
+    >>> labelled(pd.DataFrame({"job": [0, 1], "job_name": ["halo", "io"]}), "job").tolist()
+    ['halo', 'io']
+    >>> labelled(pd.DataFrame({"job": [0, 1], "job_name": ["app", "app"]}), "job").tolist()
+    [0, 1]
+    """
+    if name == "job" and "job_name" in frame:
+        pairs = frame[["job", "job_name"]].drop_duplicates()
+        if pairs["job"].is_unique and pairs["job_name"].is_unique:
+            return frame["job_name"]
+    return frame[name]
+
+
+def panels_width(columns: int) -> float:
+    """Width of a figure in inches: one panel, or two, take the whole width of a page."""
+    return 7.6 if columns < 3 else 3.1 * columns
+
+
+def one_scale(asked: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
+    """Tell whether panels share a scale: as asked, else unless their largest values differ by more than ten times.
+
+    Parameters
+    ----------
+    drawn : DataFrame
+        With columns ``row`` and ``column``, which tell panels apart.
+    """
+    if asked is not None:
+        return asked
+    largest = drawn[column].abs().groupby([drawn["row"], drawn["column"]]).max()
+    return log or bool(largest.max() <= MOST_APART * largest.min())
+
+
 def joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
     """Labels of one axis or several, as one text."""
-    texts = [frame[name].map(label_text) for name in names]
+    texts = [labelled(frame, name).map(label_text) for name in names]
     if not texts:
         return pd.Series("", index=frame.index)
     return pd.Series([", ".join(row) for row in zip(*texts, strict=True)], index=frame.index)

@@ -32,6 +32,8 @@ from .look import (
     legend_label,
     log_ticks,
     no_rows,
+    one_scale,
+    panels_width,
     said_below,
     titled,
     with_unit,
@@ -59,9 +61,9 @@ def canvas_of(figure: ScatterFigure, tables: Tables) -> tuple[Canvas, str, str, 
     """
     marks, basis = _marks(figure, tables)
     rows, columns = (list(dict.fromkeys(marks[name])) for name in ("row", "column"))
-    width = {1: 5.6, 2: 7.6}.get(len(columns), 3.1 * len(columns))
-    canvas = Canvas(figsize=(width, 2.75 * len(rows) + 1.0), layout="constrained")
-    grid = canvas.subplots(len(rows), len(columns), sharex=figure.same_x, sharey=figure.same_y, squeeze=False)
+    canvas = Canvas(figsize=(panels_width(len(columns)), 2.75 * len(rows) + 1.0), layout="constrained")
+    same = _same(figure, marks)
+    grid = canvas.subplots(len(rows), len(columns), sharex=same["x"], sharey=same["y"], squeeze=False)
     family, styles = dict(zip(marks["hue"], marks["family"], strict=True)), list(dict.fromkeys(marks["style"]))
     words = []
     for i, row in enumerate(rows):
@@ -127,7 +129,14 @@ def _marks(figure: ScatterFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     parts = [counted(up, up.frame)] + of_seeds * (up.frame["seed"].nunique() > 1)
     parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
     parts.append(up.gap() or across.gap() or "none missing")
+    parts += ["scales differ between panels"] * (not all(_same(figure, marks).values()))
     return marks, "; ".join(parts) + "."
+
+
+def _same(figure: ScatterFigure, marks: pd.DataFrame) -> dict[str, bool]:
+    """Tell which axes have one scale for all panels."""
+    asked = {"x": (figure.same_x, figure.x_log), "y": (figure.same_y, figure.y_log)}
+    return {name: one_scale(same, marks, name, log) for name, (same, log) in asked.items()}
 
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:

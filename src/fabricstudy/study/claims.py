@@ -14,7 +14,7 @@ from fabricstudy.columns import KEYS, NAMES
 from fabricstudy.errors import StudyError
 from fabricstudy.model import ConfigError, Model, Name, check_all
 
-from .figures import AnyFigure, Condition, JobsFigure, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
+from .figures import AnyFigure, Condition, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]
 
@@ -347,6 +347,31 @@ def _check_alone(path: str, selection: Selection, asked: Collection[str]) -> Non
             raise StudyError(problem, remedy, None, path, column, code="not-run-alone")
 
 
+def check_links(figures: Iterable[AnyFigure], claims: Iterable[Claim], asked: Collection[str]) -> None:
+    """Refuse figures and claims on links one by one where the study does not keep those of the experiment.
+
+    Parameters
+    ----------
+    figures, claims
+        Of one study.
+    asked : collection of str
+        Experiments named by ``link_loads``.
+
+    Raises
+    ------
+    StudyError
+        With the dotted path of each offence, without a file name.
+    """
+
+    def check(path: str, selection: Selection) -> None:
+        if selection.of_links and selection.experiment not in asked:
+            problem = "the links of this experiment are not kept one by one"
+            remedy = f"write link_loads: {selection.experiment} in the study"
+            raise StudyError(problem, remedy, None, path, selection.experiment, code="missing-key")
+
+    check_all(partial(check, path, selection) for path, selection in _selections(figures, claims))
+
+
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:
@@ -409,7 +434,7 @@ def _check_schedule(path: str, selection: Selection, name: str, schedules: Mappi
     if name not in schedules:
         known = ", ".join(sorted(schedules)) or "none: write them below `schedules`"
         raise StudyError("no such schedule", f"known: {known}", None, f"{path}.schedule", name, code="no-such-schedule")
-    keys = ("class_nodes",) if isinstance(selection, JobsFigure) else KEYS[selection.table]
+    keys = ("class_nodes",) if selection.draws_jobs else KEYS[selection.table]
     unknown = sorted(selection.axes() - {*schedules[name], *keys, "seed"})
     if unknown:
         remedy = f"take one of {', '.join((*schedules[name], *keys, 'seed'))}"

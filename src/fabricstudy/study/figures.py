@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fabricstudy.columns import METRICS, SCHEDULED, column_unit
+from fabricstudy.columns import BY_LINK, METRICS, SCHEDULED, column_unit
 from fabricstudy.model import ConfigError, Model, Name
 from fabricstudy.quantities import Moment, to_unit
 
 TableName = Literal[
-    "points", "jobs", "links", "interference", "machines", "agreement", "predictors", "schedules", "size_classes",
-    "partition_lists",
+    "points", "jobs", "links", "link_loads", "interference", "machines", "agreement", "predictors", "schedules",
+    "size_classes", "partition_lists",
 ]  # fmt: skip
 RankCorrelation = Literal["spearman", "kendall"]
 
@@ -111,6 +111,16 @@ class Selection(Model):
         """Whether the rows are those of simulations."""
         return self.analysis is None and self.schedule is None
 
+    @property
+    def of_links(self) -> bool:
+        """Whether it reads links one by one."""
+        return self.table == BY_LINK
+
+    @property
+    def draws_jobs(self) -> bool:
+        """Whether it draws the jobs of runs of a schedule."""
+        return False
+
     def axes(self) -> set[str]:
         """Names of the axes that the selection mentions."""
         return set(self.where)
@@ -191,11 +201,10 @@ class JobsFigure(Selection, Picture):
     """One figure of the jobs of one run: the first that fulfils `where`, of the first seed unless `where` says another.
 
     `timeline`: busy nodes by size class, idle ones by cause, and the queue, over time. `gantt`: midplanes over time, a
-    box a job, hatched where a midplane is idle for want of cables. `ecdf`: share of jobs that wait no longer than x.
+    box a job, hatched where a midplane is idle for want of cables.
     """
 
-    kind: Literal["timeline", "gantt", "ecdf"] = Field(description="what is drawn of the run")
-    hue: Names = Field((), description="of an ecdf: axes, or class_nodes, told apart by colour")
+    kind: Literal["timeline", "gantt"] = Field(description="what is drawn of the run")
     from_s: Moment | None = Field(None, alias="from", description="where the window begins")
     to_s: Moment | None = Field(None, alias="to", description="where it ends")
 
@@ -205,13 +214,93 @@ class JobsFigure(Selection, Picture):
             raise ConfigError(
                 "this kind draws the jobs of a schedule", "write schedule: NAME", ("schedule",), code="no-such-schedule"
             )
-        if self.hue and self.kind != "ecdf":
-            raise ValueError(f"hue cannot be drawn in kind {self.kind}; leave it out")
         return self
+
+    @property
+    def draws_jobs(self) -> bool:
+        """Whether it draws the jobs of runs of a schedule."""
+        return True
 
     def axes(self) -> set[str]:
         """Names of the axes that the figure mentions."""
-        return set(self.where) | set(self.hue) | ({self.columns} if self.columns else set())
+        return set(self.where) | ({self.columns} if self.columns else set())
+
+
+class EcdfFigure(Selection, Panels):
+    """Share of the selected values of column `x` that are no larger than x: of links, jobs or rows of an analysis.
+
+    Values of all seeds, and of all that the figure does not tell apart, are taken together. With `schedule`: share of
+    the jobs of its runs that wait no longer than x, those of the first seed unless `where` says another.
+    """
+
+    kind: Literal["ecdf"]
+    over_jobs: Literal["max", "mean", "sum", "each"] = Field(
+        "each", description="how the jobs of a point become one number, or each by itself"
+    )
+    x: str | None = Field(None, description="column of the table along the horizontal; of a schedule it is the wait")
+    x_label: str | None = Field(None, max_length=100, description="text along the horizontal")
+    unit: str | None = Field(None, description="unit in which x is shown, such as MB")
+    hue: Names = Field((), description="axes, or class_nodes of a schedule, told apart by colour")
+    x_log: bool = Field(False, description="logarithmic horizontal scale")
+
+    @model_validator(mode="after")
+    def _fits_table(self) -> EcdfFigure:
+        if self.draws_jobs:
+            given = sorted(self.model_fields_set & {"x", "x_label", "unit", "rows", "x_log"})
+            if given:
+                problem = "of a schedule waits are drawn, in hours"
+                raise ConfigError(problem, "leave it out", (given[0],), code="not-with-these-keys")
+        elif self.x is None:
+            problem = "this key is missing"
+            raise ConfigError(
+                problem, "add x: ... (column of the table), or schedule: NAME", ("x",), code="missing-key"
+            )
+        else:
+            self._check_numbers()
+            check_unit("unit", self.x, self.unit)
+        return self
+
+    @property
+    def draws_jobs(self) -> bool:
+        """Whether it draws the jobs of runs of a schedule."""
+        return self.schedule is not None
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the figure mentions."""
+        return set(self.where) | set(self.hue) | {name for name in (self.columns, self.rows) if name}
+
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the columns of numbers that it draws."""
+        return (self.x,) if self.x else ()
+
+
+class MachineFigure(Selection, Picture):
+    """The machine of one point as a picture: the first point that fulfils `where`, of the first seed it leaves.
+
+    Routers have the colours of the jobs on their nodes. Links have those of their classes, or with `load` of what the
+    simulation put on them; this needs `link_loads` for the experiment. Groups stand on a circle, grids are slices,
+    trees levels; large machines of groups are drawn in bundles.
+    """
+
+    kind: Literal["machine"]
+    load: Literal["bytes", "stall"] | None = Field(None, description="what colours the links; left out: their class")
+
+    @model_validator(mode="after")
+    def _is_of_points(self) -> MachineFigure:
+        given = sorted(self.model_fields_set & {"table", "analysis", "schedule", "over_jobs"})
+        if given:
+            problem = "a picture of a machine is of one point"
+            raise ConfigError(problem, "leave it out", (given[0],), code="not-with-these-keys")
+        return self
+
+    @property
+    def of_links(self) -> bool:
+        """Whether it reads links one by one."""
+        return self.load is not None
+
+    def axes(self) -> set[str]:
+        """Names of the axes that the figure mentions."""
+        return set(self.where) | ({self.columns} if self.columns else set())
 
 
 class Figure(Selection, Panels):
@@ -241,7 +330,9 @@ class Figure(Selection, Panels):
     show_bound: bool = Field(False, description="also draw the bound on the runtime")
     x_log: bool = Field(False, description="logarithmic horizontal scale")
     y_log: bool = Field(False, description="logarithmic vertical scale")
-    same_y: bool = Field(True, description="one vertical scale for all panels")
+    same_y: bool | None = Field(
+        None, description="one vertical scale for all panels; left out: unless their largest values differ by ten times"
+    )
     from_zero: bool = Field(True, description="the vertical scale of lines and bars begins at 0")
 
     @model_validator(mode="after")
@@ -255,7 +346,7 @@ class Figure(Selection, Panels):
                 "only runtimes have a bound",
                 "take y: runtime_ns",
             ),
-            ("show_bound", self.show_bound and not line, f"{self.kind} figures show no bound", "take kind: line"),
+            ("show_bound", self.show_bound and self.kind == "box", "box figures show no bound", "take kind: line"),
             ("show_bound", self.show_bound and self.normalise_to, "a normalised time has no bound", "leave one out"),
             ("parts", self.parts and self.kind != "bar", f"{self.kind} figures have no parts", "take kind: bar"),
             ("parts", self.parts and self.normalise_to, "a normalised value has no parts", "leave one out"),
@@ -331,8 +422,10 @@ class ScatterFigure(Selection, Panels):
     )
     x_log: bool = Field(False, description="logarithmic horizontal scale")
     y_log: bool = Field(False, description="logarithmic vertical scale")
-    same_x: bool = Field(True, description="one horizontal scale for all panels")
-    same_y: bool = Field(True, description="one vertical scale for all panels")
+    same_x: bool | None = Field(
+        None, description="one horizontal scale for all panels; left out: unless the largest values differ by ten times"
+    )
+    same_y: bool | None = Field(None, description="one vertical scale for all panels; left out: as for same_x")
 
     @model_validator(mode="after")
     def _fits_table(self) -> ScatterFigure:
@@ -401,10 +494,10 @@ class HeatmapFigure(Selection, Panels):
         return (self.value,)
 
 
-TableFigure = Figure | ScatterFigure | HeatmapFigure
-"""A figure of rows of tables; the others are of the jobs of a schedule."""
+TableFigure = Figure | ScatterFigure | HeatmapFigure | EcdfFigure
+"""A figure of rows of tables; the others are of machines and of the jobs of a schedule."""
 
-AnyFigure = Annotated[TableFigure | JobsFigure, Field(discriminator="kind")]
+AnyFigure = Annotated[TableFigure | MachineFigure | JobsFigure, Field(discriminator="kind")]
 
 
 def check_metric(table: str, column: str) -> None:

@@ -11,6 +11,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationIn
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
+from fabricstudy.errors import suggestion
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Name, check_all
 from fabricstudy.routing.base import Routing
@@ -18,8 +19,8 @@ from fabricstudy.store import STORES
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
-from .claims import Claim, check_names, check_slowdown
-from .figures import AnyFigure
+from .claims import Claim, check_links, check_names, check_slowdown
+from .figures import AnyFigure, Names
 from .schedules import Schedule
 from .sweep import Experiment, Sweep
 
@@ -64,6 +65,9 @@ class Study(Sweep):
     )
     schedules: dict[StudyName, Schedule] = Field(
         default_factory=dict, description="named schedules: jobs on the partitions of a machine in time"
+    )
+    link_loads: Names = Field(
+        (), description="experiments of which each link of each point is a row of the table `link_loads`"
     )
     figures: tuple[AnyFigure, ...] = Field((), description="figures of the report")
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
@@ -126,6 +130,12 @@ class Study(Sweep):
         check_names(self.figures, self.claims, axes, self.analyses, schedules, mapping_axes)
         slowed = {name for name, experiment in self.all_experiments.items() if experiment.slowdown}
         check_slowdown(self.figures, self.claims, slowed)
+        for number, name in enumerate(self.link_loads):
+            if name not in self.all_experiments:
+                remedy = suggestion(name, self.all_experiments)
+                path = ("link_loads", str(number))
+                raise ConfigError("no such experiment", remedy, path, name, code="no-such-experiment")
+        check_links(self.figures, self.claims, self.link_loads)
 
     @property
     def simulates(self) -> bool:

@@ -30,6 +30,9 @@ from .sweep import Experiment, Label, Row
 
 T = TypeVar("T")
 
+MOST_LINKS = 1_000_000
+"""Of the table `link_loads`, which takes about 0.5 GB then."""
+
 FOLLOWED = 10_000
 """Of an experiment with a mistake so many points at most are checked for further ones."""
 
@@ -66,10 +69,22 @@ def plan(study: Study) -> Plan:
         _each(study.all_experiments, planner.add)
     _unify(planner.rows, study.axes)
     check_pairs(study, planner.rows, planner.points)
+    _check_link_loads(study, planner)
     planner.add_spot_check()
     runs = _plan_schedules(study, planner.rows)
     run_axes = axes_of_schedules(study.schedules)
     return Plan(study, planner.rows, planner.points, planner.machines, study.axes, runs.rows, runs.runs, run_axes)
+
+
+def _check_link_loads(study: Study, planner: _Planner) -> None:
+    """Refuse a table of links that would need more memory than a workstation should spend on it."""
+    asked = [planner.points[row.point_id].point.machine for row in planner.rows if row.experiment in study.link_loads]
+    links = 2 * sum(machine.cables for machine in asked)
+    if links > MOST_LINKS:
+        remedy = f"stay below {MOST_LINKS:,}: name an experiment of fewer points; equal points are simulated once"
+        file = None if study.file is None else str(study.file)
+        problem = f"about {links:,} rows of links"
+        raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "too-large")
 
 
 def _each(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import is_current
 from fabricstudy.errors import exit_code_of
 from fabricstudy.study.file import load_study
@@ -25,6 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
     parser.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")
     parser.add_argument("--schedules", type=Path, nargs="*", default=[], help="records of runs, JSON lines")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores")
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
     args = parser.parse_args(arguments)
     planned = plan(load_study(args.study))
@@ -34,7 +36,8 @@ def main(arguments: list[str] | None = None) -> None:
         runs.setdefault(schedule_of(path), []).extend(read_shards([path]))
     schedules = schedule_tables(planned, runs, [path.with_suffix(".parquet") for path in args.schedules])
     records, structures = _records(args.shards, planned), read_shards(args.structures)
-    write_tables(collect(planned, records, structures, analyses, schedules), args.out)
+    points = Stores(args.results).points
+    write_tables(collect(planned, records, structures, analyses, schedules, points), args.out)
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:

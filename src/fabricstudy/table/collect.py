@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, TABLES, names_of
+from fabricstudy.columns import ALONE, BY_LINK, DONE, SIZES_OF_MACHINE, TABLES, names_of
+from fabricstudy.store import Store
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
+from .link_loads import link_loads
 from .noise import with_noise
 from .predictors import axes_left, predictors
 from .schemas import checked, checked_analysis, labels
@@ -40,6 +42,7 @@ def collect(
     structures: Iterable[Record],
     analyses: Mapping[str, Sequence[Record]] = MappingProxyType({}),
     schedules: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+    points: Store | None = None,
 ) -> Tables:
     """Build all tables of a study.
 
@@ -55,6 +58,8 @@ def collect(
         Rows of the named analyses.
     schedules : mapping, optional
         The tables of its schedules, as `schedule_tables` gives them.
+    points : Store, optional
+        Finished simulations, which a study that asks for its links one by one needs.
 
     Returns
     -------
@@ -65,6 +70,8 @@ def collect(
     ------
     pandera.errors.SchemaErrors
         If a record holds something that is not a result.
+    TableError
+        If links are asked for one by one, and the store has lost them.
     """
     by_id = _latest(record for record in records if record["point_id"] in plan.points)
     axes = list(plan.axes)
@@ -75,6 +82,8 @@ def collect(
         "links": _links(plan, keys, by_id),
         "machines": _machines(plan, keys, structures),
     }
+    if plan.study.link_loads:
+        frames[BY_LINK] = link_loads(plan, keys, by_id, points)
     frames["interference"] = _interference(frames["jobs"], by_id)
     frames["agreement"] = agreement(plan, frames["jobs"])
     frames["predictors"] = predictors(plan, keys, frames["jobs"])

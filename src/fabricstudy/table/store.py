@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import SCHEDULED
+from fabricstudy.columns import BY_LINK, SCHEDULED
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.files import atomic_path
 
@@ -23,8 +23,8 @@ class TableError(FabricstudyError):
 class Tables:
     """The tables of one study; see the package's docstring.
 
-    `analyses` holds a frame for each named analysis, in files called ``analysis-<name>``. Those of schedules have no
-    columns, and no files, where a study has none.
+    `analyses` holds a frame for each named analysis, in files called ``analysis-<name>``. Those of schedules, and
+    `link_loads`, have no columns, and no files, where a study has none.
     """
 
     points: pd.DataFrame
@@ -36,6 +36,7 @@ class Tables:
     predictors: pd.DataFrame
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    link_loads: pd.DataFrame = field(default_factory=pd.DataFrame)
     schedules: pd.DataFrame = field(default_factory=pd.DataFrame)
     size_classes: pd.DataFrame = field(default_factory=pd.DataFrame)
     partition_lists: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -44,12 +45,13 @@ class Tables:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """All tables by the names of their files."""
-        named = {name: getattr(self, name) for name in _FRAMES if name not in SCHEDULED or len(self.schedules)}
+        has = {**dict.fromkeys(SCHEDULED, len(self.schedules)), BY_LINK: len(self.link_loads.columns)}
+        named = {name: getattr(self, name) for name in _FRAMES if has.get(name, True)}
         return named | {f"{ANALYSIS}{name}": frame for name, frame in self.analyses.items()}
 
 
 _FRAMES = tuple(item.name for item in fields(Tables) if item.name != "analyses")
-PARQUET_ONLY = frozenset({"scheduled_jobs"})
+PARQUET_ONLY = frozenset({"scheduled_jobs", BY_LINK})
 """Tables too large to be read as text."""
 
 ANALYSIS = "analysis-"
@@ -107,7 +109,8 @@ def read_tables(folder: Path) -> Tables:
     """
     analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS}*.parquet"))]
     has_schedules = (folder / "schedules.parquet").is_file()
-    names = [name for name in _FRAMES if name not in SCHEDULED or has_schedules]
+    has = {**dict.fromkeys(SCHEDULED, has_schedules), BY_LINK: (folder / f"{BY_LINK}.parquet").is_file()}
+    names = [name for name in _FRAMES if has.get(name, True)]
     frames = {name: _read(folder / f"{name}.parquet") for name in (*names, *analyses)}
     by_name = {name.removeprefix(ANALYSIS): frames.pop(name) for name in analyses}
     return Tables(**frames, analyses=by_name)

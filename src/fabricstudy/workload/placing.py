@@ -81,6 +81,21 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
     return placed
 
 
+def holders(point: _HasJobs, machine: Machine) -> IntArray:
+    """Give the job that runs on each node of a placed point, `NOBODY` where none does, int32 [nodes].
+
+    Raises
+    ------
+    WorkloadError
+        If a job does not fit.
+    """
+    reserved, used = (np.full(machine.nodes, NOBODY, dtype=np.int32) for _ in range(2))
+    for index, job in enumerate(point.jobs):
+        grant = _allocate(job, index, point.seed, machine, reserved)
+        reserved[grant.all_reserved] = used[grant.nodes] = index
+    return used
+
+
 def _allocate(job: Job, index: int, seed: int, machine: Machine, holder: IntArray) -> Grant:
     wanted, left = job.node_count(machine.nodes), int(np.count_nonzero(holder == NOBODY))
     if wanted < 1:

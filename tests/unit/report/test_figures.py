@@ -15,10 +15,13 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from fabricstudy.report.axis_figures import _canvas, _data
+from fabricstudy.report.ecdf import steps
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.heatmap import _colours
 from fabricstudy.report.look import NothingToDraw, colour, log_ticks
-from fabricstudy.report.scatter import canvas_of, fronts
+from fabricstudy.report.scatter import canvas_of as scatter_canvas
+from fabricstudy.report.scatter import fronts
+from fabricstudy.study.figures import Figure as AxisFigure
 from fabricstudy.study.figures import HeatmapFigure
 
 from .conftest import FIGURES, STUDY, Case
@@ -291,7 +294,7 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     """Points 0, 3 and 6 are the first seeds of the machines; seed 1 is the median. The ring is dear and not fast."""
     case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
     (figure,) = case.study.figures
-    canvas = canvas_of(figure, case.tables)[0]  # type: ignore[arg-type]
+    canvas = scatter_canvas(figure, case.tables)[0]  # type: ignore[arg-type]
     for axes, times in zip(canvas.axes, [(1.07, 1.01), (2.32, 2.20)], strict=True):
         (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
         assert line.get_xydata().tolist() == pytest.approx(np.array([(20.0, times[0]), (30.0, times[1])]))  # type: ignore[union-attr]
@@ -331,3 +334,59 @@ def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
     assert [text.get_text() for text in canvas.legends[0].get_texts()][-2:] == ["communication", "compute"]
     jobs["compute_ns"] *= 2
     assert drawn(case)["a"].basis == "Nothing to draw: compute_ns and communication_ns do not add up to runtime_ns."
+
+
+def canvas_of(case: Case) -> Figure:
+    """The canvas of the only figure, which is of lines, bars or boxes."""
+    figure = case.study.figures[0]
+    assert isinstance(figure, AxisFigure)
+    return _canvas(figure, _data(figure, case.tables))
+
+
+BARS = {"id": "a", "kind": "bar", "title": "A", "x": "message", "y": "runtime_ns", "hue": "routing"}
+
+
+def test_each_bar_shows_its_bound(make: Make) -> None:
+    (axes,) = canvas_of(make(figures=[{**BARS, "show_bound": True}])).axes
+    marks = [line for line in axes.lines if len(set(line.get_ydata())) == 1 and len(line.get_xdata()) == 2]
+    bars = [bar for bars in axes.containers for bar in getattr(bars, "patches", [])]
+    found = sorted((sum(line.get_xdata()) / 2, line.get_ydata()[0]) for line in marks if line.get_linestyle() != "-")
+    middles = sorted(bar.get_x() + bar.get_width() / 2 for bar in bars)
+    assert [x for x, _ in found] == pytest.approx(middles) and {y for _, y in found} == {9e5}
+
+
+@pytest.mark.parametrize(("times", "same"), [(9.0, True), (12.0, False)])
+def test_panels_that_differ_by_more_than_ten_have_scales_of_their_own(make: Make, times: float, same: bool) -> None:
+    case = make(figures=[{**BARS, "x": "alpha", "columns": "message", "rows": None}])
+    jobs = case.tables.jobs
+    larger = jobs["runtime_ns"].where(jobs["message"] != "large", times * jobs["runtime_ns"].max())
+    level = larger.where(jobs["message"] == "large", jobs["runtime_ns"].max())
+    tables = replace(case.tables, jobs=jobs.assign(runtime_ns=level))
+    panels = canvas_of(replace(case, tables=tables)).axes
+    assert (panels[0].get_ylim() == panels[1].get_ylim()) == same
+    assert [axes.get_ylabel() for axes in panels] == ["runtime_ns", ""]
+    told = draw(case.study.figures[0], tables).basis
+    assert ("scales differ between panels" in told) == (not same)
+
+
+def test_panels_go_by_the_names_of_jobs(make: Make) -> None:
+    figure = {"id": "a", "kind": "box", "title": "A", "x": "alpha", "y": "runtime_ns", "over_jobs": "each"}
+    case = make(figures=[{**figure, "columns": "job"}], jobs=[{**STUDY["jobs"][0], "name": "halo"}])
+    assert [axes.get_title() for axes in canvas_of(case).axes] == ["job: halo"]
+
+
+def test_one_panel_is_as_wide_as_two(make: Make) -> None:
+    one, two = (make(figures=[{**BARS, "columns": columns}]) for columns in (None, "message"))
+    assert canvas_of(one).get_figwidth() == canvas_of(two).get_figwidth()
+
+
+def test_an_ecdf_is_the_share_of_values_that_are_no_larger(make: Make) -> None:
+    case = make(figures=[{"id": "a", "kind": "ecdf", "title": "A", "x": "runtime_ns", "hue": "routing"}])
+    told = draw(case.study.figures[0], case.tables)
+    assert "24 values of n = 24 points, 3 seeds" in told.basis
+    times = case.tables.jobs.query("routing == 'valiant'")["runtime_ns"]
+    assert f"valiant: half at most {times.median():.0f}" in told.alt
+    values = np.random.default_rng(1).random(50_000)
+    at, shares = steps(values)
+    assert len(at) <= 1000 and shares[-1] == 1
+    assert np.abs(np.searchsorted(np.sort(values), at, "right") / len(values) - shares).max() < 1e-12

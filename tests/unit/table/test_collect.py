@@ -15,7 +15,7 @@ import pytest
 import yaml
 from pandera.errors import SchemaErrors
 
-from fabricstudy.columns import SCHEDULED, TABLES
+from fabricstudy.columns import BY_LINK, SCHEDULED, TABLES
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
@@ -51,7 +51,7 @@ STUDY: dict[str, Any] = {
 }  # fmt: skip
 
 
-WRITTEN = [name for name in TABLES if name not in SCHEDULED]
+WRITTEN = [name for name in TABLES if name not in (*SCHEDULED, BY_LINK)]
 """Tables of a study without schedules."""
 
 

@@ -12,7 +12,6 @@ from tests.schedules import SCHEDULE
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.columns import (
     FAILURES,
-    FINAL,
     JUDGED,
     KEYS,
     METRICS,
@@ -27,6 +26,7 @@ from fabricstudy.columns import (
 )
 from fabricstudy.errors import StudyError
 from fabricstudy.model import Model
+from fabricstudy.store import FINAL
 from fabricstudy.study.claims import Claim, check_names
 from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, unit_factor
 from fabricstudy.study.file import validated
@@ -54,7 +54,7 @@ def refused(model: type[Model], data: dict[str, Any]) -> tuple[str, str | None]:
         ({"y": "slowdown", "unit": "ms"}, "not-with-these-keys", "unit"),
         ({"unit": "ms", "normalise_to": {"alpha": 1}}, "not-with-these-keys", "unit"),
         ({"show_bound": True, "y": "rate_Bps"}, "not-with-these-keys", "show_bound"),
-        ({"show_bound": True, "kind": "bar"}, "not-with-these-keys", "show_bound"),
+        ({"show_bound": True, "kind": "box"}, "not-with-these-keys", "show_bound"),
         ({"show_bound": True, "normalise_to": {"alpha": 1}}, "not-with-these-keys", "show_bound"),
         ({"interval": ["bound_ns", "runtime_ns"], "kind": "box"}, "not-with-these-keys", "interval"),
         ({"style": "routing", "kind": "bar"}, "not-with-these-keys", "style"),

@@ -1,0 +1,98 @@
+"""``fabricstudy draw``: a machine as a picture, with the jobs and loads of a stored point if asked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+from fabricstudy.engine.point import PlannedPoint, machine_id
+from fabricstudy.engine.simulate import kept_result
+from fabricstudy.engine.stores import Stores
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.model import ConfigError
+from fabricstudy.report.look import STYLE, NothingToDraw
+from fabricstudy.report.machine_picture import Scene, canvas_of
+from fabricstudy.workload.placing import holders
+
+from .common import add_results, pipeline_of, results_folder, sign_of_life
+from .machine import one_machine
+
+SUFFIXES = (".svg", ".pdf", ".png")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.epilog = (
+        "Groups stand on a circle, grids are slices, trees levels. Large machines of groups are drawn in bundles: one "
+        "line for all cables between two groups, as wide as they are many."
+    )
+    source = "published machine, like mira; YAML file; study; or mapping, like '{kind: torus, ...}'"
+    parser.add_argument("machine", metavar="MACHINE", nargs="?", help=f"{source}; left out with --load: the point's")
+    parser.add_argument(
+        "--load", nargs=2, metavar=("STUDY", "POINT"), help="colour nodes by job and links by what a stored point says"
+    )
+    parser.add_argument("--by", choices=("bytes", "stall"), default="bytes", help="of links (default: %(default)s)")
+    parser.add_argument("--out", type=Path, required=True, help="file to write: .svg, .pdf or .png")
+    add_results(parser)
+
+
+def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
+    """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
+    if args.out.suffix not in SUFFIXES:
+        raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "wrong-value")
+    with sign_of_life("drawing"), mpl.rc_context(STYLE):
+        scene = _of_point(args) if args.load else Scene(_given(args.machine).build())
+        try:
+            canvas, told, basis = canvas_of([scene], args.by if args.load else None)
+        except ConfigError as error:
+            raise error.in_study() from None
+        except NothingToDraw as reason:
+            raise FabricstudyError(f"{args.load[1]}: {reason}; take another point, or leave --by out") from None
+        # The same machine gives the same file.
+        dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+        canvas.savefig(args.out, dpi=200, metadata=dates[args.out.suffix])
+    return {"written": str(args.out), "shows": told, "legend": basis}
+
+
+def _given(source: str | None) -> Any:
+    if source is None:
+        raise FabricstudyError("no machine; name one, or a point with --load STUDY POINT", "no-such-machine")
+    return one_machine(source)
+
+
+def _of_point(args: argparse.Namespace) -> Scene:
+    planned = _planned(args)
+    config = planned.point.machine
+    if args.machine is not None and machine_id(_given(args.machine)) != planned.machine_id:
+        problem = f"{planned.point_id} is a simulation of another machine than {args.machine}"
+        raise FabricstudyError(f"{problem}; leave the machine out, and that of the point is drawn", "no-such-machine")
+    store = Stores(results_folder(args)).points
+    record = store.record(planned.point_id)
+    if record is None or record["status"] != "done":
+        status = "not stored" if record is None else f"stored as {record['status']}"
+        raise FabricstudyError(f"{planned.point_id} is {status} in {args.results}; run its study", "no-such-point")
+    result = kept_result(store.folder(planned.point_id))
+    load = result.link_bytes if args.by == "bytes" else result.link_stall_ns
+    if load is None:
+        raise FabricstudyError(f"engine {record['engine']} tells no {args.by} of links", "not-with-these-keys")
+    machine = config.build()
+    names = tuple(job.name for job in planned.point.jobs)
+    return Scene(machine, names, holders(planned.point, machine), load)
+
+
+def _planned(args: argparse.Namespace) -> PlannedPoint:
+    study, point_id = args.load
+    found = pipeline_of(study).plan.points.get(point_id)
+    if found is None:
+        raise FabricstudyError(
+            f"{point_id}: no point of {study}; the table points of the study lists them", "no-such-point"
+        )
+    return found
+
+
+def show_drawing(found: dict[str, Any]) -> None:
+    """Print what `draw_machine` drew."""
+    print(f"written: {found['written']}: {found['shows']}")

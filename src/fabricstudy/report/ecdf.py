@@ -1,0 +1,130 @@
+"""Empirical distribution functions: the share of values of a column that are no larger than x."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+
+from fabricstudy.study.figures import EcdfFigure, unit_factor
+from fabricstudy.table.select import VALUE, observe
+from fabricstudy.table.store import Tables
+
+from .look import (
+    PLAIN_NUMBERS,
+    NothingToDraw,
+    add_legend,
+    colour,
+    counted,
+    joined,
+    label_edges,
+    legend_label,
+    merged,
+    no_rows,
+    panels_width,
+    said_below,
+    titled,
+    with_unit,
+)
+from .text import number, several
+
+MOST_STEPS = 1000
+"""Of one line: the height of each step is then less than the width of the line."""
+
+
+def canvas_of(figure: EcdfFigure, tables: Tables) -> tuple[Canvas, str, str, int]:
+    """Draw an empirical distribution function.
+
+    Returns
+    -------
+    tuple
+        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
+
+    Raises
+    ------
+    NothingToDraw
+        If no selected row has a number, or none above zero where the scale is logarithmic.
+    """
+    values, basis = _values(figure, tables)
+    rows, columns = (list(dict.fromkeys(values[name])) for name in ("row", "column"))
+    family = dict(zip(values["hue"], values["family"], strict=True))
+    canvas = Canvas(figsize=(panels_width(len(columns)), 2.75 * len(rows) + 1.0), layout="constrained")
+    grid = canvas.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
+    words = []
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            part = values[(values["row"] == row) & (values["column"] == column)]
+            told = _panel(grid[i][j], figure, part, family)
+            titled(grid[i][j], figure, row, column)
+            words.append(": ".join(text for text in (row, column, told) if text))
+    x_label = with_unit(str(figure.x), figure.x_label, figure.unit)
+    label_edges(grid, x_label, "share of values")
+    if list(family) != [""]:
+        handles = [Line2D([], [], color=colour(family, hue), label=legend_label(hue)) for hue in family]
+        add_legend(canvas, handles)
+    said_below(canvas, basis)
+    return canvas, f"Cumulative distribution: {x_label}. {'; '.join(words)}", basis, len(columns)
+
+
+def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
+    """Give columns x, hue, family, column and row, one row a value, and what they rest on."""
+    seen = observe(tables, figure, str(figure.x))
+    frame = seen.frame
+    if frame.empty:
+        raise no_rows(figure, seen)
+    values = pd.DataFrame(
+        {
+            "x": frame[VALUE] * (unit_factor(str(figure.x), figure.unit) if figure.unit else 1.0),
+            "hue": joined(frame, figure.hue),
+            "family": joined(frame, figure.hue[:1]),
+            "column": joined(frame, (figure.columns,) if figure.columns else ()),
+            "row": joined(frame, (figure.rows,) if figure.rows else ()),
+        }
+    )
+    over = merged(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
+    parts = [f"{several(len(values), 'value')} of {counted(seen, frame)}"]
+    parts += [f"those of all {' and '.join(over)} together"] * bool(over)
+    lost = int((values["x"] <= 0).sum()) if figure.x_log else 0
+    parts += [f"{several(lost, 'value')} not above zero lie left of the picture"] * bool(lost)
+    if figure.x_log and lost == len(values):
+        raise NothingToDraw("no value is above zero, as a logarithmic scale needs")
+    return values, "; ".join([*parts, seen.gap() or "none missing"]) + "."
+
+
+def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Give where an empirical distribution function steps up, and the shares from there on.
+
+    Examples
+    --------
+    >>> [side.tolist() for side in steps([2, 1, 2, 5])]
+    [[1.0, 2.0, 5.0], [0.25, 0.75, 1.0]]
+    """
+    distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    shares = np.cumsum(counts) / counts.sum()
+    if len(distinct) > MOST_STEPS:
+        kept = np.unique(np.append(np.searchsorted(shares, np.linspace(0, 1, MOST_STEPS + 1)[1:-1]), len(distinct) - 1))
+        distinct, shares = distinct[kept], shares[kept]
+    return distinct, shares
+
+
+def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:
+    told = []
+    for hue in family:
+        own = part.loc[part["hue"] == hue, "x"]
+        if own.empty:
+            continue
+        at, shares = steps(own)
+        # The line comes from nothing at the least value.
+        axes.step(np.append(at[0], at), np.append(0.0, shares), where="post", color=colour(family, hue), linewidth=1.4)
+        half, most = own.median(), own.max()
+        told.append(f"{f'{hue}: ' if hue else ''}half at most {number(half, 3)}, all at most {number(most, 3)}")
+    axes.set_ylim(0, 1.02)
+    if figure.x_log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
+    elif (part["x"] >= 0).all():
+        axes.set_xlim(left=0)
+    return ", ".join(told)

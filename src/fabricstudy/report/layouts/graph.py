@@ -1,0 +1,48 @@
+"""Any other graph: routers stand the further apart the more hops are between them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
+
+from .base import Floats, Layout, on_circle, straight
+
+MOST_ROUTERS = 600
+"""Larger graphs without any structure that is known are a grey area."""
+
+_STEPS = 150
+
+
+def lay_out(machine: Machine) -> Layout:
+    """Place the routers by stress majorization of the hops between them, from a circle in the order of their numbers.
+
+    References
+    ----------
+    Gansner, Koren, North: Graph drawing by stress majorization. Graph Drawing 2004, LNCS 3383.
+    """
+    place = _spread(distances(machine).astype(np.float64))
+    place -= place.mean(axis=0)
+    place /= max(float(np.abs(place).max()), 1e-9)
+    routers = np.arange(machine.routers)
+    lines = straight(machine, place, routers)
+    radius = 0.25 / max(np.sqrt(machine.routers), 5.0)
+    return Layout("router", place, radius, routers, *lines)
+
+
+def _spread(hops: Floats) -> Floats:
+    """Give places whose distances are close to `hops`, the closer the fewer these are."""
+    count = len(hops)
+    place = on_circle(count, radius=max(float(hops.max()), 1.0) / 2)
+    if count < 3:
+        return place
+    weight = np.where(hops > 0, 1 / np.maximum(hops, 1.0) ** 2, 0.0)
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    # The sum of all places is kept, which makes the equations regular.
+    solve = np.linalg.inv(laplacian + 1 / count)
+    for _ in range(_STEPS):
+        apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
+        pull = np.divide(weight * hops, apart, out=np.zeros_like(apart), where=apart > 1e-9)
+        place = solve @ ((np.diag(pull.sum(axis=1)) - pull) @ place)
+    return place

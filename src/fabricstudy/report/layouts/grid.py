@@ -1,0 +1,140 @@
+"""Grids: the first two dimensions as a grid, one such slice for each place along the others.
+
+Cables that leave a slice, or close a ring, are drawn as a stub at each end, so that no line crosses what it has nothing
+to do with. Express cables and those of cliques are arcs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, prod
+
+import numpy as np
+
+from fabricstudy.machine.graph import Machine
+
+from .base import Floats, Ints, Layout, on_circle, straight
+
+STUB = 0.36
+"""Length of a stub, over the distance of two neighbours."""
+
+GAP = 1.1
+"""Between two slices, in the same unit."""
+
+SHAPE = 1.5
+"""Width of a picture over its height, about."""
+
+_NOT_FULL = 0.5
+"""What a last row that is not full counts, in logarithms of the shape."""
+
+_ANGLES = np.radians([38.0, 62.0, 16.0, 74.0, 50.0])
+"""Directions of the stubs along the third and higher dimensions."""
+
+
+def lay_out(machine: Machine) -> Layout | None:
+    """Lay out a machine with coordinates; a ring or clique alone is a circle. None without coordinates."""
+    if machine.coordinates is None or not machine.dimensions:
+        return None
+    routers = np.arange(machine.routers)
+    if len(machine.dimensions) == 1 and (machine.dimensions[0].is_closed or machine.dimensions[0].gap == 1):
+        place = on_circle(machine.routers)
+        lines = straight(machine, place, routers)
+        radius = min(0.05, 0.8 / machine.routers)
+        return Layout("router", place, radius, routers, *lines)
+    slices = _Slices(tuple(dimension.length for dimension in machine.dimensions))
+    coordinates = machine.coordinates.astype(np.int64)
+    place = slices.places(coordinates)
+    line_of_row, paths = _lines(machine, coordinates, place)
+    closes = any(dimension.is_closed for dimension in machine.dimensions[:2])
+    why = " or ".join(["close a ring"] * closes + ["lead to another slice"] * (len(machine.dimensions) > 2))
+    said = [f"stubs: the two ends of cables that {why}"] if why else []
+    said += [f"above a slice: its {', '.join(one.name for one in machine.classes[2:])}"] * (len(machine.dimensions) > 3)
+    words = tuple(slices.words(machine))
+    return Layout("router", place, 0.17, routers, line_of_row, tuple(paths), words, "; ".join(said), crosses=False)
+
+
+@dataclass(frozen=True)
+class _Slices:
+    """How the slices of a grid of these lengths stand beside each other."""
+
+    lengths: tuple[int, ...]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Routers of a slice along both axes."""
+        return self.lengths[0], self.lengths[1] if len(self.lengths) > 1 else 1
+
+    @property
+    def across(self) -> int:
+        """Slices side by side: as many as give a good shape; a last row that is not full counts against it."""
+        wide, high = (length + GAP for length in self.size)
+        slices = prod(self.lengths[2:])
+
+        def badness(across: int) -> float:
+            shape = across * wide / (ceil(slices / across) * high)
+            return float(abs(np.log(shape / SHAPE))) + _NOT_FULL * (slices % across > 0)
+
+        return min(range(1, slices + 1), key=badness)
+
+    def _corner(self, number: Ints) -> Floats:
+        """Lower left corner of slices."""
+        down, right = np.divmod(number, self.across)
+        return np.stack([right * (self.size[0] + GAP), -down * (self.size[1] + GAP)], axis=-1)
+
+    def places(self, coordinates: Ints) -> Floats:
+        """Middle of each router."""
+        weights = np.cumprod([1, *self.lengths[2:]])[: len(self.lengths[2:])]
+        number = coordinates[:, 2:] @ weights if len(weights) else np.zeros(len(coordinates), dtype=np.int64)
+        flat = np.zeros((len(coordinates), 2))
+        flat[:, : min(2, coordinates.shape[1])] = coordinates[:, :2]
+        return flat + self._corner(number)
+
+    def words(self, machine: Machine) -> Iterator[tuple[float, float, str]]:
+        """Give the name of each slice, above it, as "z 3"."""
+        others = self.lengths[2:]
+        for number in range(prod(others) if others else 0):
+            x, y = self._corner(np.array(number))
+            at = np.unravel_index(number, others[::-1])[::-1]
+            name = f"{machine.classes[2].name} {at[0]}" if len(at) == 1 else ", ".join(map(str, at))
+            yield float(x) + (self.size[0] - 1) / 2, float(y) + self.size[1] - 1 + 0.62, name
+
+
+def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, list[tuple[int, Floats]]]:
+    """Give the line of each row, and the strokes of all lines."""
+    tail, head = machine.cable_tail, machine.cable_head
+    step = coordinates[head] - coordinates[tail]
+    along = machine.cable_class.astype(np.int64)
+    span = step[np.arange(len(step)), along]
+    paths: list[tuple[int, Floats]] = []
+    for row, (one, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):
+        dimension = machine.dimensions[one]
+        closes = dimension.is_closed and abs(hops) == dimension.length - 1
+        ends = place[[tail[row], head[row]]]
+        if one > 1 or closes:
+            # Round the ring, up from the last router leads to the first one.
+            sign = np.sign(hops) * (-1 if closes else 1)
+            towards = sign * STUB * _direction(one)
+            paths += [(row, np.stack([end, end + way])) for end, way in zip(ends, (towards, -towards), strict=True)]
+        elif abs(hops) > 1:
+            paths.append((row, _arc(ends, abs(hops), dimension.length)))
+        else:
+            paths.append((row, ends))
+    return np.arange(len(tail), dtype=np.int64), paths
+
+
+def _direction(dimension: int) -> Floats:
+    if dimension < 2:
+        return np.array([1.0 - dimension, float(dimension)])
+    angle = _ANGLES[(dimension - 2) % len(_ANGLES)]
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+def _arc(ends: Floats, span: int, length: int) -> Floats:
+    """Give a flat arc beside the straight line, the further from it the longer it is, never as far as the next row."""
+    height = 0.16 + 0.56 * (span - 2) / max(length - 2, 1)
+    at = np.linspace(0, 1, 13)[:, None]
+    straight_line = ends[0] + at * (ends[1] - ends[0])
+    beside = np.array([0.0, 1.0]) if ends[0][1] == ends[1][1] else np.array([1.0, 0.0])
+    bow: Floats = straight_line + height * (4 * at * (1 - at)) ** 0.5 * beside
+    return bow

@@ -1,0 +1,70 @@
+"""Groups on a circle: dragonflies, megaflies, slim flies; each router, or a spot a group with bundles of cables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabricstudy.machine.graph import Machine
+
+from .base import MOST_SINGLE, Floats, Ints, Layout, on_circle, straight
+
+FILLED = 0.62
+"""Of the room of a group on the circle, what its routers take."""
+
+MOST_NAMES = 40
+"""With more groups only some of them have their number beside them."""
+
+
+def lay_out(machine: Machine) -> Layout | None:
+    """Put the groups on a circle, clockwise from the top, each with its routers around its middle.
+
+    Where some routers have nodes and others have none, as leaves and spines of a megafly, those without stand towards
+    the centre. A machine with more than `MOST_SINGLE` rows of cables gets one spot a group. None without three groups.
+    """
+    if machine.group is None or machine.group.max(initial=0) < 2:
+        return None
+    group = machine.group.astype(np.int64)
+    middles = on_circle(int(group.max()) + 1)
+    room = min(float(np.sin(np.pi / len(middles))), 0.5)
+    words = _numbers(middles, 1 + 0.85 * room + 0.05)
+    if len(machine.cable_tail) > MOST_SINGLE:
+        paths = straight(machine, middles, group)
+        return Layout("group", middles, 0.72 * room, group, *paths, words, "numbers: groups")
+    place = np.empty((machine.routers, 2))
+    closest = room
+    for number, middle in enumerate(middles):
+        own = np.flatnonzero(group == number)
+        place[own] = middle + _inside(machine, own, middle, FILLED * room)
+        closest = min(closest, _least_gap(place[own]))
+    routers = np.arange(machine.routers)
+    radius = min(0.42 * closest, 0.3 * room, 0.04)
+    paths = straight(machine, place, routers)
+    return Layout("router", place, radius, routers, *paths, words, "numbers: groups")
+
+
+def _inside(machine: Machine, own: Ints, middle: Floats, size: float) -> Floats:
+    """Places of the routers of a group around its middle, seen from which `middle` points outwards."""
+    bare = machine.nodes_of_router[own] == 0
+    outwards = float(np.arctan2(middle[1], middle[0]))
+    if not bare.any() or bare.all():
+        return on_circle(len(own), size if len(own) > 1 else 0.0, outwards)
+    along, across = middle / np.hypot(*middle), np.array([middle[1], -middle[0]]) / np.hypot(*middle)
+    places = np.empty((len(own), 2))
+    for chosen, height in ((bare, -0.75 * size), (~bare, 0.75 * size)):
+        count = int(chosen.sum())
+        # A row that is as wide as fits between the neighbours, which are closer on the side of the centre.
+        wide = np.linspace(-size, size, count) if count > 1 else np.zeros(1)
+        places[chosen] = height * along + wide[:, None] * across
+    return places
+
+
+def _least_gap(places: Floats) -> float:
+    if len(places) < 2:
+        return np.inf
+    apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    return float(apart[np.triu_indices(len(places), 1)].min())
+
+
+def _numbers(middles: Floats, distance: float) -> tuple[tuple[float, float, str], ...]:
+    step = 1 if len(middles) <= MOST_NAMES else 10
+    return tuple((*(distance * middles[one]), str(one)) for one in range(0, len(middles), step))

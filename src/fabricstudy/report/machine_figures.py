@@ -1,0 +1,96 @@
+"""Figures of machines: those of single points, with their jobs and what a simulation put on their links."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as Canvas
+
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import Machine
+from fabricstudy.model import ConfigError
+from fabricstudy.study.figures import MachineFigure, fulfils
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import plan
+from fabricstudy.study.sweep import Row
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import Tables
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.placing import holders
+
+from .look import NothingToDraw
+from .machine_picture import Floats, Scene, canvas_of
+
+MOST_PANELS = 8
+"""More machines beside each other could not be read."""
+
+_COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
+
+
+def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> tuple[Canvas, str, str, int]:
+    """Draw the machines of points.
+
+    Returns
+    -------
+    tuple
+        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
+
+    Raises
+    ------
+    NothingToDraw
+        If no point is selected, one has no loads that are asked for, or its machine is too large to be drawn.
+    """
+    planned = plan(study)
+    scenes = [
+        _scene(figure, label, row, planned.points[row.point_id].point, tables)
+        for label, row in _chosen(figure, planned.rows).items()
+    ]
+    seed = min(row.seed for row in _chosen(figure, planned.rows).values())
+    try:
+        canvas, words, basis = canvas_of(scenes, figure.load, f"seed {seed}")
+    except ConfigError as reason:
+        raise NothingToDraw(str(reason)) from None
+    return canvas, f"Machine. {words}", basis, min(len(scenes), 2)
+
+
+def _chosen(figure: MachineFigure, rows: list[Row]) -> dict[str, Row]:
+    """Give the first row of each panel, of the least seed."""
+    own = [row for row in rows if row.experiment == figure.experiment and _is_chosen(row, figure)]
+    if not own:
+        raise NothingToDraw("no point of the study is selected")
+    found: dict[str, Row] = {}
+    for row in own:
+        if row.seed == min(other.seed for other in own):
+            found.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", row)
+    if len(found) > MOST_PANELS:
+        raise NothingToDraw(f"{len(found)} machines side by side; choose at most {MOST_PANELS} by `where`")
+    return found
+
+
+def _is_chosen(row: Row, figure: MachineFigure) -> bool:
+    labels: dict[str, Any] = {**row.labels, "seed": row.seed}
+    return all(fulfils(labels[name], wanted) for name, wanted in figure.where.items())
+
+
+def _scene(figure: MachineFigure, label: str, row: Row, point: Point, tables: Tables) -> Scene:
+    machine = point.machine.build()
+    try:
+        holder = holders(point, machine)
+    except WorkloadError as reason:
+        raise NothingToDraw(str(reason)) from None
+    load = None if figure.load is None else _load(_COLUMN[figure.load], row.point_id, machine, tables)
+    return Scene(machine, row.job_names, holder, load, f"{figure.columns}: {label}" if figure.columns else "")
+
+
+def _load(column: str, point_id: str, machine: Machine, tables: Tables) -> Floats:
+    """Give a number of each directed link, in the order of the machine."""
+    rows = tables.link_loads[tables.link_loads["point_id"] == point_id].drop_duplicates(["class", "tail", "head"])
+    if rows.empty:
+        status = tables.points.loc[tables.points["point_id"] == point_id, "status"].iloc[0]
+        raise NothingToDraw(f"point {point_id} ({status}) has no loads of links")
+    assert (rows["tail"].to_numpy() == machine.link_tail).all() and (rows["head"].to_numpy() == machine.link_head).all()
+    values = rows[column].to_numpy(dtype=np.float64)
+    if np.isnan(values).any():
+        raise NothingToDraw(f"engine {rows['engine'].iloc[0]} tells no {column}")
+    return values

@@ -1,0 +1,309 @@
+"""A machine as a picture: routers with the jobs of their nodes, cables by class or by what a simulation put on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import seaborn as sns
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.colors import ListedColormap, Normalize, to_rgba
+from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle, Patch, Wedge
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.allocation.request import NOBODY
+
+from .layouts import Layout, lay_out
+from .layouts.base import WITHIN
+from .look import NothingToDraw, add_legend, legend_label, said_below
+from .text import number, several
+
+Load = Literal["bytes", "stall"]
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+IDLE, BARE, EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
+ROUTER = "#8c8c8c"
+LOAD_COLOURS = ListedColormap(colormaps["magma_r"](np.linspace(0.12, 1.0, 256)))
+"""Without the lightest ones, which could not be seen on white."""
+
+_WIDEST = 4.0
+"""Of the widest line over the thinnest one; between them widths go by the number of cables."""
+
+_DENSE = 600
+"""With more lines they are translucent."""
+
+_UNITS = {"bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
+          "stall": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))}  # fmt: skip
+_WORDS = {"bytes": "bytes on a link", "stall": "time for which a link was stalled"}
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What one panel shows.
+
+    Parameters
+    ----------
+    machine : Machine
+        What is drawn.
+    jobs : tuple of str
+        Names of the jobs, if there are any.
+    holder : int32 array [nodes], optional
+        The job of each node, `NOBODY` where it is idle; left out where there are no jobs.
+    load : float64 array [links], optional
+        Bytes, or stall in ns, of each directed link.
+    title : str
+        Above the panel.
+    """
+
+    machine: Machine
+    jobs: tuple[str, ...] = ()
+    holder: Ints | None = None
+    load: Floats | None = None
+    title: str = ""
+
+
+def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str = "") -> tuple[Canvas, str, str]:
+    """Draw machines side by side, with one scale of colours.
+
+    Parameters
+    ----------
+    scenes : sequence of Scene
+        One a panel.
+    load : {"bytes", "stall"}, optional
+        What the loads of the scenes are.
+    rests_on : str
+        Said first below the picture.
+
+    Returns
+    -------
+    tuple
+        The canvas, its words for those who cannot see it, and what it shows.
+
+    Raises
+    ------
+    ConfigError
+        If a machine is too large to be drawn.
+    """
+    layouts = [lay_out(scene.machine) for scene in scenes]
+    across = min(len(scenes), 2)
+    down = -(-len(scenes) // across)
+    shapes = [_extent(layout) for layout in layouts]
+    shape = max(high / wide for wide, high in shapes)
+    width = 7.6 / across
+    canvas = Canvas(figsize=(7.6, down * (width * min(max(shape, 0.3), 1.3) + 0.25) + 1.0), layout="constrained")
+    grid = canvas.subplots(down, across, squeeze=False)
+    scale = _scale(scenes, load)
+    told = []
+    for axes, scene, layout in zip(grid.flat, scenes, layouts, strict=False):
+        _panel(axes, scene, layout, scale)
+        told.append(": ".join(filter(None, (scene.title, _counted(scene.machine, layout)))))
+    for axes in grid.flat[len(scenes) :]:
+        axes.set_visible(False)
+    add_legend(canvas, _handles(scenes, layouts, scale is None))
+    if scale is not None:
+        bar = canvas.colorbar(scale.colours, ax=grid, fraction=0.04, pad=0.01, shrink=0.7)
+        bar.set_label(f"{_WORDS[str(load)]} ({scale.unit})")
+    parts = dict.fromkeys(part for one in zip(layouts, scenes, strict=True) for part in _said(*one, load))
+    basis = f"{'; '.join([rests_on] * bool(rests_on) + list(parts))}."
+    said_below(canvas, basis)
+    return canvas, "; ".join(told), basis
+
+
+@dataclass(frozen=True)
+class _Scale:
+    colours: ScalarMappable
+    factor: float
+    unit: str
+
+
+def _scale(scenes: Sequence[Scene], load: Load | None) -> _Scale | None:
+    if load is None:
+        return None
+    most = max((float(scene.load.max(initial=0.0)) for scene in scenes if scene.load is not None), default=0.0)
+    if most <= 0:
+        raise NothingToDraw(f"no link has any {load}")
+    factor, unit = next((one for one in _UNITS[load] if most >= one[0]), _UNITS[load][-1])
+    return _Scale(ScalarMappable(Normalize(0.0, most / factor), LOAD_COLOURS), factor, unit)
+
+
+def _corners(layout: Layout) -> tuple[Floats, Floats]:
+    """Give the lower left and the upper right corner of a picture."""
+    names = np.array([word[:2] for word in layout.words]).reshape(-1, 2)
+    points = np.concatenate([layout.place, names, *(stroke for _, stroke in layout.paths)])
+    return points.min(axis=0) - 1.4 * layout.radius, points.max(axis=0) + 1.4 * layout.radius
+
+
+def _extent(layout: Layout) -> tuple[float, float]:
+    low, high = _corners(layout)
+    return float(high[0] - low[0]), float(high[1] - low[1])
+
+
+def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
+    """Count the cables that each line stands for, [lines]."""
+    drawn = layout.line_of_row != WITHIN
+    counts = np.bincount(layout.line_of_row[drawn], weights=machine.cable_count[drawn], minlength=layout.lines)
+    return counts.astype(np.int64)
+
+
+def load_of_lines(load: Floats, layout: Layout) -> Floats:
+    """Give the load of the fullest directed link that each line stands for, [lines]."""
+    of_row = load.reshape(-1, 2).max(axis=1)
+    drawn = layout.line_of_row != WITHIN
+    most = np.zeros(layout.lines)
+    np.maximum.at(most, layout.line_of_row[drawn], of_row[drawn])
+    return most
+
+
+def shares_of_spots(scene: Scene, layout: Layout) -> Floats:
+    """Give how many nodes of each job a spot has, the idle ones last, [spots, jobs + 1]."""
+    spot = layout.spot_of_router[scene.machine.node_router]
+    holder = np.full(scene.machine.nodes, NOBODY) if scene.holder is None else scene.holder
+    shares = np.zeros((len(layout.place), len(scene.jobs) + 1))
+    np.add.at(shares, (spot, np.where(holder == NOBODY, len(scene.jobs), holder)), 1)
+    return shares
+
+
+def _panel(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) -> None:
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    axes.set_title(scene.title)
+    _draw_lines(axes, scene, layout, scale)
+    _draw_spots(axes, scene, layout, scale)
+    for x, y, text in layout.words:
+        at_side = x < layout.place[:, 0].min()
+        axes.text(x, y, text, ha="right" if at_side else "center", va="center", fontsize=7.5, color="#444444")
+    low, high = _corners(layout)
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
+
+
+def _draw_lines(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) -> None:
+    if not layout.paths:
+        return
+    machine = scene.machine
+    line = np.array([number for number, _ in layout.paths])
+    cables = cables_of_lines(machine, layout)
+    # Lines are thinner the more there are; where they would fill the picture they also let others through.
+    thinnest = float(np.clip(24 / np.sqrt(len(cables)), 0.3, 1.0)) if layout.crosses else 0.9
+    widest = thinnest * min(cables.max() / cables.min(), _WIDEST)
+    widths = np.maximum(widest * cables / cables.max(), 0.25)[line]
+    opacity = float(np.clip(_DENSE / len(cables), 0.15, 1.0)) if layout.crosses else 1.0
+    if scale is None or scene.load is None:
+        kind = np.zeros(layout.lines, dtype=np.int64)
+        drawn = layout.line_of_row != WITHIN
+        kind[layout.line_of_row[drawn]] = machine.cable_class[drawn]
+        colours = np.array([to_rgba(ink, opacity) for ink in inks(len(machine.classes))])[kind[line]]
+        order = np.argsort(kind[line], kind="stable")[::-1]
+    else:
+        load = load_of_lines(scene.load, layout)[line] / scale.factor
+        colours = scale.colours.to_rgba(load)
+        colours[load <= 0] = to_rgba(UNUSED)
+        colours[:, 3] = max(opacity, 0.5)
+        widths = np.where(load > 0, 1.5 * widths, widths)
+        order = np.argsort(load, kind="stable")
+    strokes = [layout.paths[place][1] for place in order]
+    axes.add_collection(
+        LineCollection(strokes, colors=colours[order], linewidths=widths[order], capstyle="round", zorder=1)
+    )
+
+
+def _draw_spots(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) -> None:
+    shares = shares_of_spots(scene, layout)
+    fills = [*inks(len(scene.jobs)), IDLE if scene.jobs else ROUTER]
+    within = _load_within(scene, layout)
+    patches: list[Patch] = []
+    faces: list[Any] = []
+    edges: list[Any] = []
+    for spot, place in enumerate(layout.place):
+        total = shares[spot].sum()
+        edge = EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
+        present = np.flatnonzero(shares[spot])
+        if len(present) < 2:
+            patches.append(Circle(tuple(place), layout.radius))
+            faces.append(fills[present[0]] if total else BARE)
+            edges.append(edge)
+            continue
+        ends = np.concatenate([[0.0], np.cumsum(shares[spot][present]) / total]) * 360
+        for one, start, end in zip(present, ends[:-1], ends[1:], strict=True):
+            patches.append(Wedge(tuple(place), layout.radius, 90 - end, 90 - start))
+            faces.append(fills[one])
+            edges.append(edge)
+    width = 0.5 if within is None else 1.6
+    axes.add_collection(PatchCollection(patches, facecolors=faces, edgecolors=edges, linewidths=width, zorder=2))
+
+
+def _load_within(scene: Scene, layout: Layout) -> Floats | None:
+    """Load of the fullest link between routers of each spot; None where each spot is one router."""
+    inside = layout.line_of_row == WITHIN
+    if scene.load is None or not inside.any():
+        return None
+    most = np.zeros(len(layout.place))
+    np.maximum.at(
+        most, layout.spot_of_router[scene.machine.cable_tail[inside]], scene.load.reshape(-1, 2).max(axis=1)[inside]
+    )
+    return most
+
+
+def inks(count: int) -> list[Any]:
+    """Give each class of links, or each job, a colour."""
+    return list(sns.color_palette("colorblind" if count <= 10 else "viridis", count))
+
+
+def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], by_class: bool) -> list[Any]:
+    handles = _class_handles(scenes[0].machine, layouts[0]) if by_class else []
+    jobs = max((scene.jobs for scene in scenes), key=len)
+    plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
+    handles += [
+        Line2D([], [], color=ink, label=legend_label(name), **plain)
+        for ink, name in zip(inks(len(jobs)), jobs, strict=True)
+    ]
+    bare = any((shares_of_spots(*one).sum(axis=1) == 0).any() for one in zip(scenes, layouts, strict=True))
+    if jobs and any(scene.holder is not None and (scene.holder == NOBODY).any() for scene in scenes):
+        handles.append(Line2D([], [], color=IDLE, label="idle", **plain))
+    if bare and not jobs:
+        handles.append(Line2D([], [], color=ROUTER, label="with nodes", **plain))
+    if bare:
+        handles.append(Line2D([], [], color=BARE, label="without nodes", **plain))
+    return handles
+
+
+def _class_handles(machine: Machine, layout: Layout) -> list[Any]:
+    handles = []
+    for place, (ink, link) in enumerate(zip(inks(len(machine.classes)), machine.classes, strict=True)):
+        own = machine.cable_class == place
+        label = f"{link.name}: {several(int(machine.cable_count[own].sum()), 'cable')}, "
+        label += f"{number(link.bandwidth_Bps / 1e9)} GB/s"
+        drawn = (layout.line_of_row[own] != WITHIN).any()
+        style = {"color": ink, "linewidth": 2.0} if drawn else {"linestyle": ""}
+        handles.append(Line2D([], [], label=label if drawn else f"{label}, inside the spots", **style))
+    return handles
+
+
+def _said(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
+    said = [f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs)]
+    cables = cables_of_lines(scene.machine, layout)
+    if len(cables):
+        low, high = int(cables.min()), int(cables.max())
+        one = "a cable" if high == 1 else several(low, "cable")
+        said.append(f"line: {one}" if low == high else f"line: {low} to {several(high, 'cable')}, by its width")
+    said += [layout.says] if layout.says else []
+    if load is not None:
+        bundled = (layout.line_of_row == WITHIN).any()
+        said.append("colour: the fuller direction" + ", of several links the fullest" * bool(bundled))
+        said += ["ring of a spot: the fullest link inside"] if bundled else []
+        said.append("light grey: nothing")
+    return said
+
+
+def _counted(machine: Machine, layout: Layout) -> str:
+    counts = (several(machine.routers, "router"), several(machine.nodes, "node"), several(machine.cables, "cable"))
+    return f"{', '.join(counts)}, drawn as {several(len(layout.place), 'spot')} and {several(layout.lines, 'line')}"

@@ -1,0 +1,83 @@
+"""The links of points one by one, from the arrays that the store keeps of each finished point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fabricstudy.columns import DONE, names_of
+from fabricstudy.engine.contract import EngineResult
+from fabricstudy.engine.simulate import kept_result
+from fabricstudy.machine.graph import Machine
+from fabricstudy.store import Store
+from fabricstudy.study.plan import Plan
+
+from .store import TableError
+
+
+def link_loads(
+    plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Mapping[str, Any]], points: Store | None
+) -> pd.DataFrame:
+    """Give a row for each directed link of each point that is done, of the experiments that the study names.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its size was checked.
+    keys : DataFrame
+        One row a planned point, in the order of the plan, with the study's axes.
+    by_id : mapping
+        Records of points.
+    points : Store or None
+        Where the arrays are.
+
+    Raises
+    ------
+    TableError
+        If a point that is done is not in the store any more.
+    """
+    built: dict[str, Machine] = {}
+    parts = []
+    for index, row in enumerate(plan.rows):
+        if row.experiment not in plan.study.link_loads or by_id.get(row.point_id, {}).get("status") != DONE:
+            continue
+        result = _stored(points, row.point_id)
+        if result.link_bytes is None:
+            continue
+        planned = plan.points[row.point_id]
+        if planned.machine_id not in built:
+            built = {planned.machine_id: planned.point.machine.build()}
+        of_links = _links(result, built[planned.machine_id])
+        head = keys.iloc[np.full(len(of_links), index)].reset_index(drop=True)
+        parts.append(pd.concat([head, of_links], axis=1))
+    columns = list(dict.fromkeys([*keys, *names_of("link_loads")]))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+
+
+def _stored(points: Store | None, point_id: str) -> EngineResult:
+    if points is None or points.record(point_id) is None:
+        where = "no store of points is given" if points is None else f"it is not in {points.root}"
+        raise TableError(f"{point_id}: its links are asked for, and {where}; run Snakemake again", "gone-from-store")
+    return kept_result(points.folder(point_id))
+
+
+def _links(result: EngineResult, machine: Machine) -> pd.DataFrame:
+    assert result.link_bytes is not None
+    names = np.array([link.name for link in machine.classes], dtype=object)
+    return pd.DataFrame(
+        {
+            "class": names[machine.link_class],
+            "tail": machine.link_tail,
+            "head": machine.link_head,
+            "cables": np.repeat(machine.cable_count, 2),
+            "load_bytes": result.link_bytes,
+            "busy_ns": result.link_bytes / machine.link_capacity_Bps * 1e9,
+            "packets": pd.array(
+                [pd.NA] * machine.links if result.link_packets is None else result.link_packets, "Int64"
+            ),
+            "stall_ns": np.nan if result.link_stall_ns is None else result.link_stall_ns,
+        }
+    )

@@ -1,0 +1,117 @@
+"""Links one by one: the arrays of the store become rows, and figures read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.simulate import simulate
+from fabricstudy.engine.stores import Stores
+from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.report.explorer import explorer
+from fabricstudy.report.figures import draw
+from fabricstudy.study.file import read_study
+from fabricstudy.study.plan import plan
+from fabricstudy.table.collect import collect
+from fabricstudy.table.store import Tables, read_tables, write_tables
+
+FIGURES: list[dict[str, Any]] = [
+    {"id": "load", "kind": "machine", "title": "L", "load": "bytes", "columns": "routing"},
+    {"id": "stall", "kind": "machine", "title": "S", "load": "stall"},
+    {"id": "jobs", "kind": "machine", "title": "J", "where": {"routing": "valiant"}},
+    {"id": "ecdf", "kind": "ecdf", "title": "E", "table": "link_loads", "x": "load_bytes", "unit": "kB",
+     "hue": "routing", "columns": "class"},
+]  # fmt: skip
+STUDY: dict[str, Any] = {
+    "study": "links",
+    "machine": {"kind": "mesh", "shape": [4, 2], "bandwidth": "1 GB/s"},
+    "routing": "minimal",
+    "jobs": [
+        {"name": "pair", "nodes": 2, "pattern": {"kind": "ring", "message": "1 kB"}},
+        {"name": "rest", "nodes": 4, "pattern": {"kind": "all-to-all", "message": "2 kB"}},
+    ],
+    "engine": "analysis",
+    "sweep": {"routing": {"of": "routing", "values": ["minimal", "valiant"]}},
+    "link_loads": "main",
+    "figures": FIGURES,
+}
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    planned, stores = plan(read_study(STUDY)), Stores(tmp_path / "results")
+    engine = engine_named("analysis")
+    records = [simulate(one, engine, None, None, stores, Limits()) for one in planned.points.values()]
+    return collect(planned, records, [], points=stores.points)
+
+
+def test_each_link_is_a_row_and_they_add_up(tables: Tables, tmp_path: Path) -> None:
+    rows = tables.link_loads
+    # 3 x 2 cables along x and 4 along y, both ways, in two points
+    assert len(rows) == 2 * 2 * (6 + 4)
+    jobs = tables.jobs.query("routing == 'minimal'")
+    minimal = rows.query("routing == 'minimal'")
+    # On shortest ways a message loads as many links as it has hops.
+    assert minimal["load_bytes"].sum() == pytest.approx(jobs["hop_bytes"].sum())
+    most = minimal.groupby("class")["load_bytes"].max()
+    of_class = tables.links.query("routing == 'minimal'").set_index("class")["load_max_bytes"]
+    assert most.to_dict() == of_class.to_dict()
+    assert (np.abs(rows["tail"] - rows["head"]) == np.where(rows["class"] == "x", 1, 4)).all()
+    assert (rows["busy_ns"] == rows["load_bytes"]).all()  # at 1 GB/s
+    write_tables(tables, tmp_path)
+    assert read_tables(tmp_path).link_loads.equals(rows) and not (tmp_path / "link_loads.csv").exists()
+
+
+def test_the_explorer_has_them(tables: Tables) -> None:
+    made = explorer(tables)
+    assert made is not None
+    found = json.loads(made.data)["link_loads"]
+    assert found["rows"] == 40 and {"class", "tail", "head"} <= {axis["name"] for axis in found["axes"]}
+    assert "load_bytes" in {metric["name"] for metric in found["metrics"]}
+
+
+def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables) -> None:
+    study = read_study(STUDY)
+    first, again = ([draw(figure, tables, study) for figure in study.figures] for _ in range(2))
+    assert [one.svg for one in first] == [one.svg for one in again]
+    by_id = {one.figure.id: one for one in first}
+    assert not by_id["stall"].svg and "stall_ns" in by_id["stall"].basis
+    for name, words in (("load", ("routing: valiant", "pair", "idle")), ("jobs", ("x: 6 cables, 1 GB/s", "rest"))):
+        assert ElementTree.fromstring(by_id[name].svg).tag.endswith("svg")
+        assert all(f"<!-- {word} -->" in by_id[name].svg.decode() for word in words)
+    assert by_id["load"].panels == 2
+    assert by_id["ecdf"].basis.startswith("40 values of n = 2 points")
+
+
+def test_a_store_that_has_lost_a_point_is_told(tmp_path: Path) -> None:
+    planned, stores = plan(read_study(STUDY)), Stores(tmp_path / "results")
+    engine = engine_named("analysis")
+    records = [simulate(one, engine, None, None, stores, Limits()) for one in planned.points.values()]
+    with pytest.raises(FabricstudyError) as error:
+        collect(planned, records, [], points=Stores(tmp_path / "other").points)
+    assert error.value.code == "gone-from-store"
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "path"),
+    [
+        ({"link_loads": "other"}, "no-such-experiment", "link_loads.0"),
+        ({"link_loads": []}, "missing-key", "figures.0"),
+        ({"figures": [{**FIGURES[3], "x": "ranks"}]}, "no-such-column", "figures.0"),
+        ({"figures": [{key: FIGURES[3][key] for key in ("id", "kind", "title")}]}, "missing-key", "figures.0.x"),
+        ({"figures": [{**FIGURES[0], "table": "jobs"}]}, "not-with-these-keys", "figures.0.table"),
+        ({"figures": [{**FIGURES[0], "where": {"class": "x"}}]}, "no-such-axis", "figures.0"),
+        ({"machine": {**STUDY["machine"], "shape": [1000, 600]}}, "too-large", "link_loads"),
+    ],
+)
+def test_links_that_cannot_be(change: dict[str, Any], code: str, path: str) -> None:
+    with pytest.raises(StudyError) as error:
+        plan(read_study({**STUDY, **change}))
+    assert (error.value.code, error.value.path) == (code, path)
