@@ -13,7 +13,7 @@ from fabricstudy.engine.contract import EngineFailure, EngineResult, OtherBackgr
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.sst.links import port_sums, read_links
-from fabricstudy.engine.sst.result import check_output, motif_log, runtime_of
+from fabricstudy.engine.sst.result import check_output, ends_of, motif_log
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import link_loads
 
@@ -234,11 +234,11 @@ def test_output_that_is_not_there(folder: Path, file: str) -> None:
 
 def test_a_rank_that_ends_twice_is_of_another_workload() -> None:
     log = motif_log(DATA / "done" / "job0.log")
-    assert runtime_of(log, 0, 6) > 0
+    assert ends_of(log, 0, 6).max() > 0
     with pytest.raises(EngineFailure, match="another workload"):
-        runtime_of([*log, log[-1]], 0, 6)
+        ends_of([*log, log[-1]], 0, 6)
     with pytest.raises(EngineFailure, match="of the 7 ranks of job 0 6 have finished"):
-        runtime_of(log, 0, 7)
+        ends_of(log, 0, 7)
 
 
 def test_statistics_by_router_and_port() -> None:
