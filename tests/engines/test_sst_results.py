@@ -232,6 +232,18 @@ def test_output_that_is_not_there(folder: Path, file: str) -> None:
         read(folder)
 
 
+def test_the_mean_time_of_ranks_that_send_is_that_of_the_log(folder: Path) -> None:
+    point = recorded_point()
+    machine = point.machine.build()
+    means = Sst().read(folder, 0, point, machine, place_jobs(point, machine)).job_rank_mean_ns
+    for number, mean in enumerate(means):
+        rows = [line.split() for line in (folder / f"job{number}.log").read_text().splitlines()]
+        traffic = [row for row in rows if row[3] not in ("Init", "Fini")]
+        # All ranks send, and all start at once.
+        assert len({row[4] for row in traffic}) == 1 and {row[7] for row in traffic} == {"us"}
+        assert mean == pytest.approx(1e3 * np.mean([float(row[6]) for row in traffic]))
+
+
 def test_a_rank_that_ends_twice_is_of_another_workload() -> None:
     log = motif_log(DATA / "done" / "job0.log")
     assert ends_of(log, 0, 6).max() > 0
