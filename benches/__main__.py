@@ -1,6 +1,7 @@
 """Run the benches named, or the short ones.
 
-``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [phit] [mapping] [schedule] [scale]``.
+``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [engines] [phit] [mapping] [schedule]
+[scale]``.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("pipeline", "structure", "partitions", "simulate", "front_end", "phit", "mapping", "schedule")
+BENCHES = ("pipeline", "structure", "partitions", "simulate", "front_end", "engines", "phit", "mapping", "schedule")
 
 
 def main() -> None:

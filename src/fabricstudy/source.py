@@ -8,13 +8,17 @@ statement do not count, and all versions of Python give the same.
 from __future__ import annotations
 
 import ast
+import atexit
 import hashlib
 import importlib.util
 import io
+import json
+import os
 import sys
 import token
 import tokenize
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.abc import InspectLoader
 from pathlib import Path
@@ -51,7 +55,7 @@ def digest_of(modules: frozenset[str]) -> str:
     for module in sorted(modules):
         # An extension's file counts with its content, wherever it lies.
         name = module if module.split(".")[0] == OURS else "extension"
-        digest.update(f"{name} {_module_digest(module)};".encode())
+        digest.update(f"{name} {_reading(module)['digest']};".encode())
     return digest.hexdigest()[:12]
 
 
@@ -94,9 +98,61 @@ def imported(module: str) -> frozenset[str]:
 @cache
 def direct_imports(module: str) -> frozenset[str]:
     """Give the modules of ours whose names a module uses; what is for type checkers alone does not count."""
+    return frozenset(_home(origin, name) for origin, name in _reading(module)["imports"])
+
+
+@cache
+def _reading(module: str) -> dict[str, Any]:
+    """Give what the text of a module says: the digest of its tokens, and the names of ours that it imports."""
+    source = _source(module)
+    text = source if isinstance(source, str) else source.decode()
+    own = hashlib.sha256(text.encode()).hexdigest()
+    kept: dict[str, Any] = _kept().get(module, {})
+    if kept.get("text") == own:
+        return kept
     is_package = not extension_package(module) and _file(module).name == "__init__.py"
-    names = _imported_names(ast.parse(_source(module)), module, is_package)
-    return frozenset(_home(origin, name) for origin, name in names)
+    imports = [list(one) for one in _imported_names(ast.parse(text), module, is_package)]
+    read = {"text": own, "digest": _text_digest(text), "imports": imports}
+    if not extension_package(module):
+        if not _new:
+            atexit.register(_keep)
+        _new[module] = _kept()[module] = read
+    return read
+
+
+_KEPT = PACKAGE / "__pycache__" / f"source-{sys.implementation.cache_tag}.json"
+"""Readings of our modules, as Python keeps their compiled code: parsing all of them takes half a second."""
+_new: dict[str, Any] = {}
+
+
+@cache
+def _kept() -> dict[str, Any]:
+    """Give the readings of earlier processes, if this module was then what it is now."""
+    try:
+        found = json.loads(_KEPT.read_bytes())
+        return dict(found["readings"]) if found["by"] == _own() else {}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+
+
+def _own() -> str:
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+def _keep() -> None:
+    """Write the readings that are new; what another process writes at the same time may be lost, and is read again."""
+    if sys.dont_write_bytecode:
+        return
+    _kept.cache_clear()
+    found = {"by": _own(), "readings": _kept() | _new}
+    whole = _KEPT.with_suffix(f".{os.getpid()}")
+    try:
+        _KEPT.parent.mkdir(exist_ok=True)
+        whole.write_text(json.dumps(found))
+        whole.replace(_KEPT)
+    except OSError:
+        with suppress(OSError):
+            whole.unlink()
 
 
 def _imported_names(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[str, str | None]]:
@@ -133,14 +189,24 @@ def _home(origin: str, name: str | None) -> str:
         return origin
     if (file.parent / f"{name}.py").is_file() or (file.parent / name / "__init__.py").is_file():
         return f"{origin}.{name}"
+    handed_on = _handed_on(file)
+    if name not in handed_on:
+        return origin
+    level, module, own = handed_on[name]
+    base = origin.split(".")
+    start = base[: len(base) - level + 1] if level else []
+    return _home(".".join([*start, *module.split(".")]).strip("."), own)
+
+
+@cache
+def _handed_on(file: Path) -> dict[str, tuple[int, str, str]]:
+    """Give what a package has from elsewhere: for each name the level and module of its import, and its name there."""
+    found: dict[str, tuple[int, str, str]] = {}
     for node in ast.parse(file.read_bytes()).body:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    base = origin.split(".")
-                    start = base[: len(base) - node.level + 1] if node.level else []
-                    return _home(".".join([*start, *(node.module or "").split(".")]).strip("."), alias.name)
-    return origin
+                found.setdefault(alias.asname or alias.name, (node.level, node.module or "", alias.name))
+    return found
 
 
 @cache
@@ -161,12 +227,6 @@ def _source(module: str) -> str | bytes:
     if spec is not None and isinstance(spec.loader, InspectLoader):
         return spec.loader.get_source(module) or ""
     return _file(module).read_bytes()
-
-
-@cache
-def _module_digest(module: str) -> str:
-    text = _source(module)
-    return _text_digest(text if isinstance(text, str) else text.decode())
 
 
 @cache

@@ -302,6 +302,37 @@ def test_formatted_strings_count_whatever_the_version() -> None:
     assert source.meaning('x = f"{a:{b}}"') == ["x", "=", 'f"{a:{b}}"', "newline"]
 
 
+def test_what_was_read_of_a_module_is_kept_and_believed_for_its_text_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_anew() -> str:
+        for function in (source._kept, source._reading, source.code_digest):
+            function.cache_clear()
+        return source.code_digest("fabricstudy.errors")
+
+    monkeypatch.setattr(source, "_KEPT", tmp_path / "kept" / "source.json")
+    monkeypatch.setattr(source, "_new", {})
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    digest = read_anew()
+    source._keep()
+    kept = json.loads(source._KEPT.read_text())
+    kept["readings"]["fabricstudy.errors"]["digest"] = "believed"
+    source._KEPT.write_text(json.dumps(kept))
+    assert read_anew() != digest
+    for wrong in (kept | {"by": "another"}, {"by": kept["by"], "readings": []}, []):
+        source._KEPT.write_text(json.dumps(wrong))
+        assert read_anew() == digest
+    kept["readings"]["fabricstudy.errors"]["text"] = "another"
+    source._KEPT.write_text(json.dumps(kept))
+    assert read_anew() == digest
+    # Where nothing can be written, nothing is kept.
+    monkeypatch.setattr(source, "_KEPT", source._KEPT / "no folder" / "source.json")
+    source._keep()
+    assert read_anew() == digest
+    for function in (source._kept, source._reading, source.code_digest):
+        function.cache_clear()
+
+
 # What becomes of a record
 
 

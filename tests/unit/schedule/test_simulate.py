@@ -253,3 +253,14 @@ def test_times_that_cannot_be_are_refused() -> None:
         run(of_line(), Jobs.of([0], [0], [1], [512]))
     with pytest.raises(ValueError, match="shape"):
         run(of_line(), Jobs.of([0], [1], [1], [512]), factors=np.ones((2, 1)))
+
+
+def test_no_two_loops_are_compiled_by_one_name() -> None:
+    """numba would take the one for the other where both come from the cache, compiled in two processes."""
+    from fabricstudy.schedule.kernel import looped
+    from fabricstudy.schedule.kernel.drain import pass_drain
+    from fabricstudy.schedule.kernel.easy import pass_easy, pass_none
+    from fabricstudy.schedule.kernel.use import record
+
+    loops = [looped(start_all, record) for start_all in (pass_none, pass_easy, pass_drain)]
+    assert len({loop.__qualname__ for loop in loops}) == len(loops)

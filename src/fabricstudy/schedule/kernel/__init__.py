@@ -47,9 +47,12 @@ def next_instant(task: Task, arrived: int) -> float:
 
 
 def looped(start_all: Any, note: Any) -> Loop:
-    """Give the loop over all instants, with what is done at each: a pass, and what is noted of the machine."""
+    """Give the loop over all instants, with what is done at each: a pass, and what is noted of the machine.
 
-    @making
+    In a process that loads two functions that were compiled in others, numba takes one for the other where their names
+    are the same. So each loop has the name of its pass.
+    """
+
     def run(task: Task, score: Any) -> Done:
         times, counts = tables(task)
         size, arrived = 0, 0
@@ -64,7 +67,8 @@ def looped(start_all: Any, note: Any) -> Loop:
             size += 1
         return times[:size], counts[:size]
 
-    return run
+    run.__qualname__ = f"looped.{start_all.__module__}.{start_all.__name__}"
+    return making(run)
 
 
 _none, _easy, _drain = (looped(start_all, record) for start_all in (pass_none, pass_easy, pass_drain))

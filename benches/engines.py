@@ -1,0 +1,76 @@
+"""What each engine costs on the same points: CPU seconds per million packet-hops, and how much of all is ours.
+
+A packet-hop is a packet of `network.packet` that crosses a cable between routers; their number is that of the routes,
+which random ties change a little. Ours are placing, writing the input and reading the result. Engines that
+are not there are named and left out; what an engine cannot do is told with its reason.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.contract import Engine
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.quality import loads_by_routes
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.stores import AnalysedMachine
+from fabricstudy.structure.summary import structure
+from fabricstudy.workload.placing import place
+
+ENGINES = ("caminos", "sst", "codes", "flow")
+ALIKE = {"bandwidth": "1 GB/s"}
+# About a hundred nodes each, with routers that all engines have.
+MACHINES: dict[str, tuple[dict[str, Any], str]] = {
+    "dragonfly": ({"groups": 9, "routers_per_group": 4, "nodes_per_router": 2, **ALIKE}, "minimal"),
+    "torus": ({"shape": [5, 5, 3], "bandwidth": {"links": "1 GB/s", "host": "6 GB/s"}}, "dimension-order"),
+    "fat-tree": ({"radix": 8, **ALIKE}, "d-mod-k"),
+    "slim-fly": ({"q": 5, "nodes_per_router": 2, **ALIKE}, "minimal"),
+}
+LIMITS = Limits.model_validate({"time": "10 min", "memory": "8 GB"})
+
+
+def point(kind: str, sizes: dict[str, Any], routing: str, engine: str) -> Point:
+    """All-to-all of 24 kB, one rank a node."""
+    job = {"share": 1.0, "ranks_per_node": 1, "pattern": {"kind": "all-to-all", "message": "24 kB"}}
+    machine, own = {"kind": kind, **sizes}, {"kind": engine}
+    return Point.model_validate(
+        {"machine": machine, "routing": {"kind": routing}, "jobs": [job], "engine": own, "seed": 1}
+    )
+
+
+def simulate(this: Point, engine: Engine) -> None:
+    """Simulate a point once and print what it took."""
+    machine = this.machine.build()
+    analysed = AnalysedMachine(machine, structure(machine).bisection.cut_side)
+    with tempfile.TemporaryDirectory() as folder:
+        found = attempt(this, engine, analysed, LIMITS, Path(folder))
+    if found["status"] != "done":
+        print(f"  {this.machine.kind:<10} {found['status']}: {found['reason']}", flush=True)
+        return
+    (job,) = place(this, machine, analysed.cut_side)
+    packet_hops = loads_by_routes(job, machine, this.routing).link_bytes.sum() / this.network.packet_bytes
+    ours = found["overhead_cpu_s"] / (found["cpu_s"] + found["overhead_cpu_s"])
+    print(
+        f"  {this.machine.kind:<10} {packet_hops / 1e6:6.2f} million packet-hops, "
+        f"{found['cpu_s'] / packet_hops * 1e6:8.2f} s CPU a million, {ours:5.1%} of all ours",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Print a line for each engine and machine."""
+    for name in ENGINES:
+        engine = engine_named(name)
+        probe = engine.probe()
+        print(f" {name}: {probe.version if probe.found else f'left out: {probe.reason}'}", flush=True)
+        if probe.found:
+            for kind, (sizes, routing) in MACHINES.items():
+                simulate(point(kind, sizes, routing, name), engine)
+
+
+if __name__ == "__main__":
+    main()
