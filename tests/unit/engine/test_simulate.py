@@ -34,7 +34,9 @@ class Telling(Analysis):
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         links = np.arange(machine.links)
-        return EngineResult((1.0,), 1000.0 * links, link_packets=links, link_stall_ns=2.0 * links, job_rank_mean_ns=(0.5,))
+        return EngineResult(
+            (1.0,), 1000.0 * links, link_packets=links, link_stall_ns=2.0 * links, job_rank_mean_ns=(0.5,)
+        )
 
 
 def record_of(folder: Path, engine: Analysis, limits: Limits) -> Record:
