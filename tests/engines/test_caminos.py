@@ -178,7 +178,7 @@ class TestPhases:
 
 class TestMeanOfRanks:
     def test_question_and_answer_by_hand(self, tmp_path: Path) -> None:
-        # 10 phits of 500 ns take (10 - 1 + 3) * 500 ns over three links, (10 - 1 + 2) * 500 ns within a router; as much back.
+        # 10 phits of 500 ns take (10 - 1 + 3) * 500 ns over three links, (10 - 1 + 2) * 500 ns in a router, and back.
         far, near = [(0, 0, 1, 5000), (1, 1, 0, 5000)], [(0, 2, 3, 5000), (1, 3, 2, 5000)]
         pairs = job_of([0, 3, 1, 2, 4], sorted([*far, *near]))
         result, written = simulate(tmp_path, point(), [pairs, job_of([5], [])], line([1e9], nodes=3))
