@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from fabricstudy.report.axis_figures import _canvas, _data
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.heatmap import _colours
-from fabricstudy.report.look import NothingToDraw, colour, log_ticks
+from fabricstudy.report.look import PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
 from fabricstudy.study.figures import HeatmapFigure
 
 from .conftest import FIGURES, STUDY, Case
@@ -258,3 +258,7 @@ def test_colours_of_a_heat_map_lie_about_what_means_no_difference() -> None:
     assert norm([0.0, 2.0, 8.0], log=True) == (2, 8)
     with pytest.raises(NothingToDraw):
         norm([0.0], log=True)
+
+
+def test_large_labels_of_an_axis_are_written_out() -> None:
+    assert [PLAIN_NUMBERS(value, 0) for value in (0.5, 32768, 1048576)] == ["0.5", "32768", "1048576"]
