@@ -34,9 +34,10 @@ class BundledEngine(ProgramEngine):
         given = os.environ.get(cls._variable())
         if given:
             return Path(given) if os.access(given, os.X_OK) else None
-        if os.access(cls.built(), os.X_OK):
-            return cls.built()
-        found = shutil.which(cls.built().name)
+        built = cls.built()
+        if os.access(built, os.X_OK):
+            return built
+        found = shutil.which(built.name)
         return Path(found) if found else None
 
     @classmethod

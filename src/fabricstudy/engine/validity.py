@@ -61,9 +61,14 @@ class Fingerprint:
 
 def fingerprint(point: Point) -> Fingerprint:
     """Give what a result of `point` would depend on here and now."""
+    return Fingerprint(*_code_of(point), engine_named(point.engine.kind).program() or "")
+
+
+def _code_of(point: Point) -> tuple[str, str]:
+    """Give the digests of the code that a result of `point` depends on, and of what reads it."""
     engine = engine_named(point.engine.kind)
     kinds = {type(kind).__module__ for kind in [engine, *_kinds(point)]}
-    return Fingerprint(_code(frozenset(kinds), engine.sources()), _reading(engine.reading), engine.program() or "")
+    return _code(frozenset(kinds), engine.sources()), _reading(engine.reading)
 
 
 def _kinds(point: Point) -> list[Kind]:
@@ -115,10 +120,10 @@ def is_current(record: Record, point: Point, of_any_program: bool = False) -> bo
     With `of_any_program` the code alone counts: programs of compute nodes may be others than that of the node where
     tables are made.
     """
-    made, now = _parsed(record.get("fingerprint")), fingerprint(point)
-    if made is None or (made.code, made.reading) != (now.code, now.reading):
+    made = _parsed(record.get("fingerprint"))
+    if made is None or (made.code, made.reading) != _code_of(point):
         return False
-    return of_any_program or now.program in ("", made.program)
+    return of_any_program or fingerprint(point).program in ("", made.program)
 
 
 def _parsed(text: object) -> Fingerprint | None:

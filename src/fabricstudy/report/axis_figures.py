@@ -22,6 +22,7 @@ from fabricstudy.table.store import Tables
 from .look import (
     MARKERS,
     PLAIN_NUMBERS,
+    NothingToDraw,
     add_legend,
     along,
     colour,
@@ -39,6 +40,7 @@ from .look import (
     said_below,
     said_pairs,
     short,
+    spoken,
     titled,
     with_unit,
 )
@@ -48,8 +50,9 @@ _DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """What is drawn: columns x, y, hue, style, column, row, seed and, where asked for, low, high and bound.
+    """What is drawn: columns x, y, hue, style, column, row, seed and, where asked for, low, high, bound and parts.
 
+    Of a bar's parts, columns 0, 1, ..., each holds the sum up to and with it; so medians of sums lie above one another.
     `family` gives for each hue the label of its first axis.
     """
 
@@ -104,6 +107,10 @@ def _data(figure: Figure, tables: Tables) -> _Data:
         other = observe(tables, figure, column)
         values = other.frame.set_index([*other.keys, "seed"])[VALUE]
         drawn[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*other.keys, "seed"]])).to_numpy() * scale
+    levels = [str(level) for level in range(len(figure.parts))]
+    drawn[levels] = drawn[levels].cumsum(axis=1)
+    if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
+        raise NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
     drawn["x"] = along(frame[figure.x])
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
     noise = _noise(figure, tables)
@@ -125,7 +132,8 @@ def _noise(figure: Figure, tables: Tables) -> tuple[float, float] | None:
 def _beside(figure: Figure) -> dict[str, str]:
     """Columns of the table that are drawn beside y."""
     found = dict(zip(("low", "high"), figure.interval, strict=True)) if figure.interval else {}
-    return {**found, "bound": "bound_ns"} if figure.show_bound else found
+    parts = {str(level): column for level, column in enumerate(figure.parts)}
+    return {**found, **parts, **({"bound": "bound_ns"} if figure.show_bound else {})}
 
 
 def _basis(
@@ -217,7 +225,8 @@ def _panel(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
         for hue, style, line in _series(data, part):
             _line(axes, figure, data, hue, style, line)
     elif figure.kind == "bar":
-        _bars(axes, data, part)
+        for level in reversed(range(max(1, len(figure.parts)))):
+            _bars(axes, data, part, level, len(figure.parts))
     else:
         _boxes(axes, data, part)
 
@@ -252,13 +261,26 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
         axes.plot(at, bound, linestyle=(0, (1, 1.6)), linewidth=1.3, **look)
 
 
-def _bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
-    ticks = [label_text(x) for x in data.xs]
+def _shade(base: Any, level: int, parts: int) -> Any:
+    """Lighten the colour of a bar for its upper parts.
+
+    Examples
+    --------
+    >>> _shade((0.0, 0.5, 1.0), 0, 2), _shade((0.0, 0.5, 1.0), 1, 2)
+    ((0.0, 0.5, 1.0), (0.65, 0.825, 1.0))
+    """
+    white = 0.65 * level / max(1, parts - 1)
+    return tuple(float(one + (1 - one) * white) for one in base)
+
+
+def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -> None:
+    """Draw bars up to a part of y, which stand before those up to the next one; whiskers are those of the whole."""
+    ticks, whole = [label_text(x) for x in data.xs], level + 1 >= parts
     sns.barplot(
-        part.assign(x=part["x"].map(label_text)), x="x", y="y", hue="hue", order=ticks, hue_order=data.hues,
-        palette=[colour(data.family, hue) for hue in data.hues], saturation=1, estimator="median",
-        errorbar=lambda values: (values.min(), values.max()), err_kws={"linewidth": 0.9, "color": "#222222"},
-        capsize=0.25, legend=False, ax=axes, width=0.84,
+        part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
+        hue_order=data.hues, palette=[_shade(colour(data.family, hue), level, parts) for hue in data.hues],
+        saturation=1, estimator="median", errorbar=(lambda values: (values.min(), values.max())) if whole else None,
+        err_kws={"linewidth": 0.9, "color": "#222222"}, capsize=0.25, legend=False, ax=axes, width=0.84,
     )  # fmt: skip
     for bars in axes.containers:
         for bar in bars:
@@ -300,6 +322,12 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
                 )  # fmt: skip
             else:
                 handles.append(Patch(facecolor=shade, edgecolor="#444444", linewidth=0.5, label=legend_label(hue)))
+    base = colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
+    handles += [
+        Patch(facecolor=_shade(base, level, len(figure.parts)), edgecolor="#444444", linewidth=0.5,
+              label=legend_label(spoken(column)))
+        for level, column in reversed(list(enumerate(figure.parts)))
+    ]  # fmt: skip
     if data.styles != [""]:
         handles += [
             Line2D([], [], color="#444444", linestyle=_DASHES[place % len(_DASHES)], label=legend_label(style))
@@ -315,6 +343,7 @@ def _alt(figure: Figure, data: _Data) -> str:
     split = [f"coloured by {' and '.join(figure.hue)}"] if figure.hue else []
     split += [f"line style by {figure.style}"] if figure.style else []
     split += [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
+    split += [f"in parts from below: {', '.join(map(spoken, figure.parts))}"] * bool(figure.parts)
     against = f"{_y_label(figure)} against {figure.x_label or figure.x}"
     head = ", ".join([f"{kind}: {against}", *split])
     groups = data.frame.groupby(["row", "column", "hue", "style"], sort=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -14,7 +13,7 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .text import Grid, number, several
+from .text import Grid, listed, number, several
 
 _VALUE, _WORK, _ALL = "(value)", "(work)", "(all)"
 _MOST_AXES = 3
@@ -144,7 +143,7 @@ def _of_claims(tables: Tables) -> str:
     words = {"reproduced": ("is reproduced", "are reproduced"), "differs": ("differs", "differ"),
              "not run": ("could not be tested", "could not be tested")}  # fmt: skip
     parts = [f"{verdicts[name]} {words[name][int(verdicts[name] > 1)]}" for name in words if verdicts.get(name)]
-    return f"Of {several(int(verdicts.sum()), 'claim')}, {_listed(parts)}." if parts else ""
+    return f"Of {several(int(verdicts.sum()), 'claim')}, {listed(parts)}." if parts else ""
 
 
 def _of_effects(found: Effects | None) -> str:
@@ -157,8 +156,8 @@ def _of_effects(found: Effects | None) -> str:
         f"{number(first.largest, 3)} times at most."
     )
     if others:
-        listed = [f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)})" for one in others]
-        told += f" Then {'comes' if len(others) == 1 else 'come'} {_listed(listed)}."
+        rest = [f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)})" for one in others]
+        told += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
     if found.noise is None:
         return f"{told} With one seed, nothing says how much of this is chance."
     middle, largest = found.noise
@@ -196,7 +195,7 @@ def _basis(tables: Tables) -> str:
     parts = []
     if len(points):
         done = points[points["status"] == DONE]
-        engines = _listed(sorted(done["engine"].unique())) if len(done) else "no engine"
+        engines = listed(sorted(done["engine"].unique())) if len(done) else "no engine"
         hours = number(points["cpu_s"].sum() / 3600, 2)
         parts.append(
             f"{_of_all(len(done), len(points), 'simulation')} of {several(points['machine_id'].nunique(), 'machine')} "
@@ -209,7 +208,7 @@ def _basis(tables: Tables) -> str:
         parts.append(
             f"{len(tables.analyses)} {'analysis' if len(tables.analyses) == 1 else 'analyses'} without simulation"
         )
-    return f"All this rests on {_listed(parts)}." if parts else ""
+    return f"All this rests on {listed(parts)}." if parts else ""
 
 
 def _of_all(done: int, count: int, noun: str) -> str:
@@ -248,8 +247,3 @@ def leading(figures: Sequence[AnyFigure | None], found: Effects | None) -> int |
                 if one.axis in drawn[place].axes():
                     return place
     return min(drawn, default=None)
-
-
-def _listed(parts: Sequence[Any]) -> str:
-    """Join with commas and an "and"."""
-    return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])] if len(parts) > 1 else map(str, parts))

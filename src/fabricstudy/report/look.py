@@ -143,8 +143,18 @@ def with_unit(column: str, label: str | None, unit: str | None) -> str:
     """
     if unit is None:
         return label or column
-    name = column.rsplit("_", 1)[0] if column_unit(column) else column
-    return f"{label or name.replace('_', ' ')} ({unit})"
+    return f"{label or spoken(column)} ({unit})"
+
+
+def spoken(column: str) -> str:
+    """A column in words, without its unit.
+
+    Examples
+    --------
+    >>> spoken("hop_bytes"), spoken("over_bound")
+    ('hop', 'over bound')
+    """
+    return (column.rsplit("_", 1)[0] if column_unit(column) else column).replace("_", " ")
 
 
 def said_below(canvas: Canvas, text: str) -> None:

@@ -32,6 +32,7 @@ from .explorer import explorer
 from .figures import Drawn, draw
 from .found import effects, leading, sentences
 from .predictors import predictors
+from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, spot_check
 from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
@@ -88,7 +89,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         machines=_machines(tables),
         analyses=_analyses(tables),
         schedules=schedule_words(tables),
-        sentences=[*sentences(tables, changes), *spot_check(tables)],
+        sentences=[*fronts(study.figures, tables), *sentences(tables, changes), *spot_check(tables)],
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),

@@ -47,6 +47,17 @@ def several(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def listed(parts: Sequence[Any]) -> str:
+    """Join with commas and an "and".
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])] if len(parts) > 1 else map(str, parts))
+
+
 def shown(value: Any, how: str | None) -> str:
     """Write a claim's number as it asks for.
 

@@ -14,7 +14,7 @@ from fabricstudy.columns import KEYS, NAMES
 from fabricstudy.errors import StudyError
 from fabricstudy.model import ConfigError, Model, Name, check_all
 
-from .figures import AnyFigure, Condition, JobsFigure, Label, Names, RankCorrelation, Selection, as_tuple
+from .figures import AnyFigure, Condition, JobsFigure, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
 
 Reduce = Literal["max", "min", "median", "mean"]
 
@@ -303,6 +303,11 @@ def check_names(
                 partial(_check_selection, path, one, experiments, analyses, schedules, mapping_axes)
                 for path, one in selections
             ),
+            *(
+                partial(_check_across, f"figures.{index}", figure, experiments, analyses)
+                for index, figure in enumerate(figures)
+                if isinstance(figure, ScatterFigure)
+            ),
         ]
     )
 
@@ -383,6 +388,23 @@ def _check_selection(
         raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
 
 
+def _check_across(
+    path: str, figure: ScatterFigure, experiments: Mapping[str, Iterable[str]], analyses: Mapping[str, Analysis]
+) -> None:
+    """Refuse a figure whose marks have not the labels that tell the rows of the analysis of its x apart."""
+    across = figure.across()
+    if across is None:
+        return
+    name = str(figure.x_analysis)
+    _check_columns(path, across, name, analyses, "x_analysis")
+    labels = {*figure.x_where, *(experiments.get(figure.experiment, ()) if figure.of_points else ())}
+    unmatched = [key for key in analyses[name].keys if key not in labels]
+    if unmatched:
+        remedy = f"give an axis the name {unmatched[0]}, or say in x_where which of its labels is meant"
+        problem = f"marks have no {unmatched[0]}, by which this analysis tells its rows apart"
+        raise StudyError(problem, remedy, None, f"{path}.x_analysis", name, code="no-such-axis")
+
+
 def _check_schedule(path: str, selection: Selection, name: str, schedules: Mapping[str, Iterable[str]]) -> None:
     if name not in schedules:
         known = ", ".join(sorted(schedules)) or "none: write them below `schedules`"
@@ -394,10 +416,12 @@ def _check_schedule(path: str, selection: Selection, name: str, schedules: Mappi
         raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
 
 
-def _check_columns(path: str, selection: Selection, name: str, analyses: Mapping[str, Analysis]) -> None:
+def _check_columns(
+    path: str, selection: Selection, name: str, analyses: Mapping[str, Analysis], key: str = "analysis"
+) -> None:
     if name not in analyses:
         known = ", ".join(sorted(analyses)) or "none: write them below `analyses`"
-        raise StudyError("no such analysis", f"known: {known}", None, f"{path}.analysis", name, code="no-such-analysis")
+        raise StudyError("no such analysis", f"known: {known}", None, f"{path}.{key}", name, code="no-such-analysis")
     for names, known_names, noun in (
         (selection.axes() - {"seed"}, analyses[name].columns(), "column"),
         (selection.numbers(), analyses[name].numbers, "number"),

@@ -235,6 +235,9 @@ class Figure(Selection, Panels):
     normalise_to: dict[str, Label] = Field(
         default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
     )
+    parts: Names = Field(
+        (), description="of bars: columns that add up to y, drawn above one another in the order of the list"
+    )
     show_bound: bool = Field(False, description="also draw the bound on the runtime")
     x_log: bool = Field(False, description="logarithmic horizontal scale")
     y_log: bool = Field(False, description="logarithmic vertical scale")
@@ -254,6 +257,14 @@ class Figure(Selection, Panels):
             ),
             ("show_bound", self.show_bound and not line, f"{self.kind} figures show no bound", "take kind: line"),
             ("show_bound", self.show_bound and self.normalise_to, "a normalised time has no bound", "leave one out"),
+            ("parts", self.parts and self.kind != "bar", f"{self.kind} figures have no parts", "take kind: bar"),
+            ("parts", self.parts and self.normalise_to, "a normalised value has no parts", "leave one out"),
+            (
+                "over_jobs",
+                self.parts and self.table == "jobs" and self.over_jobs == "max",
+                "the largest parts may be those of different jobs, and do not add up",
+                "take each, mean or sum",
+            ),
             ("interval", self.interval and self.normalise_to, "a normalised value has no interval", "leave one out"),
             ("interval", self.interval and self.kind == "box", "box figures show no interval", "leave it out"),
             ("style", self.style and not line, f"{self.kind} figures have no style", "take hue: [a, b]"),
@@ -278,18 +289,35 @@ class Figure(Selection, Panels):
 
     def numbers(self) -> tuple[str, ...]:
         """Names of the columns of numbers that it draws."""
-        return (self.y, *(self.interval or ()))
+        return (self.y, *self.parts, *(self.interval or ()))
+
+
+class Across(Selection):
+    """The rows of an analysis from which a figure takes the number in `column`."""
+
+    column: str = Field(description="the number")
+
+    def numbers(self) -> tuple[str, ...]:
+        """Name of the number."""
+        return (self.column,)
 
 
 class ScatterFigure(Selection, Panels):
     """One mark an observation: column `y` against column `x`, each the median over seeds.
 
     Each panel says how far both columns put its marks in the same order: the rank correlation from -1 to 1, if there
-    are six marks.
+    are six marks. With `x_analysis`, x is a number of an analysis, such as the price of a machine: of its row that has
+    the labels of the mark. With `front`, the marks that no other one of the panel beats are joined.
     """
 
     kind: Literal["scatter"]
-    x: str = Field(description="column of the table along the horizontal")
+    x: str = Field(description="column of the table, or of `x_analysis`, along the horizontal")
+    x_analysis: str | None = Field(
+        None, description="analysis that holds x; each of its keys is the name of an axis, or stands in `x_where`"
+    )
+    x_where: dict[str, Condition] = Field(
+        default_factory=dict, description="conditions on the rows of `x_analysis`: {column: label}"
+    )
     y: str = Field(description="column of the table along the vertical")
     x_label: str | None = Field(None, max_length=100, description="text along the horizontal")
     y_label: str | None = Field(None, max_length=100, description="text along the vertical")
@@ -298,6 +326,9 @@ class ScatterFigure(Selection, Panels):
     hue: Names = Field((), description="axes told apart by colour")
     style: str | None = Field(None, description="axis told apart by the shape of the marks")
     correlation: RankCorrelation = Field("spearman", description="Spearman's rho, or Kendall's tau-b")
+    front: bool = Field(
+        False, description="join the marks of each panel that no other one beats: less of x or y, no more of the other"
+    )
     x_log: bool = Field(False, description="logarithmic horizontal scale")
     y_log: bool = Field(False, description="logarithmic vertical scale")
     same_x: bool = Field(True, description="one horizontal scale for all panels")
@@ -306,6 +337,9 @@ class ScatterFigure(Selection, Panels):
     @model_validator(mode="after")
     def _fits_table(self) -> ScatterFigure:
         self._check_numbers()
+        if self.x_where and self.x_analysis is None:
+            problem = "there is no analysis whose rows it could choose"
+            raise ConfigError(problem, "add x_analysis, or take where", ("x_where",), code="not-with-these-keys")
         check_unit("unit", self.y, self.unit)
         check_unit("x_unit", self.x, self.x_unit)
         return self
@@ -314,9 +348,15 @@ class ScatterFigure(Selection, Panels):
         """Names of the axes that the figure mentions."""
         return set(self.where) | set(self.hue) | {name for name in (self.style, self.columns, self.rows) if name}
 
+    def across(self) -> Across | None:
+        """Give the rows that x is taken from, if they are those of an analysis of their own."""
+        if self.x_analysis is None:
+            return None
+        return Across(analysis=self.x_analysis, where=self.x_where, column=self.x)
+
     def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it draws."""
-        return (self.x, self.y)
+        """Names of the columns of numbers that it draws, without that of an analysis of its own."""
+        return (self.y,) if self.x_analysis else (self.x, self.y)
 
 
 class HeatmapFigure(Selection, Panels):

@@ -37,17 +37,16 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     """
     names = engine_names(plan)
     of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
-    twin = {point_id: _without_engine(plan, point_id) for point_id in of_point}
     busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna()]
-    busy = busy.assign(**{_TWIN: busy["point_id"].map(twin), _NAME: busy["point_id"].map(of_point)})
-    pairs = []
-    for first, second in combinations(sorted(busy[_NAME].unique()), 2):
-        pairs.append(_pair(busy, first, second))
-    if not pairs:
+    busy = busy.assign(**{_NAME: busy["point_id"].map(of_point)})
+    engines = sorted(busy[_NAME].unique())
+    if len(engines) < 2:
         names_of_columns = set(names_of("agreement")) - set(jobs.columns)
         none: pd.DataFrame = jobs[:0].assign(**{name: [] for name in names_of_columns})
         return none
-    return pd.concat(pairs, ignore_index=True)
+    twin = {point_id: _without_engine(plan, point_id) for point_id in of_point}
+    busy = busy.assign(**{_TWIN: busy["point_id"].map(twin)})
+    return pd.concat([_pair(busy, *both) for both in combinations(engines, 2)], ignore_index=True)
 
 
 def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:

@@ -130,9 +130,9 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measured:
     if isinstance(asked, Quotient):
         of, against = _Sample(asked.of, tables), _Sample(asked.against, tables)
         at = " over ".join(text for text in (of.at, against.at) if text)
-        return _measured([of, against], lambda seeds: float(np.divide(of.on(seeds), against.on(seeds))), at)
+        return _measured([of, against], np.divide, at)
     sample = _Sample(asked, tables)
-    return _measured([sample], sample.on, sample.at)
+    return _measured([sample], lambda number: number, sample.at)
 
 
 COMPUTED = "computed, not simulated"
@@ -156,23 +156,24 @@ def _cell(value: int | float | str) -> float | str:
     return value if isinstance(value, str) else float(f"{value:.9g}")
 
 
-def _measured(samples: list[_Sample], on: Callable[[set[int]], float], at: str) -> Measured:
+def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) -> Measured:
     seeds = sorted(set.intersection(*(sample.seeds for sample in samples)))
     every = set.union(*(sample.seeds for sample in samples))
-    if any(sample.over_seeds for sample in samples):
-        # A spread over seeds needs two of them.
-        subsets = [set(seeds) - {seed} for seed in seeds] if len(seeds) > 2 else []
-        interval = "leaving out one seed at a time"
-    else:
-        subsets, interval = [{seed} for seed in seeds], "each seed by itself"
+    over_seeds = any(sample.over_seeds for sample in samples)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = on(every)
-        parts = [on(subset) for subset in subsets] if len(subsets) > 1 else [value]
+        value = float(number_of(*(sample.on(every) for sample in samples)))
+        if over_seeds:
+            # A spread over seeds needs two of them.
+            subsets = [set(seeds) - {seed} for seed in seeds] if len(seeds) > 2 else []
+            parts = [float(number_of(*(sample.on(subset) for sample in samples))) for subset in subsets]
+        else:
+            parts = number_of(*(sample.of_each(seeds) for sample in samples)).tolist() if len(seeds) > 1 else []
     if not np.isfinite([value, *parts]).all():
         raise NotRun("the number is not finite (a division by zero, or a constant column)")
     seeded = any(sample.seeded for sample in samples)
-    if len(subsets) <= 1:
-        interval = "too few seeds" if seeded else "no seeds involved"
+    interval = "leaving out one seed at a time" if over_seeds else "each seed by itself"
+    if not parts:
+        parts, interval = [value], "too few seeds" if seeded else "no seeds involved"
     if all(sample.asked.analysis for sample in samples):
         interval = COMPUTED
     points = sum(sample.points for sample in samples)
@@ -209,10 +210,18 @@ class _Sample:
 
     def on(self, seeds: set[int]) -> float:
         """Give the measure from some seeds only, over the deciding groups."""
-        part = self.frame[self.frame["seed"].isin(seeds)]
-        groups = _VALUES[type(self.asked)](self.asked, part, self.keys)
-        groups = groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
-        return float(groups[VALUE].agg(self.asked.reduce))
+        return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.asked.reduce))
+
+    def of_each(self, seeds: list[int]) -> NDArray[np.float64]:
+        """Give the measure from each of some seeds by itself, all at once; NaN where a seed alone gives none."""
+        groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"])
+        numbers: Any = groups.groupby("seed")[VALUE].agg(self.asked.reduce)
+        return np.asarray(numbers.reindex(seeds), dtype=np.float64)
+
+    def _groups(self, chosen: pd.Series[bool], keys: list[str]) -> pd.DataFrame:
+        """Give the deciding groups from some rows."""
+        groups = _VALUES[type(self.asked)](self.asked, self.frame[chosen], keys)
+        return groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
 
 
 def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
@@ -329,7 +338,9 @@ def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFram
 def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     one, other = (frame[[*keys, name]].rename(columns={name: VALUE}) for name in (VALUE, AGAINST))
     both = join(medians(one, keys), medians(other, keys), keys)
-    rest = [name for name in keys if name not in asked.over] if asked.over else []
+    rest = (
+        [name for name in keys if name not in asked.over] if asked.over else [name for name in keys if name == "seed"]
+    )
     found = []
     for _, part in both.assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
         if len(part) >= LEAST_ROWS:

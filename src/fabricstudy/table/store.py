@@ -65,9 +65,16 @@ def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
         Naming file and line of what is not a JSON object.
     """
     for path in sorted(paths):
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                yield _object(path, number, line)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        try:
+            # Read at once, the objects of a shard share the names of their keys, which are half of their memory.
+            values = json.loads(f"[{','.join(lines)}]")
+        except ValueError:
+            values = []
+        if len(values) == len(lines) and all(isinstance(value, dict) for value in values):
+            yield from values
+        else:
+            yield from (_object(path, number, line) for number, line in enumerate(lines, 1))
 
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:

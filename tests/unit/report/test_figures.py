@@ -18,6 +18,7 @@ from fabricstudy.report.axis_figures import _canvas, _data
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.heatmap import _colours
 from fabricstudy.report.look import PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
+from fabricstudy.report.scatter import canvas_of, fronts
 from fabricstudy.study.figures import HeatmapFigure
 
 from .conftest import FIGURES, STUDY, Case
@@ -262,3 +263,75 @@ def test_colours_of_a_heat_map_lie_about_what_means_no_difference() -> None:
 
 def test_large_labels_of_an_axis_are_written_out() -> None:
     assert [PLAIN_NUMBERS(value, 0) for value in (0.5, 32768, 1048576)] == ["0.5", "32768", "1048576"]
+
+
+MACHINES = {
+    name: {"kind": "hyperx", "shape": shape, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
+    for name, shape in {"lean": [36], "ring": [6, 6], "rich": [3, 12]}.items()
+}
+FRONT = {
+    "id": "a", "kind": "scatter", "title": "Worth", "x": "price_per_node", "x_analysis": "bill",
+    "x_where": {"part": "all"}, "y": "runtime_ns", "unit": "ms", "hue": "machine", "columns": "routing", "front": True,
+}  # fmt: skip
+
+
+def priced(make: Make, prices: dict[str, float], parts: tuple[str, ...] = ("all",), **changes: Any) -> Case:
+    """Times that grow with the number of the machine, which an analysis gives these prices."""
+    sweep = {
+        "routing": {"of": "routing", "values": ["minimal", "valiant"]},
+        "machine": {"of": "machine", "values": MACHINES},
+    }
+    analyses = {"bill": {"kind": "cost", "machines": MACHINES}}
+    case = make(claims=[], sweep=sweep, analyses=analyses, figures=[{**FRONT, **changes}])
+    rows = [
+        {"kind": "cost", "machine": machine, "part": part, "price_per_node": price}
+        for machine, price in prices.items()
+        for part in parts
+    ]
+    return replace(case, tables=replace(case.tables, analyses={"bill": pd.DataFrame(rows)}))
+
+
+def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
+    """Points 0, 3 and 6 are the first seeds of the machines; seed 1 is the median. The ring is dear and not fast."""
+    case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
+    (figure,) = case.study.figures
+    canvas = canvas_of(figure, case.tables)[0]  # type: ignore[arg-type]
+    for axes, times in zip(canvas.axes, [(1.07, 1.01), (2.32, 2.20)], strict=True):
+        (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
+        assert line.get_xydata().tolist() == pytest.approx(np.array([(20.0, times[0]), (30.0, times[1])]))  # type: ignore[union-attr]
+    (told,) = fronts(case.study.figures, case.tables)
+    minimal, valiant = "rich (20, 1.07) and lean (30, 1.01), of 3", "rich (20, 2.32) and lean (30, 2.2), of 3"
+    assert f"for routing minimal {minimal}; for routing valiant {valiant}." in told
+    one = drawn(case)["a"]
+    assert "whiskers: least to largest; none missing." in one.basis
+    assert f"minimal: on the front {minimal}" in one.alt
+    (without,) = fronts([figure.model_copy(update={"hue": ()})], case.tables)
+    assert "minimal 2, of 3; " in without
+
+
+def test_a_mark_takes_its_price_from_one_row(make: Make) -> None:
+    two = priced(make, dict.fromkeys(MACHINES, 1.0), parts=("all", "cables"), x_where={"part": ["all", "cables"]})
+    assert drawn(two)["a"].basis.startswith("Nothing to draw: several rows of the analysis bill fit one mark")
+    assert fronts(two.study.figures, two.tables) == []
+
+
+PARTS = {
+    "id": "a", "kind": "bar", "title": "A", "x": "routing", "y": "runtime_ns", "unit": "ms", "over_jobs": "each",
+    "hue": "alpha", "parts": ["compute_ns", "communication_ns"],
+}  # fmt: skip
+
+
+def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
+    case = make(figures=[PARTS])
+    jobs = case.tables.jobs
+    jobs["compute_ns"] = 1e5 * jobs["seed"]
+    jobs["communication_ns"] = jobs["runtime_ns"] - jobs["compute_ns"]
+    (figure,) = case.study.figures
+    data = _data(figure, case.tables)
+    canvas = _canvas(figure, data)
+    heights = {round(bar.get_height(), 6) for bars in canvas.axes[0].containers for bar in bars}  # type: ignore[attr-defined]
+    whole = {round(float(one), 6) for one in data.frame.groupby(["x", "hue"])["y"].median()}
+    assert heights == whole | {0.2}
+    assert [text.get_text() for text in canvas.legends[0].get_texts()][-2:] == ["communication", "compute"]
+    jobs["compute_ns"] *= 2
+    assert drawn(case)["a"].basis == "Nothing to draw: compute_ns and communication_ns do not add up to runtime_ns."

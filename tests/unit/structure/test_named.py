@@ -25,6 +25,7 @@ EXAMPLES: list[dict[str, Any]] = [
      "routings": {"adaptive": "adaptive", "in order": "dimension-order", "by digits": "d-mod-k", "valiant": "valiant"}},
     {"kind": "packings", "machine": "intrepid", "lists": {"torus": "intrepid-torus", "mesh": "intrepid-mesh"},
      "given": {"half a row": {4096: 1}}},
+    {"kind": "partition-lists", "machine": "mira", "sizes": {2048: 2, 8192: 1}, "communication": 0.5},
     {"kind": "contention", "cases": {"ring": {"machine": {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"},
      "pattern": {"kind": "all-to-all", "message": "1 kB"}}}},
     {"kind": "cost", "machines": {"ring": {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"}}},

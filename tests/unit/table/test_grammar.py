@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.schedules import SCHEDULE
 
+from fabricstudy.analysis.base import Analysis
 from fabricstudy.columns import (
     FAILURES,
     FINAL,
@@ -58,6 +59,14 @@ def refused(model: type[Model], data: dict[str, Any]) -> tuple[str, str | None]:
         ({"interval": ["bound_ns", "runtime_ns"], "kind": "box"}, "not-with-these-keys", "interval"),
         ({"style": "routing", "kind": "bar"}, "not-with-these-keys", "style"),
         ({"kind": "bar", "x_log": True}, "not-with-these-keys", "x_log"),
+        ({"parts": ["compute_ns", "communication_ns"]}, "not-with-these-keys", "parts"),
+        ({"kind": "bar", "parts": "compute_ns"}, "not-with-these-keys", "over_jobs"),
+        ({"kind": "bar", "over_jobs": "each", "parts": ["computing_ns"]}, "no-such-column", None),
+        (
+            {"kind": "bar", "over_jobs": "each", "parts": ["compute_ns"], "normalise_to": {"alpha": 1}},
+            "not-with-these-keys",
+            "parts",
+        ),
         ({"id": "../a"}, "bad-name", "id"),
         ({"where": {"alpha": {"min": 3, "max": 1}}}, "empty-range", "where.alpha"),
         ({"where": {"alpha": {}}}, "empty-range", "where.alpha"),
@@ -81,6 +90,7 @@ HEATMAP = {"id": "a", "kind": "heatmap", "title": "A", "x": "alpha", "y": "routi
         (ScatterFigure, {**SCATTER, "x_unit": "ms"}, "not-a-quantity", "x_unit"),
         (ScatterFigure, {**SCATTER, "x": "hops_max", "x_unit": "m"}, "not-with-these-keys", "x_unit"),
         (ScatterFigure, {**SCATTER, "unit": "GB"}, "not-a-quantity", "unit"),
+        (ScatterFigure, {**SCATTER, "x_where": {"part": "all"}}, "not-with-these-keys", "x_where"),
         (ScatterFigure, {**SCATTER, "correlation": "pearson"}, "unknown-word", "correlation"),
         (HeatmapFigure, {**HEATMAP, "value": "alpha"}, "no-such-column", None),
         (HeatmapFigure, {**HEATMAP, "y": "alpha"}, "repeated-entry", "y"),
@@ -159,6 +169,32 @@ def test_names_that_are_not_there(figures: list[dict[str, Any]], claims: list[Cl
     with pytest.raises(StudyError) as caught:
         check_names([Figure.model_validate(figure) for figure in figures], claims, {"main": ["alpha", "engine"]})
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "path"),
+    [
+        ({}, None, None),
+        ({"x_analysis": "bills"}, "no-such-analysis", "figures.0.x_analysis"),
+        ({"x": "runtime_ns"}, "no-such-column", "figures.0"),
+        ({"x_where": {"piece": "all"}}, "no-such-column", "figures.0"),
+        ({"x_where": {}}, "no-such-axis", "figures.0.x_analysis"),
+        ({"experiment": "other"}, "no-such-axis", "figures.0.x_analysis"),
+    ],
+)
+def test_a_number_of_an_analysis_is_matched_by_all_keys_of_its_rows(
+    change: dict[str, Any], code: str | None, path: str | None
+) -> None:
+    ring = {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"}
+    bill = Analysis.model_validate({"kind": "cost", "machines": {"ring": ring}})
+    asked = {**SCATTER, "x": "price_per_node", "x_analysis": "bill", "x_where": {"part": "all"}, **change}
+    figure = ScatterFigure.model_validate(asked)
+    found: tuple[str | None, str | None] = (None, None)
+    try:
+        check_names([figure], [], {"main": ["machine"], "other": ["alpha"]}, {"bill": bill})
+    except StudyError as error:
+        found = (error.code, error.path)
+    assert found == (code, path)
 
 
 def test_names_that_are_there() -> None:

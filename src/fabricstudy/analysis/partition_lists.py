@@ -1,0 +1,227 @@
+"""Which list of partitions suits a mix of jobs: rows.
+
+A list gives one geometry to each size of job. A geometry counts by two numbers: the best bisection of its size over its
+own, which is how many times as long communication takes on it, and how much of the machine stays idle while as many
+partitions as fit at once are in use.
+
+A mix of sizes s has shares w(s) of the node-hours. Done one size after the other, with f(s) times the time and the
+share u(s) of the machine in use, it takes sum of w(s) f(s) / u(s) times the time of a machine without gaps. A schedule
+that lets small jobs into the gaps beside large ones can be better. So the order of lists is that of a lower bound of
+what the machine can do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError, Number
+from fabricstudy.schedule.cables import lines_of
+from fabricstudy.schedule.packing import at_once
+from fabricstudy.schedule.partition_list.base import Loops, grid_of
+from fabricstudy.schedule.partition_list.cuboids import Cuboids, canonical
+from fabricstudy.structure.front import on_front
+from fabricstudy.structure.partitions import Geometry, Space, space_of
+from fabricstudy.structure.production import Allowed
+
+from .base import Analysis
+
+MOST_LISTS = 20_000
+ALL = "all"
+Share = Annotated[Number, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A geometry of one size: its bisection, its partitions in use at once, and what follows from both.
+
+    Parameters
+    ----------
+    geometry : tuple of int
+        Building blocks along each dimension.
+    links, count : int
+        Cables across its best flat cut, and how many partitions fit at once.
+    stretch : float
+        Best bisection of the size over its own.
+    used : float
+        Share of the machine in use.
+    """
+
+    geometry: Geometry
+    links: int
+    count: int
+    stretch: float
+    used: float
+
+
+@register
+class PartitionLists(Analysis):
+    """All lists that give one geometry to each size of a mix of jobs: bisection against how many fit at once, ranked.
+
+    The machine does the mix one size after the other, each time with as many partitions in use as fit: an integer
+    program as in `packings`. Letting small jobs into gaps can only be better. The columns:
+
+    * `part`, `geometries`: `all` and a geometry for each size, ascending; or a size in nodes and one geometry of it, as
+      if all jobs had this size; sides of 1 at the end are left out
+    * `named`: which of the lists in `named` it is, or `other`
+    * `bisection_links`, `at_once`: of one geometry: cables across its best flat cut, and most partitions in use
+    * `stretch`: best bisection of the size over its own; of a list the mean over the mix
+    * `idle_share`: share of the machine's node-hours in which no partition can be, without slowdown
+    * `useful`: node-hours of the mix at the best bisections over those of the machine, of which `communication` stretch
+    * `rank`: 1 has the largest `useful`; `front`: 1 if no other one has at most its `stretch` and its `idle_share`, and
+      less of one of them; else 0. Both among those of the same `part`
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("part", "geometries")
+    labels: ClassVar[tuple[str, ...]] = ("named",)
+    numbers: ClassVar[tuple[str, ...]] = (
+        "bisection_links", "at_once", "stretch", "idle_share", "useful", "rank", "front",
+    )  # fmt: skip
+
+    kind: Literal["partition-lists"] = "partition-lists"
+    machine: Topology = Field(description="machine to divide; it has to be a grid")
+    sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
+        min_length=1,
+        max_length=100,
+        description="the mix: {nodes: share of the node-hours}; taken relative to their sum",
+    )
+    communication: Number = Field(
+        ge=0, le=1, description="part of the run time that is communication, at the best bisection"
+    )
+    named: dict[str, Allowed] = Field(
+        default_factory=dict, description="lists to be found among them: {label: geometries, one for each size}"
+    )
+    at: Literal["aligned", "any"] = Field("aligned", description="corners: multiples of the sides, or everywhere")
+    loops: Loops = Field(
+        default_factory=dict, description="for a dimension, which positions of its lines can be closed by themselves"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> PartitionLists:
+        for key, check in (("machine", lambda: self._space), ("loops", self._check_loops), ("named", self._named)):
+            try:
+                check()
+            except ConfigError as error:
+                raise error.below(key) from None
+        space = self._space
+        known = {space.nodes(geometry) for geometry in space.geometries()}
+        for nodes in self.sizes.keys() - known:
+            near = min(known, key=lambda other: abs(other - nodes))
+            problem, path = "no partition has so many nodes", ("sizes", str(nodes))
+            raise ConfigError(problem, f"take {near}", path, nodes, "shape-does-not-fit")
+        for label, geometries in self._named().items():
+            if sorted(map(space.nodes, geometries)) != sorted(self.sizes):
+                problem = f"it has not one geometry for each of the sizes {', '.join(map(str, sorted(self.sizes)))}"
+                raise ConfigError(problem, "add or leave out some", ("named", label), code="wrong-length")
+        return self
+
+    @property
+    def _space(self) -> Space:
+        return space_of(grid_of(self.machine))
+
+    def _check_loops(self) -> None:
+        lines_of(self._space, self.loops, grid_of(self.machine).axis_names)
+
+    def _named(self) -> dict[str, set[Geometry]]:
+        """Give the geometries of the named lists, those of the mix."""
+        space = self._space
+        return {
+            label: {one for one in canonical(space, listed, label) if space.nodes(one) in self.sizes}
+            for label, listed in self.named.items()
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Give the rows of each size, then those of all lists, the best of each first.
+
+        Raises
+        ------
+        FabricstudyError
+            If there are too many lists.
+        """
+        space = self._space
+        of_size: dict[int, list[Geometry]] = {nodes: [] for nodes in sorted(self.sizes)}
+        for geometry in space.geometries():
+            of_size.get(space.nodes(geometry), []).append(geometry)
+        lists = math.prod(map(len, of_size.values()))
+        if lists > MOST_LISTS:
+            problem = f"{lists:,} lists are too many; at most {MOST_LISTS:,} are compared"
+            raise FabricstudyError(f"{problem}; give fewer sizes")
+        fits = {nodes: self._of_size(space, geometries) for nodes, geometries in of_size.items()}
+        found = [row for nodes, own in fits.items() for row in self._ranked(str(nodes), {nodes: own})]
+        return found + self._ranked(ALL, fits)
+
+    def _of_size(self, space: Space, geometries: list[Geometry]) -> list[_Fit]:
+        best_Bps = max(map(space.bisection_Bps, geometries))
+        found = []
+        for geometry in geometries:
+            keys = {"geometries": [geometry], "at": self.at, "loops": self.loops}
+            try:
+                partitions = Cuboids.model_validate(keys).partitions(self.machine)
+            except ConfigError as error:
+                raise FabricstudyError(str(error)) from None
+            count, capacity_Bps = len(at_once(partitions)), space.bisection_Bps(geometry)
+            stretch = best_Bps / capacity_Bps if capacity_Bps else 1.0
+            used = count * space.nodes(geometry) / partitions.machine_nodes
+            found.append(_Fit(geometry, space.bisection_links(geometry), count, stretch, used))
+        return found
+
+    def _ranked(self, part: str, fits: Mapping[int, list[_Fit]]) -> list[dict[str, Any]]:
+        """Give a row for each way to choose one geometry of each size."""
+        lists, named = list(itertools.product(*fits.values())), self._named()
+        shares = np.array([self.sizes[nodes] for nodes in fits])
+        stretch, used = (
+            np.array([[getattr(fit, name) for fit in one] for one in lists]) for name in ("stretch", "used")
+        )
+        time = shares / shares.sum() / used
+        # What differs by rounding alone is equal.
+        mean, idle, useful = (
+            np.round(one, 9)
+            for one in (
+                stretch @ shares / shares.sum(),
+                1 - 1 / time.sum(axis=1),
+                1 / (time * (1 + self.communication * (stretch - 1))).sum(axis=1),
+            )
+        )
+        front = on_front(np.stack([mean, idle], axis=1))
+        order = np.lexsort((mean, -useful))
+        rank = 1 + np.searchsorted(-useful[order], -useful)
+        single = part != ALL
+        return [
+            {
+                "part": part, "geometries": " ".join(_written(fit.geometry) for fit in lists[place]),
+                "named": _name(lists[place], named),
+                "bisection_links": lists[place][0].links if single else None,
+                "at_once": lists[place][0].count if single else None,
+                "stretch": float(mean[place]), "idle_share": float(idle[place]), "useful": float(useful[place]),
+                "rank": int(rank[place]), "front": int(front[place]),
+            }
+            for place in order
+        ]  # fmt: skip
+
+
+def _written(geometry: Geometry) -> str:
+    """Write a geometry without the sides of 1 at its end.
+
+    Examples
+    --------
+    >>> _written((4, 2, 1, 1)), _written((1, 1)), _written((1, 2))
+    ('4x2', '1', '1x2')
+    """
+    sides = "x".join(map(str, geometry))
+    while sides.endswith("x1"):
+        sides = sides[:-2]
+    return sides
+
+
+def _name(fits: tuple[_Fit, ...], named: Mapping[str, set[Geometry]]) -> str:
+    own = {fit.geometry for fit in fits}
+    return ", ".join(label for label, listed in named.items() if own <= listed) or "other"
