@@ -182,6 +182,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("messages", "messages of all ranks", metric=True),
         _count("bytes", "bytes of all messages", metric=True),
         _metric("runtime_ns", "time from the start to the last arrival"),
+        _metric("rank_mean_ns", "time from the start to the end of a rank, mean over the ranks that send"),
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
         _metric("bound_ns", "link bound: least time in which the links carry the job's bytes, and it computes"),

@@ -176,6 +176,29 @@ class TestPhases:
         assert written["link_phits"] == [2, 0]
 
 
+class TestMeanOfRanks:
+    def test_question_and_answer_by_hand(self, tmp_path: Path) -> None:
+        # 10 phits of 500 ns take (10 - 1 + 3) * 500 ns over three links, (10 - 1 + 2) * 500 ns in a router, and back.
+        far, near = [(0, 0, 1, 5000), (1, 1, 0, 5000)], [(0, 2, 3, 5000), (1, 3, 2, 5000)]
+        pairs = job_of([0, 3, 1, 2, 4], sorted([*far, *near]))
+        result, written = simulate(tmp_path, point(), [pairs, job_of([5], [])], line([1e9], nodes=3))
+        assert result.job_runtime_ns == (12_000.0, 0.0)
+        # The fifth rank is idle, and the second job sends nothing.
+        assert result.job_rank_mean_ns == (11_500.0, None)
+        cycle_ns = clock(point(), line([1e9], nodes=3)).cycle_ns
+        assert np.multiply(written["rank_finish_cycles"], cycle_ns).tolist() == [12_000, 12_000, 11_000, 11_000, 0, 0]
+
+    @pytest.mark.parametrize(("injected", "mean_ns"), [(1, 126_000), (16, 199_500)])
+    def test_messages_that_share_a_link(self, tmp_path: Path, injected: int, mean_ns: float) -> None:
+        # 50 us each, and 1 us for a phit to pass the two other links: one after the other they end at 51, 101, 151 and
+        # 201 us; packet by packet in turn, a packet of 1 us apart, at 198, 199, 200 and 201 us.
+        pairs = job_of([0, 0, 0, 0, 1, 1, 1, 1], [(0, rank, rank + 4, 50_000) for rank in range(4)])
+        network = point().network.model_copy(update={"injected_messages": injected})
+        result, _ = simulate(tmp_path, point().model_copy(update={"network": network}), [pairs], line([1e9]))
+        assert result.job_runtime_ns == (201_000.0,)
+        assert result.job_rank_mean_ns == (mean_ns,)
+
+
 class TestJobs:
     def test_jobs_finish_each_at_its_own_time(self, tmp_path: Path) -> None:
         machine = line([1e9], nodes=2)
@@ -291,7 +314,14 @@ class TestFailures:
 
     @pytest.mark.parametrize(
         ("key", "value"),
-        [("job_finish_cycles", [5, 5]), ("link_phits", [1]), ("injected_phits", 9), ("ejected_phits", 11)],
+        [
+            ("job_finish_cycles", [5, 5]),
+            ("rank_finish_cycles", [12]),
+            ("rank_finish_cycles", [11, 11]),
+            ("link_phits", [1]),
+            ("injected_phits", 9),
+            ("ejected_phits", 11),
+        ],
     )
     def test_a_result_must_fit(self, tmp_path: Path, key: str, value: Any) -> None:
         this, machine, jobs, argv = self.prepared(tmp_path)

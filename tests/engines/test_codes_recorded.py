@@ -47,8 +47,9 @@ def test_times_links_and_jobs(name: str) -> None:
     jobs = two_jobs(machine)
     result = read(recorded(name), name)
     loads = [link_loads(machine, *ends([job]), this.routing) for job in jobs]
-    for time, load in zip(result.job_runtime_ns, loads, strict=True):
+    for time, mean, load in zip(result.job_runtime_ns, result.job_rank_mean_ns, loads, strict=True):
         assert time is not None and bound_ns(machine, load) <= time < 10 * bound_ns(machine, load)
+        assert mean is not None and 0.5 * time < mean < time
     if name == "torus":
         assert result.link_bytes is None and result.job_link_packets is None and result.link_packets is None
         return
@@ -63,17 +64,27 @@ def test_times_links_and_jobs(name: str) -> None:
         np.testing.assert_array_equal(result.link_packets, packets)
 
 
+def test_the_mean_time_of_ranks_that_send_is_of_the_run_of_all_jobs() -> None:
+    lines = (recorded("slim fly") / "stdout").read_text().splitlines()
+    # Both jobs run once together, then each by itself.
+    together = [line for line in lines if " finished at " in line][:50]
+    ends_of_job = [[float(line.split()[-1]) for line in together if f" App {job} " in line] for job in (0, 1)]
+    assert [len(of_job) for of_job in ends_of_job] == [25, 25]
+    means = read(recorded("slim fly"), "slim fly").job_rank_mean_ns
+    assert means == tuple(pytest.approx(np.mean(of_job)) for of_job in ends_of_job)
+
+
 class TestBackground:
     """A recorded run of two jobs, read as if one of them had been in the background."""
 
-    END_NS = 19236.425531
-    """When the last rank of the second job ended; senders of the first one ended later."""
+    END_NS = 29103.318885
+    """When the last rank of the second job ended; all senders of the first one ended later."""
 
     def read(self, number: int, lasts_ns: float, folder: Path | None = None) -> EngineResult:
-        this = point("dragonfly")
+        this = point("torus")
         machine = this.machine.build()
         jobs = [replace(job, lasts_ns=lasts_ns) if at == number else job for at, job in enumerate(two_jobs(machine))]
-        return Codes().read(folder or recorded("dragonfly"), 0, this, machine, jobs)
+        return Codes().read(folder or recorded("torus"), 0, this, machine, jobs)
 
     @pytest.mark.parametrize("lasts_ns", [0.5 * END_NS, END_NS, 1.01 * END_NS + 9])
     def test_it_lasts_as_long_as_the_others_and_has_no_time(self, lasts_ns: float) -> None:
@@ -82,10 +93,10 @@ class TestBackground:
     def test_one_that_outlasts_the_others_is_run_again_to_their_end(self) -> None:
         with pytest.raises(OtherBackground) as asked:
             self.read(0, 1.01 * self.END_NS + 11)
-        assert asked.value.needed_ns == 19238
+        assert asked.value.needed_ns == 29105
 
     def test_where_a_rank_of_the_others_did_not_end_it_lasts_longer_next_time(self, tmp_path: Path) -> None:
-        run = shutil.copytree(recorded("dragonfly"), tmp_path / "run")
+        run = shutil.copytree(recorded("torus"), tmp_path / "run")
         text = (run / "stdout").read_text()
         (run / "stdout").write_text(re.sub(r"(Rank \d+ App 1) finished at", r"\1 goes on from", text, count=1))
         with pytest.raises(OtherBackground) as asked:

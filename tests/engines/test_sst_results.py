@@ -13,7 +13,7 @@ from fabricstudy.engine.contract import EngineFailure, EngineResult, OtherBackgr
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.sst.links import port_sums, read_links
-from fabricstudy.engine.sst.result import check_output, motif_log, runtime_of
+from fabricstudy.engine.sst.result import check_output, ends_of, motif_log
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import link_loads
 
@@ -232,13 +232,25 @@ def test_output_that_is_not_there(folder: Path, file: str) -> None:
         read(folder)
 
 
+def test_the_mean_time_of_ranks_that_send_is_that_of_the_log(folder: Path) -> None:
+    point = recorded_point()
+    machine = point.machine.build()
+    means = Sst().read(folder, 0, point, machine, place_jobs(point, machine)).job_rank_mean_ns
+    for number, mean in enumerate(means):
+        rows = [line.split() for line in (folder / f"job{number}.log").read_text().splitlines()]
+        traffic = [row for row in rows if row[3] not in ("Init", "Fini")]
+        # All ranks send, and all start at once.
+        assert len({row[4] for row in traffic}) == 1 and {row[7] for row in traffic} == {"us"}
+        assert mean == pytest.approx(1e3 * np.mean([float(row[6]) for row in traffic]))
+
+
 def test_a_rank_that_ends_twice_is_of_another_workload() -> None:
     log = motif_log(DATA / "done" / "job0.log")
-    assert runtime_of(log, 0, 6) > 0
+    assert ends_of(log, 0, 6).max() > 0
     with pytest.raises(EngineFailure, match="another workload"):
-        runtime_of([*log, log[-1]], 0, 6)
+        ends_of([*log, log[-1]], 0, 6)
     with pytest.raises(EngineFailure, match="of the 7 ranks of job 0 6 have finished"):
-        runtime_of(log, 0, 7)
+        ends_of(log, 0, 7)
 
 
 def test_statistics_by_router_and_port() -> None:

@@ -10,7 +10,7 @@
 //! * A node may have several ports, each with slots of its own, and its messages go to them in turn; or the ports divide
 //!   each message, and take turns at its packets. What leaves by a port arrives at the port of the same number.
 //! * A message between two ranks of a node arrives in the cycle in which its sender posts it.
-//! * A job finishes in the cycle in which the last of its ranks leaves its last phase.
+//! * A rank finishes in the cycle in which it leaves its last phase, a job in that in which its last rank does.
 //! * A rank of a background job goes from its last phase to its first one again, without a barrier either, and the
 //!   simulation ends when all other jobs have finished.
 
@@ -160,6 +160,7 @@ impl MessageList {
         let file = file.without_endless_rounds();
         let jobs = file.background.len();
         *session.finish_cycles.borrow_mut() = vec![None; jobs];
+        *session.rank_finish_cycles.borrow_mut() = vec![None; file.ranks.len()];
         *session.sent_phits.borrow_mut() = vec![0; jobs];
         *session.arrived_phits.borrow_mut() = vec![0; jobs];
         let node = || Node {
@@ -283,7 +284,11 @@ impl MessageList {
             return;
         }
         self.ranks_left[job] -= 1;
-        if !self.background[job] && self.ranks_left[job] == 0 {
+        if self.background[job] {
+            return;
+        }
+        self.session.rank_finish_cycles.borrow_mut()[rank] = Some(cycle);
+        if self.ranks_left[job] == 0 {
             self.finish_job(job, cycle);
         }
     }
@@ -524,6 +529,10 @@ mod tests {
         list.session.finish_cycles.borrow().clone()
     }
 
+    fn rank_finish_cycles(list: &MessageList) -> Vec<Option<Time>> {
+        list.session.rank_finish_cycles.borrow().clone()
+    }
+
     const TWO_PHASES: &str = "messages 1\njobs 1\nranks 3\n0\n1\n2\nmessages 4\n0 0 1 3\n0 0 2 3\n1 0 1 1\n0 2 0 1\n";
 
     #[test]
@@ -546,8 +555,11 @@ mod tests {
         assert!(list.receive(2, 10, 1, 25));
         assert_eq!(drain(&mut list, 0, 30), [(1, 1)]);
         assert!(!list.is_finished());
+        // Rank 2 has no part in the second phase.
+        assert_eq!(rank_finish_cycles(&list), [None, None, Some(25)]);
         assert!(list.receive(0, 30, 1, 40));
         assert_eq!(finish_cycles(&list), [Some(40)]);
+        assert_eq!(rank_finish_cycles(&list), [Some(40), Some(40), Some(25)]);
         assert!(list.is_finished());
     }
 
@@ -615,6 +627,7 @@ mod tests {
         assert!(list.receive(0, 0, 2, 95));
         assert!(list.is_finished() && list.can_send(2));
         assert_eq!(finish_cycles(&list), [Some(95), None]);
+        assert_eq!(rank_finish_cycles(&list), [Some(95), Some(95), None, None, None]);
         assert_eq!(*list.session.sent_phits.borrow(), [2, 18]);
         assert_eq!(*list.session.arrived_phits.borrow(), [2, 18]);
     }
@@ -646,6 +659,7 @@ mod tests {
         let text = "messages 1\njobs 2\nranks 1\n0\nmessages 0\n\
                     background 2\n0\n0\nmessages 2\n0 0 1 9\n1 1 0 9\n";
         assert_eq!(finish_cycles(&list(text, 1, 16)), [Some(0), None]);
+        assert_eq!(rank_finish_cycles(&list(text, 1, 16)), [Some(0), None, None]);
     }
 
     #[test]

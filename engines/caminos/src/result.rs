@@ -1,12 +1,12 @@
 //! The result of a simulation as JSON: whole numbers, lists of them, and the version of caminos-lib; the finish
-//! cycle of a background job is null.
+//! cycles of a background job and of its ranks are null.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use caminos_lib::{get_version_number, Simulation};
+use caminos_lib::{get_version_number, Simulation, Time};
 
 use crate::session::Session;
 
@@ -19,11 +19,10 @@ pub fn write(simulation: &Simulation, session: &Session, path: &Path) -> io::Res
 
 pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     let measured = &simulation.statistics.current_measurement;
-    let finish_cycles: Vec<String> =
-        session.finish_cycles.borrow().iter().map(|cycle| cycle.map_or("null".into(), |at| at.to_string())).collect();
     let mut text = format!("{{\"caminos_lib\": \"{}\"", get_version_number());
     add_number(&mut text, "cycles", simulation.shared.cycle);
-    add_list(&mut text, "job_finish_cycles", &finish_cycles);
+    add_list(&mut text, "job_finish_cycles", &or_null(&session.finish_cycles.borrow()));
+    add_list(&mut text, "rank_finish_cycles", &or_null(&session.rank_finish_cycles.borrow()));
     add_list(&mut text, "link_phits", &link_phits(simulation, session));
     add_number(&mut text, "injected_phits", measured.created_phits as u64);
     add_number(&mut text, "ejected_phits", measured.consumed_phits as u64);
@@ -36,6 +35,10 @@ pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     }
     text.push_str("}\n");
     text
+}
+
+fn or_null(cycles: &[Option<Time>]) -> Vec<String> {
+    cycles.iter().map(|cycle| cycle.map_or("null".into(), |at| at.to_string())).collect()
 }
 
 /// Phits that crossed each directed link between routers, all its parallel cables together.

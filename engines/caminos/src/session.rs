@@ -25,6 +25,8 @@ pub struct Session {
     pub computing_until: Cell<Time>,
     /// For each job the cycle in which it finished, if it has; a background job never does.
     pub finish_cycles: RefCell<Vec<Option<Time>>>,
+    /// The same for each rank of all jobs.
+    pub rank_finish_cycles: RefCell<Vec<Option<Time>>>,
     /// Phits that each job has sent, and those of them that have arrived.
     pub sent_phits: RefCell<Vec<u64>>,
     pub arrived_phits: RefCell<Vec<u64>>,

@@ -37,6 +37,9 @@ LINKS, LINK_PACKETS, LINK_STALLS = "links.npy", "link_packets.npy", "link_stall_
 
 KEPT = (LINKS, LINK_PACKETS, LINK_STALLS)
 
+TIMES = ("runtime_ns", "rank_mean_ns")
+"""What a record says of a job that only the engine knows."""
+
 
 def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
     """Place, prepare, run and read one point in the empty `folder`; give how it went."""
@@ -65,8 +68,9 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     check_supported(point, engine, machine)
     check_memory(engine.predict_memory_bytes(point), limits)
     result = _simulated(point, engine, analysed, limits, folder, record)
-    for job, runtime in zip(record["jobs"], result.job_runtime_ns, strict=True):
-        job["runtime_ns"] = runtime
+    for name, times in zip(TIMES, (result.job_runtime_ns, result.job_rank_mean_ns), strict=True):
+        for job, time_ns in zip(record["jobs"], times, strict=bool(times)):
+            job[name] = time_ns
     if result.link_bytes is not None:
         record["links"] = class_loads(result, machine)
     kept = zip(KEPT, (result.link_bytes, result.link_packets, result.link_stall_ns), strict=True)

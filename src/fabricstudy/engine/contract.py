@@ -45,6 +45,8 @@ class EngineResult:
     link_stall_ns : float64 array [links], optional
         How long each directed link had something to send and no room at its other end, as the engine counts it; left
         out where it cannot tell.
+    job_rank_mean_ns : tuple of float or None
+        One a job, as `mean_of_senders_ns` gives it; empty from an engine that cannot tell.
     """
 
     job_runtime_ns: tuple[float | None, ...]
@@ -52,6 +54,19 @@ class EngineResult:
     job_link_packets: npt.NDArray[np.int32] | None = None
     link_packets: npt.NDArray[np.int64] | None = None
     link_stall_ns: npt.NDArray[np.float64] | None = None
+    job_rank_mean_ns: tuple[float | None, ...] = ()
+
+
+def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> float | None:
+    """Mean time at which the ranks of a job have ended that send anything; None if nobody does, or in the background.
+
+    Parameters
+    ----------
+    ended_ns : float64 array [ranks]
+        When each rank has left its last phase, from the start of the job.
+    """
+    senders = np.unique(job.messages.source)
+    return None if job.background or not len(senders) else float(ended_ns[senders].mean())
 
 
 class OtherBackground(Exception):

@@ -13,7 +13,7 @@ import numpy as np
 from fabricstudy.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
-from .attempt import KEPT, LINK_PACKETS, LINK_STALLS, LINKS, attempt, check_supported, prepare, strip
+from .attempt import KEPT, LINK_PACKETS, LINK_STALLS, LINKS, TIMES, attempt, check_supported, prepare, strip
 from .contract import Engine, EngineResult
 from .limits import NotDone
 from .point import PlannedPoint
@@ -90,7 +90,7 @@ def _checked(
         if fresh["input"] != stored["input"]:
             return None
         for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):
-            job["runtime_ns"] = before["runtime_ns"]
+            job |= {name: before[name] for name in TIMES if name in before}
         if "simulated" in stored["sharing"]:
             fresh["sharing"]["simulated"] = stored["sharing"]["simulated"]
         if (folder / LINKS).exists():

@@ -43,7 +43,7 @@ MOST_APART = 10.0
 
 CHARACTER_INCHES = 0.09
 """Width of a character of the labels of ticks."""
-PLAIN_NUMBERS = FuncFormatter(lambda value, _: f"{value:g}")
+PLAIN_NUMBERS = FuncFormatter(lambda value, _: f"{value:.9g}")
 
 
 class NothingToDraw(Exception):

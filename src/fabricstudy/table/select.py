@@ -64,12 +64,14 @@ def label_text(label: Any) -> str:
 
     Examples
     --------
-    >>> label_text(4.0), label_text(0.5), label_text("two jobs"), label_text(None)
-    ('4', '0.5', 'two jobs', 'none')
+    >>> label_text(4.0), label_text(2.0**20), label_text(0.5), label_text("two jobs"), label_text(None)
+    ('4', '1048576', '0.5', 'two jobs', 'none')
     """
     if pd.isna(label):
         return "none"
-    return f"{label:g}" if isinstance(label, float) else str(label)
+    if isinstance(label, float):
+        return f"{label:.0f}" if label.is_integer() else f"{label:g}"
+    return str(label)
 
 
 def mask(frame: pd.DataFrame, where: Mapping[str, Condition]) -> pd.Series[Any]:

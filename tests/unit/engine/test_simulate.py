@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.attempt import attempt
-from fabricstudy.engine.contract import EngineResult, OtherBackground
+from fabricstudy.engine.contract import EngineResult, OtherBackground, mean_of_senders_ns
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.stores import AnalysedMachine
@@ -17,7 +18,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Record
 from fabricstudy.workload.messages import PlacedJob
 
-from ...machines import point_on
+from ...machines import job_of, point_on
 
 RING = {"kind": "torus", "shape": [6], "bandwidth": "1 GB/s"}
 
@@ -33,7 +34,9 @@ class Telling(Analysis):
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         links = np.arange(machine.links)
-        return EngineResult((1.0,), 1000.0 * links, link_packets=links, link_stall_ns=2.0 * links)
+        return EngineResult(
+            (1.0,), 1000.0 * links, link_packets=links, link_stall_ns=2.0 * links, job_rank_mean_ns=(0.5,)
+        )
 
 
 def record_of(folder: Path, engine: Analysis, limits: Limits) -> Record:
@@ -76,6 +79,19 @@ def test_a_point_is_run_again_with_the_background_that_its_engine_asks_for(tmp_p
     for path in tmp_path.iterdir():
         path.unlink()
     assert attempt(point, Asking(*[1e6] * 99), analysed, Limits(), tmp_path)["status"] == "failed"
+
+
+def test_the_mean_time_of_ranks_is_kept_where_the_engine_tells_it(tmp_path: Path) -> None:
+    assert record_of(tmp_path, Telling(), Limits())["jobs"][0]["rank_mean_ns"] == 0.5
+    assert "rank_mean_ns" not in record_of(tmp_path, Analysis(), Limits())["jobs"][0]
+
+
+def test_only_ranks_that_send_count_for_the_mean() -> None:
+    job = job_of([0, 1, 2, 3], [(0, 0, 2, 1), (0, 1, 2, 1)])
+    ended_ns = np.array([1.0, 3.0, 3.0, 0.0])
+    assert mean_of_senders_ns(job, ended_ns) == 2.0
+    assert mean_of_senders_ns(replace(job, lasts_ns=9.0), ended_ns) is None
+    assert mean_of_senders_ns(job_of([0, 1, 2, 3], []), ended_ns) is None
 
 
 def test_packets_and_stalls_are_told_by_class_and_kept_by_link(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from fabricstudy.report.axis_figures import _canvas, _data
 from fabricstudy.report.ecdf import steps
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.heatmap import _colours
-from fabricstudy.report.look import NothingToDraw, colour, log_ticks
+from fabricstudy.report.look import PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
 from fabricstudy.report.scatter import canvas_of as scatter_canvas
 from fabricstudy.report.scatter import fronts
 from fabricstudy.study.figures import Figure as AxisFigure
@@ -262,6 +262,10 @@ def test_colours_of_a_heat_map_lie_about_what_means_no_difference() -> None:
     assert norm([0.0, 2.0, 8.0], log=True) == (2, 8)
     with pytest.raises(NothingToDraw):
         norm([0.0], log=True)
+
+
+def test_large_labels_of_an_axis_are_written_out() -> None:
+    assert [PLAIN_NUMBERS(value, 0) for value in (0.5, 32768, 1048576)] == ["0.5", "32768", "1048576"]
 
 
 MACHINES = {

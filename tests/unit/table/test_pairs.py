@@ -27,6 +27,7 @@ SHIPPED = sorted(CONFIGS.glob("*.yaml"))
 WITH_SCHEDULES = {"bgq-capacity", "torus-or-mesh-scheduling"}
 # The same experiments in other sizes or on other engines, which only take longer.
 LIKE_OTHERS = {"dragonfly-arrangements-paper", "dragonfly-arrangements-small", "quick"}
+ONE_EXPERIMENT = {"next-machine"}
 
 NETS = {
     "slow": {"machine.bandwidth": "1 GB/s", "routing": "minimal"},
@@ -110,7 +111,8 @@ def _with_claim(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(
-    params=[path for path in SHIPPED if path.stem not in LIKE_OTHERS | WITH_SCHEDULES], ids=lambda path: path.stem
+    params=[path for path in SHIPPED if path.stem not in LIKE_OTHERS | WITH_SCHEDULES | ONE_EXPERIMENT],
+    ids=lambda path: path.stem,
 )
 def shipped(request: pytest.FixtureRequest) -> Path:
     """A study that comes with the project."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult
+from ..contract import EngineFailure, EngineResult, mean_of_senders_ns
 from ..point import Point
 from .clock import clock, phits_of
 from .files import RESULT
@@ -30,6 +30,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     try:
         result = json.loads((folder / RESULT).read_bytes())
         cycles = np.array(result["job_finish_cycles"], dtype=np.float64)
+        rank_cycles = np.array(result["rank_finish_cycles"], dtype=np.float64)
         link_phits = np.array(result["link_phits"], dtype=np.float64)
         injected, ejected = int(result["injected_phits"]), int(result["ejected_phits"])
         phits = np.array([result["job_sent_phits"], result["job_arrived_phits"]], dtype=np.int64)
@@ -52,9 +53,27 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     sent_bytes = np.where(background, whole_bytes / np.maximum(whole, 1) * sent, whole_bytes).sum()
     return EngineResult(
         job_runtime_ns=tuple(None if np.isnan(cycle) else float(cycle) * units.cycle_ns for cycle in cycles),
+        job_rank_mean_ns=tuple(
+            mean_of_senders_ns(job, of_job * units.cycle_ns)
+            for job, of_job in zip(jobs, _by_rank(rank_cycles, cycles, jobs), strict=True)
+        ),
         link_bytes=link_phits * (sent_bytes / max(1, sent.sum())),
         job_link_packets=None if packets is None else _by_job(packets, link_phits, jobs),
     )
+
+
+def _by_rank(
+    rank_cycles: npt.NDArray[np.float64], cycles: npt.NDArray[np.float64], jobs: list[PlacedJob]
+) -> list[npt.NDArray[np.float64]]:
+    """Finish cycles of the ranks of each job, of which the last is that of the job."""
+    ends = np.cumsum([job.ranks for job in jobs])
+    if rank_cycles.shape != (ends[-1],):
+        raise EngineFailure(f"{RESULT} is of another workload or machine")
+    by_job = np.split(rank_cycles, ends[:-1])
+    last = [of_job.max(initial=0.0) if len(of_job) else cycle for of_job, cycle in zip(by_job, cycles, strict=True)]
+    if not np.array_equal(last, cycles, equal_nan=True):
+        raise EngineFailure(f"{RESULT} is not a result: its jobs do not end with their last ranks")
+    return by_job
 
 
 def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

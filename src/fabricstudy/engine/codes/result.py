@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, OtherBackground
+from ..contract import EngineFailure, EngineResult, OtherBackground, mean_of_senders_ns
 from ..point import Point
 from .files import HOPS, OUTPUTS, TracedJob, alone, alone_folder, lasting_ns, lists_hops, traced_jobs
 from .models import network_of
@@ -21,7 +21,8 @@ from .network import HOST, Network, PortCounters
 RANKS = "mpi-replay-stats"
 
 _APPLICATION = re.compile(r"^\tApp (\d+): ([0-9.]+|-?nan|-?inf)$", re.MULTILINE)
-_FINISHED = re.compile(r"^Network node \d+ Rank (\d+) App (\d+) finished at ([0-9.]+)", re.MULTILINE)
+# A rank's number in its job is the first one; what is called its rank counts the places of all nodes.
+_FINISHED = re.compile(r"^Network node (\d+) Rank \d+ App (\d+) finished at ([0-9.]+)", re.MULTILINE)
 # The second word is CODES' own slip of the pen.
 _LEFT_BEHIND = re.compile(r"unmatched|leftover|lefover", re.IGNORECASE)
 _NO_MATCH = re.compile(r"no match so defaulting", re.IGNORECASE)
@@ -44,8 +45,10 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
     runtime_ns = [None if job.background else 0.0 for job in jobs]
+    rank_mean_ns = [mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs]
     if all(jobs[one.number].background for one in traced):
-        return EngineResult(tuple(runtime_ns), np.zeros(machine.links), link_packets=np.zeros(machine.links, np.int64))
+        still = np.zeros(machine.links), None, np.zeros(machine.links, np.int64)
+        return EngineResult(tuple(runtime_ns), *still, job_rank_mean_ns=tuple(rank_mean_ns))
     solo = alone(point, network, jobs, traced)
     runs = _runs((folder / "stdout").read_text(errors="replace"))
     if len(runs) != 1 + len(solo):
@@ -56,6 +59,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         _check_background(runs[0], traced, jobs, lasts_ns)
     for job, time_ns in zip(traced, _checked_times(folder, runs[0], traced, jobs), strict=True):
         runtime_ns[job.number] = time_ns
+    for job, ended_ns in zip(traced, _ended_ns(runs[0], traced), strict=True):
+        rank_mean_ns[job.number] = mean_of_senders_ns(jobs[job.number], ended_ns)
     link_bytes = None if network.traffic is None else _link_bytes(folder, network.traffic, machine, jobs)
     packet = _even_packet_bytes(traced, network.packet)
     link_packets = None if packet is None or link_bytes is None else (link_bytes / packet).astype(np.int64)
@@ -71,7 +76,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     elif lists_hops(point, network, jobs, traced):
         packets = _listed_hops(folder / HOPS, network, machine, jobs, link_bytes)
         link_packets = packets.sum(axis=0, dtype=np.int64)
-    return EngineResult(tuple(runtime_ns), link_bytes, packets, link_packets)
+    return EngineResult(tuple(runtime_ns), link_bytes, packets, link_packets, job_rank_mean_ns=tuple(rank_mean_ns))
 
 
 def _even_packet_bytes(traced: list[TracedJob], packet: int) -> int | None:
@@ -153,6 +158,14 @@ def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], 
             raise EngineFailure(f"job {one.number} is in the background, and ended before the others")
     if lasts_ns > TOO_LONG * end_ns + 10:
         raise OtherBackground(np.ceil(end_ns) + 1)
+
+
+def _ended_ns(out: str, traced: list[TracedJob]) -> list[npt.NDArray[np.float64]]:
+    """When each rank of each job ended; not a number for those that were cut off."""
+    ended_ns = [np.full(len(job.place_of_rank), np.nan) for job in traced]
+    for rank, job, time_ns in _FINISHED.findall(out):
+        ended_ns[int(job)][int(rank)] = float(time_ns)
+    return ended_ns
 
 
 def _check_said(said: str, cut: bool) -> None:

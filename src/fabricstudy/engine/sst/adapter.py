@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, written_out
 
-from ..contract import EngineResult, Probe, Unsupported
+from ..contract import EngineResult, Probe, Unsupported, mean_of_senders_ns
 from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer, check_one_port
@@ -91,7 +93,9 @@ class Sst(ProgramEngine):
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply SST's test of success, and read job times and link statistics."""
         if nobody_waits(jobs):
-            return EngineResult(tuple(None if job.background else 0.0 for job in jobs))
+            ended_ns = tuple(None if job.background else 0.0 for job in jobs)
+            means_ns = tuple(mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs)
+            return EngineResult(ended_ns, job_rank_mean_ns=means_ns)
         return read_result(folder, point, machine, jobs)
 
 

@@ -12,10 +12,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, OtherBackground
+from ..contract import EngineFailure, EngineResult, OtherBackground, mean_of_senders_ns
 from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name
@@ -57,16 +60,21 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """
     check_output((folder / "stdout").read_text(errors="replace"), (folder / "stderr").read_text(errors="replace"))
     runtime_ns: list[float | None] = [None if job.background else 0.0 for job in jobs]
+    rank_mean_ns = [mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs]
     end_ns = 0.0
     for number, job in communicating(jobs):
         if not job.background:
             log = motif_log(folder / f"{log_name(number)}.log")
-            runtime_ns[number] = runtime_of(log, number, seats_of(job).seats)
+            seats = seats_of(job)
+            ended_ns = ends_of(log, number, seats.seats)
+            runtime_ns[number] = float(ended_ns.max())
+            rank_mean_ns[number] = mean_of_senders_ns(job, ended_ns[seats.seat_of_rank])
             end_ns = max(end_ns, *(line.end_ns for line in log))
     _check_background(folder, jobs, end_ns)
     counted = read_links(folder / STATISTICS, point, machine)
     return EngineResult(
         job_runtime_ns=tuple(runtime_ns),
+        job_rank_mean_ns=tuple(rank_mean_ns),
         link_bytes=counted.link_bytes,
         job_link_packets=packets_of_jobs(point, machine, jobs, counted),
         link_packets=counted.packets,
@@ -135,8 +143,8 @@ def _ns(number: str, unit: str) -> float:
     return float(number) * _SECONDS[unit] * 1e9
 
 
-def runtime_of(log: list[Ended], job: int, ranks: int) -> float:
-    """Give the time (ns) from the first start to the last end of what a job does between Init and Fini.
+def ends_of(log: list[Ended], job: int, ranks: int) -> npt.NDArray[np.float64]:
+    """Give the times (ns) at which the ranks of a job end what they do between Init and Fini, from the first start.
 
     Raises
     ------
@@ -150,7 +158,9 @@ def runtime_of(log: list[Ended], job: int, ranks: int) -> float:
     traffic = [line for line in log if line.motif not in (INIT, FINI)]
     if {line.rank for line in traffic} != everyone or len(log) != 3 * ranks or not all(_sound(line) for line in log):
         raise EngineFailure(f"the motif log of job {job} is of another workload")
-    return max(line.end_ns for line in traffic) - min(line.start_ns for line in traffic)
+    ended_ns = np.empty(ranks)
+    ended_ns[[line.rank for line in traffic]] = [line.end_ns for line in traffic]
+    return ended_ns - min(line.start_ns for line in traffic)
 
 
 def _sound(line: Ended) -> bool:
