@@ -46,7 +46,7 @@ claims:
 """
 RATIOS = tuple(step / 2 for step in range(1, 13))
 POINTS_A_SEED = 2 * len(RATIOS) * 2
-PHITS, LINKS = 24, 12
+PHITS, LINKS, RANKS = 24, 12, 12
 
 
 def prepare(folder: Path, points: int) -> int:
@@ -55,7 +55,8 @@ def prepare(folder: Path, points: int) -> int:
     ratios = ", ".join(f"{ratio}: {ratio} GB/s" for ratio in RATIOS)
     (folder / "scale.yaml").write_text(STUDY.format(ratios=ratios, seeds=seeds))
     answer = {
-        "job_finish_cycles": [10], "link_phits": [1] * LINKS, "injected_phits": PHITS, "ejected_phits": PHITS,
+        "job_finish_cycles": [10], "rank_finish_cycles": [10] * RANKS, "link_phits": [1] * LINKS,
+        "injected_phits": PHITS, "ejected_phits": PHITS, "job_sent_phits": [PHITS], "job_arrived_phits": [PHITS],
     }  # fmt: skip
     stand_in = folder / "answer-at-once"
     stand_in.write_text(
