@@ -16,7 +16,7 @@ from fabricstudy.table.store import Tables
 from .text import Grid, listed, number, several
 
 _VALUE, _WORK, _ALL = "(value)", "(work)", "(all)"
-_MOST_AXES = 3
+_MOST_AXES, _MOST_CLAIMS = 3, 6
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Effect:
         How many there are: one for each combination of the other axes' labels.
     best : str
         The label that most often has the least value.
+    best_in : int
+        In how many of the comparisons it has.
     """
 
     axis: str
@@ -43,6 +45,7 @@ class Effect:
     where: str
     comparisons: int
     best: str
+    best_in: int
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,10 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    best = str(values.idxmin(axis=1).value_counts().index[0])
-    return Effect(axis, float(ratio.median()), float(ratio.max()), where, len(values), best)
+    best = values.idxmin(axis=1).value_counts()
+    return Effect(
+        axis, float(ratio.median()), float(ratio.max()), where, len(values), str(best.index[0]), int(best.iloc[0])
+    )
 
 
 def sentences(tables: Tables, found: Effects | None) -> list[str]:
@@ -139,11 +144,16 @@ def sentences(tables: Tables, found: Effects | None) -> list[str]:
 
 
 def _of_claims(tables: Tables) -> str:
-    verdicts = tables.claims.drop_duplicates("claim")["claim_verdict"].value_counts()
+    claims = tables.claims.drop_duplicates("claim")
+    verdicts = claims["claim_verdict"].value_counts()
     words = {"reproduced": ("is reproduced", "are reproduced"), "differs": ("differs", "differ"),
              "not run": ("could not be tested", "could not be tested")}  # fmt: skip
     parts = [f"{verdicts[name]} {words[name][int(verdicts[name] > 1)]}" for name in words if verdicts.get(name)]
-    return f"Of {several(int(verdicts.sum()), 'claim')}, {listed(parts)}." if parts else ""
+    differ = claims.loc[claims["claim_verdict"] == "differs", "claim"].astype(str).tolist()
+    told = f"Of {several(int(verdicts.sum()), 'claim')}, {listed(parts)}" if parts else ""
+    if 0 < len(differ) <= _MOST_CLAIMS:
+        told += f" (not as expected: {', '.join(differ)})"
+    return told and f"{told}."
 
 
 def _of_effects(found: Effects | None) -> str:
@@ -153,15 +163,22 @@ def _of_effects(found: Effects | None) -> str:
     told = (
         f"Of what was varied, {first.axis} changes the {found.of} most: all else equal, its worst value has "
         f"{number(first.median, 3)} times the {found.of} of its best one in the median, and "
-        f"{number(first.largest, 3)} times at most."
+        f"{number(first.largest, 3)} times at most. The best one is {_best(first)}."
     )
     if others:
-        rest = [f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)})" for one in others]
+        rest = [
+            f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)}; best {_best(one)})"
+            for one in others
+        ]
         told += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
     if found.noise is None:
         return f"{told} With one seed, nothing says how much of this is chance."
     middle, largest = found.noise
     return f"{told} Seeds alone change it by a factor of {number(middle, 3)}, at most {number(largest, 3)}."
+
+
+def _best(one: Effect) -> str:
+    return f"{one.best} in {one.best_in} of {several(one.comparisons, 'comparison')}"
 
 
 def _of_computing(jobs: pd.DataFrame) -> str:

@@ -35,7 +35,7 @@ def test_factors_are_medians_of_otherwise_equal_points(make: Make) -> None:
     assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha", "message"]
     routing = found.axes[0]
     assert (routing.median, routing.largest, routing.comparisons) == (pytest.approx(2.5), pytest.approx(3), 4)
-    assert routing.best == "minimal" and routing.where.startswith("alpha 2, message ")
+    assert (routing.best, routing.best_in) == ("minimal", 4) and routing.where.startswith("alpha 2, message ")
     assert found.noise == (pytest.approx(1.1), pytest.approx(1.1))
     assert found.axes[2].median == 1
 
