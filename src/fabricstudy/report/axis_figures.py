@@ -22,6 +22,7 @@ from fabricstudy.table.store import Tables
 from .look import (
     MARKERS,
     PLAIN_NUMBERS,
+    Drawing,
     NothingToDraw,
     add_legend,
     along,
@@ -39,12 +40,13 @@ from .look import (
     no_rows,
     normalised,
     one_scale,
+    panel_labels,
+    panels,
     panels_width,
     said_below,
     said_pairs,
     short,
     spoken,
-    titled,
     with_unit,
 )
 
@@ -76,13 +78,8 @@ class _Data:
     noise: tuple[float, float] | None = None
 
 
-def canvas_of(figure: Figure, tables: Tables) -> tuple[Canvas, str, str, int]:
+def canvas_of(figure: Figure, tables: Tables) -> Drawing:
     """Draw lines, bars or boxes.
-
-    Returns
-    -------
-    tuple
-        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
 
     Raises
     ------
@@ -90,7 +87,7 @@ def canvas_of(figure: Figure, tables: Tables) -> tuple[Canvas, str, str, int]:
         If no selected row has a number.
     """
     data = _data(figure, tables)
-    return _canvas(figure, data), _alt(figure, data), data.basis, len(data.columns)
+    return Drawing(_canvas(figure, data), _alt(figure, data), data.basis, len(data.columns))
 
 
 def _data(figure: Figure, tables: Tables) -> _Data:
@@ -107,8 +104,7 @@ def _data(figure: Figure, tables: Tables) -> _Data:
             "seed": frame["seed"],
             "hue": joined(frame, figure.hue),
             "style": joined(frame, (figure.style,) if figure.style else ()),
-            "column": joined(frame, (figure.columns,) if figure.columns else ()),
-            "row": joined(frame, (figure.rows,) if figure.rows else ()),
+            **panel_labels(frame, figure),
         }
     )
     for name, column in _beside(figure).items():
@@ -181,11 +177,8 @@ def _canvas(figure: Figure, data: _Data) -> Canvas:
     canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
     same_y = _same_y(figure, data.frame)
     grid = canvas.subplots(high, wide, sharex=True, sharey=same_y, squeeze=False)
-    for i, row in enumerate(data.rows):
-        for j, column in enumerate(data.columns):
-            part = data.frame[(data.frame["row"] == row) & (data.frame["column"] == column)]
-            _panel(grid[i][j], figure, data, part)
-            titled(grid[i][j], figure, row, column)
+    for axes, _, part in panels(grid, figure, data.frame, data.rows, data.columns):
+        _panel(axes, figure, data, part)
     label_edges(grid, figure.x_label or figure.x, _y_label(figure))
     _scales(figure, data, [axes for line in grid for axes in line], width / wide - 0.6)
     handles = _handles(figure, data)

@@ -15,6 +15,7 @@ from fabricstudy.table.store import Tables
 
 from .look import (
     PLAIN_NUMBERS,
+    Drawing,
     NothingToDraw,
     add_legend,
     colour,
@@ -24,9 +25,10 @@ from .look import (
     legend_label,
     merged,
     no_rows,
+    panel_labels,
+    panels,
     panels_width,
     said_below,
-    titled,
     with_unit,
 )
 from .text import number, several
@@ -35,13 +37,8 @@ MOST_STEPS = 1000
 """Of one line: the height of each step is then less than the width of the line."""
 
 
-def canvas_of(figure: EcdfFigure, tables: Tables) -> tuple[Canvas, str, str, int]:
+def canvas_of(figure: EcdfFigure, tables: Tables) -> Drawing:
     """Draw an empirical distribution function.
-
-    Returns
-    -------
-    tuple
-        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
 
     Raises
     ------
@@ -54,19 +51,15 @@ def canvas_of(figure: EcdfFigure, tables: Tables) -> tuple[Canvas, str, str, int
     canvas = Canvas(figsize=(panels_width(len(columns)), 2.75 * len(rows) + 1.0), layout="constrained")
     grid = canvas.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
     words = []
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            part = values[(values["row"] == row) & (values["column"] == column)]
-            told = _panel(grid[i][j], figure, part, family)
-            titled(grid[i][j], figure, row, column)
-            words.append(": ".join(text for text in (row, column, told) if text))
+    for axes, labels, part in panels(grid, figure, values, rows, columns):
+        words.append(": ".join(text for text in (*labels, _panel(axes, figure, part, family)) if text))
     x_label = with_unit(str(figure.x), figure.x_label, figure.unit)
     label_edges(grid, x_label, "share of values")
     if list(family) != [""]:
         handles = [Line2D([], [], color=colour(family, hue), label=legend_label(hue)) for hue in family]
         add_legend(canvas, handles)
     said_below(canvas, basis)
-    return canvas, f"Cumulative distribution: {x_label}. {'; '.join(words)}", basis, len(columns)
+    return Drawing(canvas, f"Cumulative distribution: {x_label}. {'; '.join(words)}", basis, len(columns))
 
 
 def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
@@ -80,8 +73,7 @@ def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
             "x": frame[VALUE] * (unit_factor(str(figure.x), figure.unit) if figure.unit else 1.0),
             "hue": joined(frame, figure.hue),
             "family": joined(frame, figure.hue[:1]),
-            "column": joined(frame, (figure.columns,) if figure.columns else ()),
-            "row": joined(frame, (figure.rows,) if figure.rows else ()),
+            **panel_labels(frame, figure),
         }
     )
     over = merged(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])

@@ -6,14 +6,13 @@ import io
 from dataclasses import dataclass
 
 import matplotlib as mpl
-from matplotlib.figure import Figure as Canvas
 
 from fabricstudy.study.figures import AnyFigure, EcdfFigure, HeatmapFigure, JobsFigure, MachineFigure, ScatterFigure
 from fabricstudy.study.model import Study
 from fabricstudy.table.store import Tables
 
 from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, scatter
-from .look import STYLE, NothingToDraw
+from .look import STYLE, Drawing, NothingToDraw
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,16 @@ def draw(figure: AnyFigure, tables: Tables, study: Study | None = None) -> Drawn
     """Draw a figure of a study, which those of machines and of jobs in time need; say why if there is nothing."""
     with mpl.rc_context(STYLE):
         try:
-            canvas, alt, basis, panels = _drawing(figure, tables, study)
+            canvas, words, basis, panels = _drawing(figure, tables, study)
         except NothingToDraw as reason:
             return Drawn(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
         svg, pdf = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": figure.title})
         canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
-    return Drawn(figure, svg.getvalue(), pdf.getvalue(), f"{alt}.", basis, panels)
+    return Drawn(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
 
 
-def _drawing(figure: AnyFigure, tables: Tables, study: Study | None) -> tuple[Canvas, str, str, int]:
-    """Give a figure's canvas, its words, what it rests on, and how many panels stand side by side."""
+def _drawing(figure: AnyFigure, tables: Tables, study: Study | None) -> Drawing:
     if isinstance(figure, JobsFigure) or (isinstance(figure, EcdfFigure) and figure.draws_jobs):
         assert study is not None
         return job_figures.canvas_and_words(figure, tables, study)

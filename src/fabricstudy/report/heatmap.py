@@ -17,21 +17,22 @@ from fabricstudy.table.select import VALUE, label_text, observe
 from fabricstudy.table.store import Tables
 
 from .look import (
+    Drawing,
     NothingToDraw,
     along,
     counted,
     in_order,
-    joined,
     label_edges,
     label_ticks,
     labelled,
     merged,
     no_rows,
     normalised,
+    panel_labels,
+    panels,
     said_below,
     said_pairs,
     short,
-    titled,
     with_unit,
     wrapped,
 )
@@ -41,13 +42,8 @@ _MOST_NUMBERS = 400
 """In more cells of a panel numbers could not be read."""
 
 
-def canvas_of(figure: HeatmapFigure, tables: Tables) -> tuple[Canvas, str, str, int]:
+def canvas_of(figure: HeatmapFigure, tables: Tables) -> Drawing:
     """Draw a heat map.
-
-    Returns
-    -------
-    tuple
-        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
 
     Raises
     ------
@@ -62,18 +58,15 @@ def canvas_of(figure: HeatmapFigure, tables: Tables) -> tuple[Canvas, str, str, 
     grid = canvas.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
     colours = _colours(figure, cells["value"])
     words = []
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            part = cells[(cells["row"] == row) & (cells["column"] == column)]
-            field = part.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
-            _panel(grid[i][j], field, colours, size[0] / len(columns) - 1.6)
-            titled(grid[i][j], figure, row, column)
-            words.append(": ".join(text for text in (row, column, _words(field)) if text))
+    for axes, labels, part in panels(grid, figure, cells, rows, columns):
+        field = part.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
+        _panel(axes, field, colours, size[0] / len(columns) - 1.6)
+        words.append(": ".join(text for text in (*labels, _words(field)) if text))
     label_edges(grid, figure.x_label or figure.x, figure.y_label or figure.y)
     canvas.colorbar(colours, ax=grid, fraction=0.05, pad=0.02).set_label(wrapped(_value_label(figure), 32))
     said_below(canvas, basis)
     head = f"Heat map: {_value_label(figure)} by {figure.x} and {figure.y}"
-    return canvas, f"{head}. {'; '.join(words)}", basis, len(columns)
+    return Drawing(canvas, f"{head}. {'; '.join(words)}", basis, len(columns))
 
 
 def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
@@ -84,8 +77,7 @@ def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
         raise no_rows(figure, seen)
     drawn = pd.DataFrame(
         {
-            "row": joined(frame, (figure.rows,) if figure.rows else ()),
-            "column": joined(frame, (figure.columns,) if figure.columns else ()),
+            **panel_labels(frame, figure),
             "y": along(labelled(frame, figure.y)),
             "x": along(labelled(frame, figure.x)),
             "value": frame[VALUE] * (unit_factor(figure.value, figure.unit) if figure.unit else 1.0),

@@ -27,7 +27,7 @@ from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .look import NothingToDraw, said_below
+from .look import Drawing, NothingToDraw, said_below
 
 DAY_S, HOUR_S = 86400.0, 3600.0
 MOST_BOXES = 2000
@@ -43,13 +43,8 @@ _CAUSE_WORDS = {
 Run = tuple[RunRow, Performed]
 
 
-def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Study) -> tuple[Canvas, str, str, int]:
+def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Study) -> Drawing:
     """Draw a figure of the jobs of single runs.
-
-    Returns
-    -------
-    tuple
-        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
 
     Raises
     ------
@@ -62,7 +57,7 @@ def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Stu
     basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
     said_below(canvas, basis)
     names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
-    return canvas, f"{names[figure.kind]}. {words}", basis, len(runs)
+    return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(runs))
 
 
 def runs_of(figure: JobsFigure | EcdfFigure, study: Study, tables: Tables) -> dict[str, list[Run]]:

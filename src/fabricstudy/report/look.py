@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,15 @@ MOST_APART = 10.0
 CHARACTER_INCHES = 0.09
 """Width of a character of the labels of ticks."""
 PLAIN_NUMBERS = FuncFormatter(lambda value, _: f"{value:.9g}")
+
+
+class Drawing(NamedTuple):
+    """A canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side."""
+
+    canvas: Canvas
+    words: str
+    basis: str
+    panels: int
 
 
 class NothingToDraw(Exception):
@@ -98,6 +107,22 @@ def joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
     if not texts:
         return pd.Series("", index=frame.index)
     return pd.Series([", ".join(row) for row in zip(*texts, strict=True)], index=frame.index)
+
+
+def panel_labels(frame: pd.DataFrame, figure: TableFigure) -> dict[str, pd.Series[Any]]:
+    """Columns `column` and `row`: of which panel each row of a table is."""
+    named = {"column": figure.columns, "row": figure.rows}
+    return {side: joined(frame, (name,) if name else ()) for side, name in named.items()}
+
+
+def panels(
+    grid: Any, figure: TableFigure, frame: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]
+) -> Iterator[tuple[Axes, tuple[str, str], pd.DataFrame]]:
+    """Write the title of each panel; give the panel, its labels and its rows."""
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            titled(grid[i][j], figure, row, column)
+            yield grid[i][j], (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]
 
 
 def along(column: pd.Series[Any]) -> pd.Series[Any]:

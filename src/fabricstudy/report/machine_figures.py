@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure as Canvas
 
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
@@ -19,7 +18,7 @@ from fabricstudy.table.store import Tables
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import holders
 
-from .look import NothingToDraw
+from .look import Drawing, NothingToDraw
 from .machine_picture import Floats, Scene, canvas_of
 
 MOST_PANELS = 8
@@ -28,13 +27,8 @@ MOST_PANELS = 8
 _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 
-def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> tuple[Canvas, str, str, int]:
+def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> Drawing:
     """Draw the machines of points.
-
-    Returns
-    -------
-    tuple
-        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
 
     Raises
     ------
@@ -51,7 +45,7 @@ def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> tup
         canvas, words, basis = canvas_of(scenes, figure.load, f"seed {seed}")
     except ConfigError as reason:
         raise NothingToDraw(str(reason)) from None
-    return canvas, f"Machine. {words}", basis, min(len(scenes), 2)
+    return Drawing(canvas, f"Machine. {words}", basis, min(len(scenes), 2))
 
 
 def _chosen(figure: MachineFigure, rows: list[Row]) -> dict[str, Row]:

@@ -23,6 +23,7 @@ from fabricstudy.table.store import Tables
 from .look import (
     MARKERS,
     PLAIN_NUMBERS,
+    Drawing,
     NothingToDraw,
     add_legend,
     colour,
@@ -33,9 +34,10 @@ from .look import (
     log_ticks,
     no_rows,
     one_scale,
+    panel_labels,
+    panels,
     panels_width,
     said_below,
-    titled,
     with_unit,
 )
 from .text import listed, number
@@ -46,13 +48,8 @@ _FRONT = Line2D([], [], color="#555555", linestyle="--", linewidth=1.2, label="P
 _NAMES = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's tau-b"}
 
 
-def canvas_of(figure: ScatterFigure, tables: Tables) -> tuple[Canvas, str, str, int]:
+def canvas_of(figure: ScatterFigure, tables: Tables) -> Drawing:
     """Draw a scatter plot.
-
-    Returns
-    -------
-    tuple
-        The canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side.
 
     Raises
     ------
@@ -66,18 +63,14 @@ def canvas_of(figure: ScatterFigure, tables: Tables) -> tuple[Canvas, str, str, 
     grid = canvas.subplots(len(rows), len(columns), sharex=same["x"], sharey=same["y"], squeeze=False)
     family, styles = dict(zip(marks["hue"], marks["family"], strict=True)), list(dict.fromkeys(marks["style"]))
     words = []
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            part = marks[(marks["row"] == row) & (marks["column"] == column)]
-            told = _panel(grid[i][j], figure, part, family, styles)
-            titled(grid[i][j], figure, row, column)
-            words.append(": ".join(text for text in (row, column, told) if text))
+    for axes, labels, part in panels(grid, figure, marks, rows, columns):
+        words.append(": ".join(text for text in (*labels, _panel(axes, figure, part, family, styles)) if text))
     x_label, y_label = _axis_labels(figure)
     label_edges(grid, x_label, y_label)
     add_legend(canvas, _handles(family, styles) + [_FRONT] * figure.front)
     said_below(canvas, basis)
     head = ", ".join([f"Scatter plot: {y_label} against {x_label}", *_split(figure)])
-    return canvas, f"{head}. {'; '.join(words)}", basis, len(columns)
+    return Drawing(canvas, f"{head}. {'; '.join(words)}", basis, len(columns))
 
 
 def _axis_labels(figure: ScatterFigure) -> tuple[str, str]:
@@ -118,8 +111,7 @@ def _marks(figure: ScatterFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
             "hue": joined(both, figure.hue),
             "family": joined(both, figure.hue[:1]),
             "style": joined(both, (figure.style,) if figure.style else ()),
-            "column": joined(both, (figure.columns,) if figure.columns else ()),
-            "row": joined(both, (figure.rows,) if figure.rows else ()),
+            **panel_labels(both, figure),
         }
     )
     marks["front"] = False
