@@ -24,7 +24,7 @@ Code = Literal[
     "no-such-axis", "no-such-label", "bad-zip", "everything-excluded", "experiments-and-sweep", "too-many-points",
     # what has to agree
     "cannot-be-built", "machine-does-not-fit", "allocation-does-not-fit", "shape-does-not-fit", "jobs-too-large",
-    "no-node", "too-few-ranks", "too-many-ranks", "no-such-node", "node-taken",
+    "engine-does-not-fit", "no-node", "too-few-ranks", "too-many-ranks", "no-such-node", "node-taken",
     "ranks-do-not-fit", "mapping-does-not-fit", "mixed-units", "mix-never-full", "no-foreground",
     # what is shown
     "no-such-experiment", "no-such-analysis", "no-such-schedule", "no-such-column", "repeated-id", "not-run-alone",

@@ -91,7 +91,7 @@ def _defaults(model: type[Model]) -> dict[str, Any]:
     return defaults
 
 
-NoPhysics = "a name, which changes no outcome"
+NoPhysics = "a name, or a way to run, which changes no outcome"
 """Marks a field that is no part of a point's physics."""
 
 

@@ -56,7 +56,7 @@ def simulate_batch(args: argparse.Namespace) -> None:
     """Simulate the points of one batch that the store does not have, and write the records of all."""
     batch = _pipeline(args, args.batch_cpu_s).batches[args.name]
     _check(args, batch.digest)
-    run_batch(batch, Stores(args.results), args.out)
+    run_batch(batch, Stores(args.results), args.out, args.cores)
 
 
 def run_schedules(args: argparse.Namespace) -> None:
@@ -119,6 +119,8 @@ def main(arguments: list[str] | None = None) -> None:
         if name == "schedule":
             stage.add_argument("--points", type=Path, nargs="*", default=[], help="records of points, JSON lines")
             stage.add_argument("--jobs", type=Path, required=True, help="file for jobs, Parquet")
+        if name == "simulate":
+            stage.add_argument("--cores", type=int, default=1, help="cores that Snakemake grants")
         if name in ("simulate", "schedule"):
             stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
         stage.add_argument("--name", required=True, help="chunk, batch, analysis or runs of the plan")

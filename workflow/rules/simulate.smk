@@ -27,6 +27,8 @@ rule simulate:
     # A site's own simulators: with --sdm env-modules or --sdm apptainer.
     envmodules:
         *SETTINGS.envmodules,
+    # Snakemake grants no more than its --cores; a cluster is asked for that many of one computer.
+    threads: lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].processes
     resources:
         mem_mb=lambda wildcards, attempt: STUDIES[wildcards.study]
         .batches[wildcards.batch]
@@ -43,4 +45,5 @@ rule simulate:
         engine=lambda wildcards: STUDIES[wildcards.study].engine_state(wildcards.batch),
     shell:
         "python -m fabricstudy.stages simulate --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
-        " --name {wildcards.batch} --digest {params.digest} --results results --out {output.records:q} > {log:q} 2>&1"
+        " --name {wildcards.batch} --digest {params.digest} --cores {threads}"
+        " --results results --out {output.records:q} > {log:q} 2>&1"

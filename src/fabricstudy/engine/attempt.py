@@ -17,6 +17,7 @@ from fabricstudy.workload.placing import place
 
 from .contract import Engine, EngineFailure, EngineResult, OtherBackground
 from .limits import NotDone, check_memory, run_program
+from .parallel import Parallel
 from .point import Point
 from .records import class_loads, job_record, sharing_by_routes, sharing_record
 from .settings import Limits
@@ -87,6 +88,9 @@ def _simulated(
     """Prepare, run and read a point, and again as long as its background has to last another time."""
     for _ in range(MOST_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
+        if command is not None and point.engine.processes > 1:
+            assert isinstance(engine, Parallel)
+            command = engine.on_cores(command, point)
         exit_code = 0 if command is None else run_program(command, folder, limits, record)
         try:
             return engine.read(folder, exit_code, point, analysed.machine, jobs)

@@ -12,6 +12,7 @@ from pathlib import Path
 from fabricstudy.chunks import divide_in_at_most
 from fabricstudy.files import atomic_text
 
+from .parallel import at_most, usable_cores
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
@@ -38,6 +39,8 @@ class Batch:
     points: tuple[PlannedPoint, ...]
     cpu_s: float
     limits: Limits
+    processes: int = 1
+    """Cores that work on each point, at most."""
 
     def memory_MB(self, attempt: int) -> int:
         """Memory to ask a cluster for: what a simulation may take, and ours, which grows with each attempt."""
@@ -46,7 +49,7 @@ class Batch:
 
     def time_min(self, attempt: int) -> int:
         """Minutes to ask a cluster for: three times the prediction, and one simulation that hangs."""
-        once_min: int = ceil((SLOWNESS * self.cpu_s + self.limits.time_s + START_S) / 60)
+        once_min: int = ceil((SLOWNESS * self.cpu_s / self.processes + self.limits.time_s + START_S) / 60)
         return attempt * once_min
 
     @property
@@ -57,44 +60,56 @@ class Batch:
 
 
 def batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float) -> list[Batch]:
-    """Divide points into batches of one engine and about `target_cpu_s` of predicted processor time."""
-    by_engine: dict[str, list[PlannedPoint]] = {}
+    """Divide points into batches of about `target_cpu_s` of predicted processor time.
+
+    The points of a batch have the same engine, and as many processes each.
+    """
+    alike: dict[tuple[str, int], list[PlannedPoint]] = {}
     for point in points:
-        by_engine.setdefault(point.point.engine.kind, []).append(point)
+        alike.setdefault((point.point.engine.kind, point.point.engine.processes), []).append(point)
     return [
         batch
-        for engine, own in sorted(by_engine.items())
-        for batch in _engine_batches(engine, own, limits, target_cpu_s, MOST_BATCHES // len(by_engine))
+        for (engine, processes), own in sorted(alike.items())
+        for batch in _batches_of(engine, processes, own, limits, target_cpu_s, MOST_BATCHES // len(alike))
     ]
 
 
-def _engine_batches(
-    engine: str, points: list[PlannedPoint], limits: Limits, target_cpu_s: float, most: int
+def _batches_of(
+    engine: str, processes: int, points: list[PlannedPoint], limits: Limits, target_cpu_s: float, most: int
 ) -> list[Batch]:
     predict = engine_named(engine).predict_cpu_s
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
     costs = {key: predict(point.point) for key, point in by_key.items()}
     # Halving whatever is above twice the target leaves most batches between the target and its double.
     most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / FEWEST_BATCHES, LEAST_WORTH_CPU_S))
+    name = engine if processes == 1 else f"{engine}-on{processes}"
     chunks = divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most)
     return [
         Batch(
-            f"{engine}-{chunk.name}",
+            f"{name}-{chunk.name}",
             engine,
             tuple(by_key[key] for key in chunk.keys),
             sum(costs[key] for key in chunk.keys),
             limits,
+            processes,
         )
         for chunk in chunks
     ]
 
 
-def run_batch(batch: Batch, stores: Stores, shard: Path) -> None:
-    """Simulate the points of a batch and write their records to `shard`, one JSON object a line."""
+def run_batch(batch: Batch, stores: Stores, shard: Path, cores: int = 1) -> None:
+    """Simulate the points of a batch and write their records to `shard`, one JSON object a line.
+
+    Parameters
+    ----------
+    cores : int
+        What Snakemake grants; no more processes work on a point, nor more than this computer has cores.
+    """
+    cores = min(cores, usable_cores())
     engine = engine_named(batch.engine)
     probe = engine.probe()
     missing = None if probe.found else probe.reason
     with atomic_text(shard) as out:
         for planned in batch.points:
-            record = simulate(planned, engine, probe.version, missing, stores, batch.limits)
+            record = simulate(at_most(planned, cores), engine, probe.version, missing, stores, batch.limits)
             out.write(json.dumps(record) + "\n")

@@ -12,6 +12,7 @@ from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place
 
 from .attempt import attempt
+from .parallel import at_most, usable_cores
 from .point import PlannedPoint
 from .registry import engine_named
 from .settings import Limits
@@ -35,6 +36,7 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     probe = engine.probe()
     if not probe.found:
         raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")
+    planned = at_most(planned, usable_cores())
     folder.mkdir(parents=True, exist_ok=True)
     machine = planned.point.machine.build()
     analysed = AnalysedMachine(machine, bisect(machine).cut_side)

@@ -60,6 +60,8 @@ class ProgramEngine(ABC):
     simulates: bool = True
     bundled: bool = False
     reading: str
+    cost_of_sharing: float = 1.0
+    """Processor time of a point on several cores over that on one, about."""
     caveats: tuple[Caveat, ...] = ()
 
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
@@ -84,8 +86,9 @@ class ProgramEngine(ABC):
         return law_of(self.package)
 
     def predict_cpu_s(self, point: Point) -> float:
-        """Predict the processor time of a point; see `forecast`."""
-        return cpu_s(point, self.work(point), self._law)
+        """Predict the processor time of a point, that of all cores together; see `forecast`."""
+        shared = self.cost_of_sharing if point.engine.processes > 1 else 1.0
+        return shared * cpu_s(point, self.work(point), self._law)
 
     def predict_memory_bytes(self, point: Point) -> float:
         """Predict the memory of a point; see `forecast`."""

@@ -22,7 +22,7 @@ ASK_S = 0.005
 # On cancellation the simulator may get the signal before we do; wait, so that it is not recorded as a failure.
 GRACE_S = 2.0
 _ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 # Not on macOS.
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)
 _BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
@@ -100,21 +100,51 @@ def _die_with_parent() -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def _adopt_orphans() -> None:
+    # What was started by a process that is killed comes to us, and we wait for it: what it used counts, too.
+    if _prctl is not None:
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def _peak_bytes(pid: int) -> int:
     """Largest resident memory so far of a process and its descendants (each one's own peak, added up)."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = _children(pid)
     except OSError:  # it ended meanwhile
         return 0
     own = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), "0")
-    return int(own) * 1024 + sum(_peak_bytes(int(child)) for child in children)
+    return int(own) * 1024 + sum(map(_peak_bytes, children))
+
+
+def _stopped(pid: int) -> list[int]:
+    """Stop a process, and then its descendants, which so cannot start others; give all, each after its parent.
+
+    ``mpirun`` gives its processes sessions of their own, which the group does not reach.
+    """
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        os.kill(pid, signal.SIGSTOP)
+        return [pid, *(one for child in _children(pid) for one in _stopped(child))]
+    return [pid]
+
+
+def _used_s(pid: int) -> float:
+    """Processor time of a killed process, if it came to us when its parent was killed."""
+    try:
+        usage = os.wait4(pid, 0)[2]
+    except ChildProcessError:
+        return 0.0
+    return usage.ru_utime + usage.ru_stime
 
 
 def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outcome:
     """Run `argv` inside `folder`; its output goes to ``stdout`` and ``stderr`` there.
 
-    The process gets a group of its own, which is killed as a whole when a limit is passed.
+    When a limit is passed, the process is killed with all that it started, in whatever group or session that is.
 
     Examples
     --------
@@ -124,6 +154,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
+    _adopt_orphans()
     start, own_bytes = time.monotonic(), _own_peak_bytes()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:
@@ -139,13 +170,18 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
         except OSError as error:
             err.write(f"{argv[0]}: {error.strerror}\n".encode())
             return Outcome("missing", 127, 0.0, 0.0, None)
-    child = _Child(process.pid)
+    child, killed = _Child(process.pid), list[int]()
     try:
         ended, seen_bytes = _watch(child, start + time_s, memory_bytes)
     finally:
-        # Also when we are interrupted: nothing of the group may stay behind.
+        # Also when we are interrupted: nothing may stay behind.
+        if not child.has_ended(0):
+            killed = _stopped(process.pid)
         _kill_group(process.pid)
+        for pid in killed:
+            _kill(pid)
         status, usage = child.usage()
+        killed_s = sum(_used_s(pid) for pid in killed[1:])
     process.returncode = os.waitstatus_to_exitcode(status)
     if ended == "exit" and process.returncode in _ASKED_TO_END:
         # Interrupted here, we leave no record of a failure that was none.
@@ -154,7 +190,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     return Outcome(
         "memory" if ended == "exit" and known_bytes > memory_bytes else ended,
         process.returncode,
-        usage.ru_utime + usage.ru_stime,
+        usage.ru_utime + usage.ru_stime + killed_s,
         time.monotonic() - start,
         known_bytes or None,
     )
@@ -184,6 +220,11 @@ def _told_bytes(usage: resource.struct_rusage, own_bytes: int) -> int:
     """
     told = usage.ru_maxrss * _BYTES_OF_MAXRSS
     return told if told > _MORE_THAN_OURS * own_bytes else 0
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _kill_group(group: int) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
-from fabricstudy.model import Model, Whole
+from fabricstudy.model import Model, NoPhysics, Whole
 from fabricstudy.quantities import Duration, Latency, Memory, Size
 
 
@@ -70,3 +70,11 @@ class EngineSettings(Kind):
 
     checked_by: ClassVar[str | None] = None
     """The engine on which some points of a study are simulated again, for one whose times need such a check."""
+
+    processes: Annotated[Whole, NoPhysics] = Field(
+        1,
+        ge=1,
+        le=1024,
+        description="cores of one computer that share the work of each point, on SST and CODES; changes no result, and "
+        "where it would the point is refused",
+    )

@@ -122,6 +122,7 @@ def _head(planned: PlannedPoint, engine: Engine, version: str | None) -> Record:
         "version": version,
         "fingerprint": str(fingerprint(planned.point)),
         "seed": planned.point.seed,
+        "processes": planned.point.engine.processes,
         "host": socket.gethostname(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "reason": None,

@@ -119,6 +119,10 @@ def is_current(record: Record, point: Point, of_any_program: bool = False) -> bo
     With `of_any_program` the code alone counts: programs of compute nodes may be others than that of the node where
     tables are made.
     """
+    # Several processes may be refused what one can do.
+    several = record.get("processes", 1) > 1
+    if record.get("status") == "refused" and several != (point.engine.processes > 1):
+        return False
     made = _parsed(record.get("fingerprint"))
     if made is None or (made.code, made.reading) != _code_of(point):
         return False

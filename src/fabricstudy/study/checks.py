@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from fabricstudy.engine.parallel import Parallel
+from fabricstudy.engine.registry import engine_named, engines
+from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError
 from fabricstudy.routing.base import Routing
@@ -38,6 +41,21 @@ def _check_foreground(jobs: Sequence[Job]) -> None:
         problem = "no job that sends something is in the foreground, so that nothing would end the point"
         path = ("jobs", str(background[0]), "background")
         raise ConfigError(problem, "leave background out for one of them", path, True, code="no-foreground")
+
+
+def check_engine(engine: EngineSettings) -> None:
+    """Refuse several processes on an engine that works on a point with one.
+
+    Raises
+    ------
+    ConfigError
+        With the path below the engine.
+    """
+    if engine.processes > 1 and not isinstance(engine_named(engine.kind), Parallel):
+        can = " or ".join(name for name, other in engines().items() if isinstance(other, Parallel))
+        problem = f"the engine {engine.kind} simulates a point on one core"
+        remedy = f"leave it out, or take {can}; Snakemake's --cores simulates several points at once"
+        raise ConfigError(problem, remedy, ("processes",), engine.processes, "engine-does-not-fit")
 
 
 _SAYS = {

@@ -19,7 +19,7 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job
 
-from .checks import check_point
+from .checks import check_engine, check_point
 from .messages import mistakes
 from .model import WHOLE_SWEEP, Study
 from .pairs import check_pairs
@@ -190,8 +190,12 @@ class _Sections:
     def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
         try:
             model = _TYPES[kind].model_validate(raw, context=self._context, by_alias=True, by_name=False)
+            if isinstance(model, EngineSettings):
+                check_engine(model)
         except ValidationError as error:
             raise mistakes(error, raw, _TYPES[kind]).below(*path) from None
+        except ConfigError as error:
+            raise error.below(*path) from None
         return _Section(model, canonical_json(model.physics()))
 
     def silent(self, job: _Section) -> _Section:

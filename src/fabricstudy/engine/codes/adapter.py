@@ -7,7 +7,9 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from functools import cache
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +17,14 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, written_out
 
-from ..contract import EngineResult, Probe, Unsupported
+from ..contract import EngineFailure, EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer, check_one_port
 from ..registry import adapter_of
+from . import ranks
 from .caveats import CAVEATS
-from .cost import work
+from .cost import objects, work
 from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, lasting_ns, traced_jobs, write_files
 from .models import network_of
 from .pauses import check_computing, check_traced, write_pauses
@@ -35,8 +38,15 @@ MOST_JOBS = 63
 
 MESSAGE_BYTES_END = 2**31 - 1
 
+MOST_GROUPS = 1024
+OPTIMISM = ["--max-opt-lookahead=50"]
+"""How far (ns) a process may run ahead of the slowest one; the farther, the more it takes back."""
+
+ONE_PROCESS, SEVERAL_PROCESSES = "--sync=1", "--sync=3"
+"""Sequential, and optimistic. The conservative way needs a least delay between events, and the replay has some of 0."""
+
 FIXED_OPTIONS = [
-    "--sync=1",
+    ONE_PROCESS,
     "--workload_type=dumpi",
     f"--workload_conf_file={JOBS}",
     f"--alloc_file={ALLOCATION}",
@@ -60,6 +70,7 @@ class Codes(ProgramEngine):
     reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
+    cost_of_sharing = 3.0
     # That MPI was aborted says less than why.
     signs_of_failure = (_REASON, _END)
 
@@ -91,6 +102,8 @@ class Codes(ProgramEngine):
         check_buffer(point, int(point.network.packet_bytes))
         check_computing(point)
         _check_jobs(point)
+        if point.engine.processes > 1:
+            _check_sharing(point)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; give the command, unless nothing is sent between nodes."""
@@ -109,6 +122,26 @@ class Codes(ProgramEngine):
         here = shlex.join(command)
         return ["sh", "-c", " && ".join([here, *(f"(cd {name} && {here})" for name in solo)])]
 
+    def on_cores(self, command: list[str], point: Point) -> list[str]:
+        """Let ``mpirun`` start each run of the program, with ROSS' optimistic way to keep processes together.
+
+        Raises
+        ------
+        EngineFailure
+            If there is no ``mpirun``.
+        """
+        if shutil.which("mpirun") is None:
+            raise EngineFailure("mpirun is not on PATH; put that of CODES' MPI there, or leave engine.processes out")
+        processes = point.engine.processes
+        # Objects that are rolled back together: as few as there are.
+        options = [SEVERAL_PROCESSES, f"--nkp={min(ceil(objects(point) / processes), MOST_GROUPS)}", *OPTIMISM]
+        start = [sys.executable, ranks.__file__, str(processes)]
+        program = [shutil.which(PROGRAM) or PROGRAM, ONE_PROCESS]
+        if command[0] == program[0]:
+            return [*start, program[0], *options, *command[2:]]
+        replaced = shlex.join([*start, program[0], *options])
+        return [*command[:-1], command[-1].replace(shlex.join(program), replaced)]
+
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the test of success and read times and links."""
         return read_result(folder, point, machine, [written_out(job, machine) for job in jobs])
@@ -120,6 +153,27 @@ def _check_jobs(point: Point) -> None:
         raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
     if max((load.message_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
         raise Unsupported("CODES takes messages below 2 GB; send several, or take another engine")
+
+
+def _check_sharing(point: Point) -> None:
+    """Refuse several processes where they would find other times than one.
+
+    Raises
+    ------
+    Unsupported
+        With the reason.
+    """
+    machine, routing = point.machine.kind, point.routing.kind
+    if (machine, routing) == ("fat-tree", "adaptive") or machine == "slim-fly":
+        raise Unsupported(
+            f"on several processes CODES finds other times of a {machine} under {routing}; leave engine.processes out"
+        )
+    listed = machine == "dragonfly" and sum(not job.pattern.silent for job in point.jobs) > 1
+    if listed and isinstance(point.engine, CodesSettings) and point.engine.job_links:
+        raise Unsupported(
+            "on several processes CODES lists hops twice that it takes back; say engine.job_links: false, or leave "
+            "engine.processes out"
+        )
 
 
 def _end(jobs: list[PlacedJob]) -> list[str]:

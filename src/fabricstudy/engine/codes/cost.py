@@ -30,8 +30,7 @@ def work(point: Point) -> Work:
         runs += len(loads)
         messages, carried = 2 * messages, {kind: 2 * count for kind, count in carried.items()}
     model = _model(point)
-    ranks = max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
-    objects = nodes * (1 + ranks) + point.machine.routers
+    ranks = _ranks_per_node(point)
     return Work(
         carried,
         once={
@@ -42,14 +41,23 @@ def work(point: Point) -> Work:
             f"pair of nodes: {model}": runs * nodes**2,
         },
         memory={
-            "run": 1.0,
-            "event": objects * (events_each(point, packet) - LEAST_EVENTS_EACH),
+            "run": float(point.engine.processes),
+            "event": objects(point) * (events_each(point, packet) - LEAST_EVENTS_EACH),
             f"node: {model}": nodes,
             "rank": nodes * ranks,
             "message": messages / min(runs, 2),
             "packet: torus": packets if model == "torus" else 0.0,
         },
     )
+
+
+def objects(point: Point) -> int:
+    """Count what CODES simulates: nodes, places for ranks and routers."""
+    return point.machine.nodes * (1 + _ranks_per_node(point)) + point.machine.routers
+
+
+def _ranks_per_node(point: Point) -> int:
+    return max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
 
 
 def _runs_each_alone(point: Point) -> bool:

@@ -36,6 +36,7 @@ class Sst(ProgramEngine):
     reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
+    cost_of_sharing = 1.8
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
     def probe(self) -> Probe:
@@ -89,6 +90,11 @@ class Sst(ProgramEngine):
             if job.computing is not None:
                 write_pauses(folder / f"{log_name(number)}.traces" / "rank", job, job.computing, seats_of(job))
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
+
+    def on_cores(self, command: list[str], point: Point) -> list[str]:
+        """Let SST use threads; a model that was built on one rank is no model for MPI's several."""
+        program, *rest = command
+        return [program, f"--num-threads={point.engine.processes}", *rest]
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply SST's test of success, and read job times and link statistics."""

@@ -1,0 +1,46 @@
+"""Run a program as several MPI processes of this computer: ``python ranks.py NUMBER PROGRAM ARGUMENT...``.
+
+Each process writes a file of its own, since ``mpirun`` would mix their lines. All are written here at the end, first
+that of the process that tells ROSS' version. Nothing of it outlives the process that started this.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = "ranks"
+FIRST = "ROSS Version"
+
+_TO_A_FILE = f'exec "$@" > {FOLDER}/$$'
+_HERE = {"HYDRA_LAUNCHER": "fork", "HYDRA_RMK": "user"}
+"""In a job of a cluster MPICH would ask that for its processes, and nobody would see what they use."""
+_PR_SET_PDEATHSIG = 1
+
+
+def main(number: str, *command: str) -> int:
+    """Run the program; give the exit code of ``mpirun``."""
+    _end_with_parent()
+    folder = Path(FOLDER)
+    folder.mkdir()
+    launched = ["mpirun", "-n", number, "sh", "-c", _TO_A_FILE, "sh", *command]
+    exit_code = subprocess.run(launched, env=os.environ | _HERE, preexec_fn=_end_with_parent).returncode
+    texts = [path.read_text(errors="replace") for path in sorted(folder.iterdir())]
+    sys.stdout.writelines(sorted(texts, key=lambda text: FIRST not in text))
+    shutil.rmtree(folder)
+    return exit_code if exit_code >= 0 else 128 - exit_code
+
+
+def _end_with_parent() -> None:
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:  # not on macOS
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
