@@ -51,7 +51,9 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "cpu_s": round(sum(_cost(point) for point in new), 3),
-        "over_time": sum(_cost(point) > limits.time_s for point in new),
+        "cores": max((point.point.engine.processes for point in new), default=1),
+        "longest_s": round(max(map(_elapsed_s, new), default=0.0), 3),
+        "over_time": sum(_elapsed_s(point) > limits.time_s for point in new),
         "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
     }
@@ -69,6 +71,10 @@ def _kept(point: PlannedPoint, results: Path) -> bool:
 
 def _cost(point: PlannedPoint) -> float:
     return engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+
+
+def _elapsed_s(point: PlannedPoint) -> float:
+    return _cost(point) / point.point.engine.processes
 
 
 def _memory_bytes(point: PlannedPoint) -> float | None:
@@ -91,6 +97,9 @@ def show_plan(summary: dict[str, Any]) -> None:
     print(f"batches   {summary['batches']}")
     hours = summary["cpu_s"] / 3600
     print(f"predicted {hours:.2f} CPU-hours ({60 * hours:.1f} CPU-minutes) for the new points")
+    if summary["cores"] > 1:
+        minutes = f"{summary['longest_s'] / 60:.1f} minutes"
+        print(f"cores     up to {summary['cores']} for a point, if --cores allows; the longest then takes {minutes}")
     for limit, count in (("time", summary["over_time"]), ("memory", summary["over_memory"])):
         if count:
             print(
