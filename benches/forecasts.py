@@ -55,6 +55,8 @@ def samples(results: list[Path]) -> Iterator[tuple[str, Sample]]:
             record = store.record(identity)
             if record is None or record["status"] != "done" or record["engine"] not in ENGINES:
                 continue
+            if record.get("processes", 1) > 1:  # what a point takes on one core
+                continue
             point, engine = point_from_json(record["point"]), record["engine"]
             work = engine_named(engine).work(point)
             if not work.carried:

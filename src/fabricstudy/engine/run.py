@@ -106,36 +106,35 @@ def _adopt_orphans() -> None:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _peak_bytes(pid: int) -> int:
-    """Largest resident memory so far of a process and its descendants (each one's own peak, added up)."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-        children = _children(pid)
-    except OSError:  # it ended meanwhile
-        return 0
-    own = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), "0")
-    return int(own) * 1024 + sum(map(_peak_bytes, children))
-
-
-def _stopped(pid: int) -> list[int]:
-    """Stop a process, and then its descendants, which so cannot start others; give all, each after its parent.
-
-    ``mpirun`` gives its processes sessions of their own, which the group does not reach.
-    """
+def _tree(pid: int, stop: bool = False) -> list[int]:
+    """Give a process and its descendants, each after its parent; stop them, if so asked, so that none starts others."""
     with contextlib.suppress(OSError):  # it ended meanwhile
-        os.kill(pid, signal.SIGSTOP)
-        return [pid, *(one for child in _children(pid) for one in _stopped(child))]
+        if stop:
+            os.kill(pid, signal.SIGSTOP)
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [pid, *(one for child in children for one in _tree(int(child), stop))]
     return [pid]
 
 
-def _used_s(pid: int) -> float:
-    """Processor time of a killed process, if it came to us when its parent was killed."""
+def _peak_bytes(pid: int) -> int:
+    """Largest resident memory of a process so far."""
     try:
-        usage = os.wait4(pid, 0)[2]
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:  # it ended meanwhile
+        return 0
+    return 1024 * int(next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), "0"))
+
+
+def _ended_s(orphan: int) -> float:
+    """End a process that came to us when its parent ended, and give its processor time; 0 if it is none of ours.
+
+    ``mpirun`` gives its processes sessions of their own, which the signal to the group does not reach.
+    """
+    try:
+        pid, _, usage = os.wait4(orphan, os.WNOHANG)
+        if not pid:
+            _kill(orphan)
+            usage = os.wait4(orphan, 0)[2]
     except ChildProcessError:
         return 0.0
     return usage.ru_utime + usage.ru_stime
@@ -170,18 +169,19 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
         except OSError as error:
             err.write(f"{argv[0]}: {error.strerror}\n".encode())
             return Outcome("missing", 127, 0.0, 0.0, None)
-    child, killed = _Child(process.pid), list[int]()
+    child, seen = _Child(process.pid), dict[int, None]()
     try:
-        ended, seen_bytes = _watch(child, start + time_s, memory_bytes)
+        ended, seen_bytes = _watch(child, start + time_s, memory_bytes, seen)
     finally:
         # Also when we are interrupted: nothing may stay behind.
         if not child.has_ended(0):
-            killed = _stopped(process.pid)
+            running = _tree(process.pid, stop=True)
+            seen.update(dict.fromkeys(running))
+            for pid in running:
+                _kill(pid)
         _kill_group(process.pid)
-        for pid in killed:
-            _kill(pid)
         status, usage = child.usage()
-        killed_s = sum(_used_s(pid) for pid in killed[1:])
+        orphans_s = sum(_ended_s(pid) for pid in seen if pid != process.pid)
     process.returncode = os.waitstatus_to_exitcode(status)
     if ended == "exit" and process.returncode in _ASKED_TO_END:
         # Interrupted here, we leave no record of a failure that was none.
@@ -190,17 +190,24 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     return Outcome(
         "memory" if ended == "exit" and known_bytes > memory_bytes else ended,
         process.returncode,
-        usage.ru_utime + usage.ru_stime + killed_s,
+        usage.ru_utime + usage.ru_stime + orphans_s,
         time.monotonic() - start,
         known_bytes or None,
     )
 
 
-def _watch(child: _Child, deadline: float, memory_bytes: int) -> tuple[Literal["exit", "timeout", "memory"], int]:
-    """Wait for the end of a process or of its allowance; give how it ended and the most memory seen."""
+def _watch(
+    child: _Child, deadline: float, memory_bytes: int, seen: dict[int, None]
+) -> tuple[Literal["exit", "timeout", "memory"], int]:
+    """Wait for the end of a process or of its allowance; give how it ended and the most memory seen.
+
+    Each process's own peak counts, added up. All that were seen are added to `seen`, each after its parent.
+    """
     peak_bytes, pause_s = 0, FIRST_LOOK_S
     while not child.has_ended(min(pause_s, deadline - time.monotonic())):
-        peak_bytes = max(peak_bytes, _peak_bytes(child.pid))
+        processes = _tree(child.pid)
+        seen.update(dict.fromkeys(processes))
+        peak_bytes = max(peak_bytes, sum(map(_peak_bytes, processes)))
         if time.monotonic() >= deadline:
             return "timeout", peak_bytes
         if peak_bytes > memory_bytes:

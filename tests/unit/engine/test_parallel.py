@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from fabricstudy import cli
 from fabricstudy.engine.batch import batches, run_batch
+from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.parallel import Parallel, at_most, usable_cores
@@ -50,6 +55,13 @@ def test_which_engines_can() -> None:
     assert [name for name, engine in engines().items() if isinstance(engine, Parallel)] == ["codes", "sst"]
 
 
+STUDY = """study: s
+machine: {kind: dragonfly, groups: 33, routers_per_group: 8, nodes_per_router: 4, bandwidth: 1 GB/s}
+routing: minimal
+jobs: [{share: 1.0, pattern: {kind: stencil, message: 64 kB}}]
+"""
+
+
 def study(engine: object) -> Study:
     jobs = [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}]
     given = {"study": "s", "machine": DRAGONFLY, "routing": "minimal", "jobs": jobs, "engine": engine}
@@ -62,6 +74,25 @@ def test_an_engine_that_cannot_is_refused_with_its_place(kind: str) -> None:
         plan(study({"kind": kind, "processes": 3}))
     assert (error.value.code, error.value.path, error.value.value) == ("engine-does-not-fit", "engine.processes", 3)
     assert plan(study({"kind": kind, "processes": 1})).points
+
+
+def test_the_plan_tells_what_passes_and_what_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = []
+    for processes in (1, 4):
+        text = STUDY + f"engine: {{kind: codes, processes: {processes}}}\n"
+        Path("s.yaml").write_text(text)
+        cli.main(["plan", "s.yaml", "--json"])
+        found.append(json.loads(capsys.readouterr().out))
+    one, four = found
+    assert (one["cores"], four["cores"]) == (1, 4)
+    assert one["longest_s"] == pytest.approx(one["cpu_s"], abs=1e-3)
+    assert four["cpu_s"] == pytest.approx(Codes.cost_of_sharing * one["cpu_s"], rel=0.1)
+    assert four["longest_s"] == pytest.approx(four["cpu_s"] / 4, abs=1e-3)
+    needed = [Codes().predict_memory_bytes(point(processes)) for processes in (1, 2, 4)]
+    assert needed == sorted(set(needed))
 
 
 def test_points_of_a_batch_take_the_same_cores() -> None:
@@ -142,6 +173,51 @@ class TestCodes:
         monkeypatch.setattr("fabricstudy.engine.codes.adapter.shutil.which", lambda name: None)
         with pytest.raises(EngineFailure, match="mpirun"):
             Codes().on_cores(["model-net-mpi-replay", "--sync=1"], point(2))
+
+
+MPIRUN = """#!/bin/sh
+shift; for rank in $(seq $1 -1 1); do RANK=$rank "$0-rank" "$@" & done; wait
+"""
+RANK = """#!/bin/sh
+shift; exec "$@"
+"""
+PROGRAM = """#!/bin/sh
+mkdir lpio-$RANK && echo told > lpio-$RANK/$1
+[ $RANK = 1 ] && echo "ROSS Version: 1"
+echo "rank $RANK of $1"
+[ $RANK = 2 ] && ! [ -e "$TRIED" ] && touch "$TRIED" && echo "error: We never look for non-existent events!"
+exit 0
+"""
+
+
+class TestRanks:
+    """The script that starts CODES, with stand-ins for mpirun and the program."""
+
+    def run(self, folder: Path, mpirun: str) -> subprocess.CompletedProcess[str]:
+        for name, text in {"mpirun": mpirun, "mpirun-rank": RANK, "program": PROGRAM}.items():
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        (folder / "work").mkdir()
+        (folder / "work/net.yaml").write_text("input")
+        environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "TRIED": str(folder / "tried")}
+        command = [sys.executable, ranks.__file__, "2", "program", "net.yaml"]
+        return subprocess.run(command, cwd=folder / "work", env=environment, capture_output=True, text=True)
+
+    def test_each_process_is_told_whole_and_the_first_one_first(self, tmp_path: Path) -> None:
+        (tmp_path / "tried").touch()
+        done = self.run(tmp_path, MPIRUN)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == "ROSS Version: 1\nrank 1 of net.yaml\nrank 2 of net.yaml\n"
+        assert {path.name for path in (tmp_path / "work").iterdir()} == {"net.yaml", "lpio-1", "lpio-2"}
+
+    def test_where_ross_gave_up_it_is_run_again_in_a_clean_folder(self, tmp_path: Path) -> None:
+        done = self.run(tmp_path, MPIRUN.replace("wait", "wait; [ -e $TRIED.2 ] || { touch $TRIED.2; exit 7; }"))
+        assert (done.returncode, done.stderr) == (0, "") and "We never" not in done.stdout
+
+    def test_another_failure_is_told_at_once(self, tmp_path: Path) -> None:
+        (tmp_path / "tried").touch()
+        done = self.run(tmp_path, MPIRUN.replace("wait", "wait; echo >> $TRIED; exit 7"))
+        assert done.returncode == 7 and (tmp_path / "tried").read_text() == "\n"
 
 
 def test_sst_has_threads() -> None:

@@ -114,6 +114,17 @@ def test_without_proc_memory_is_what_the_kernel_tells_at_the_end(tmp_path: Path)
     assert outcome.ended == "memory" and outcome.memory_bytes is not None and outcome.memory_bytes > size
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives us the children of a process that is killed")
+@pytest.mark.parametrize(("last", "ended"), [("time.sleep(60)", "timeout"), ("os._exit(3)", "exit")])
+def test_what_has_a_session_of_its_own_is_killed_and_its_time_counts(tmp_path: Path, last: str, ended: str) -> None:
+    """As mpirun's processes have; it ends here with nobody but us to wait for them."""
+    child = "os.setsid(); open('child', 'w').write(str(os.getpid()))\n while True: pass"
+    code = f"import os, time\nif not os.fork():\n {child}\ntime.sleep(1); {last}"
+    outcome = run(python(code), tmp_path, 2.5, GB)
+    assert outcome.ended == ended and outcome.cpu_s > 0.1
+    assert gone(int((tmp_path / "child").read_text()))
+
+
 def test_a_hanging_run_and_its_children_are_killed(tmp_path: Path) -> None:
     start = time.monotonic()
     outcome = run(["sh", "-c", "sleep 60 & echo $! > child; wait"], tmp_path, 0.5, GB)

@@ -39,6 +39,9 @@ MOST_JOBS = 63
 MESSAGE_BYTES_END = 2**31 - 1
 
 MOST_GROUPS = 1024
+GROUP_BYTES, PROCESS_BYTES = 0.53e6, 30e6
+"""What a group of objects that are rolled back together takes beside them, and what a process does."""
+
 OPTIMISM = ["--max-opt-lookahead=50"]
 """How far (ns) a process may run ahead of the slowest one; the farther, the more it takes back."""
 
@@ -70,7 +73,7 @@ class Codes(ProgramEngine):
     reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
-    cost_of_sharing = 3.0
+    cost_of_sharing = 5.0
     # That MPI was aborted says less than why.
     signs_of_failure = (_REASON, _END)
 
@@ -88,6 +91,11 @@ class Codes(ProgramEngine):
         """Digest of the program."""
         program = shutil.which(PROGRAM)
         return None if program is None else _digest(program)
+
+    def predict_memory_bytes(self, point: Point) -> float:
+        """Predict the memory of a point, that of all processes together."""
+        alone, processes = super().predict_memory_bytes(point), point.engine.processes
+        return alone if processes == 1 else alone + processes * (PROCESS_BYTES + _groups(point) * GROUP_BYTES)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Refuse a point for which CODES lacks a model, or the model something.
@@ -132,10 +140,8 @@ class Codes(ProgramEngine):
         """
         if shutil.which("mpirun") is None:
             raise EngineFailure("mpirun is not on PATH; put that of CODES' MPI there, or leave engine.processes out")
-        processes = point.engine.processes
-        # Objects that are rolled back together: as few as there are.
-        options = [SEVERAL_PROCESSES, f"--nkp={min(ceil(objects(point) / processes), MOST_GROUPS)}", *OPTIMISM]
-        start = [sys.executable, ranks.__file__, str(processes)]
+        options = [SEVERAL_PROCESSES, f"--nkp={_groups(point)}", *OPTIMISM]
+        start = [sys.executable, ranks.__file__, str(point.engine.processes)]
         program = [shutil.which(PROGRAM) or PROGRAM, ONE_PROCESS]
         if command[0] == program[0]:
             return [*start, program[0], *options, *command[2:]]
@@ -153,6 +159,11 @@ def _check_jobs(point: Point) -> None:
         raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
     if max((load.message_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
         raise Unsupported("CODES takes messages below 2 GB; send several, or take another engine")
+
+
+def _groups(point: Point) -> int:
+    """Groups of objects of each process that are rolled back together: an object each, where there are not many."""
+    return min(ceil(objects(point) / point.engine.processes), MOST_GROUPS)
 
 
 def _check_sharing(point: Point) -> None:

@@ -41,7 +41,7 @@ def work(point: Point) -> Work:
             f"pair of nodes: {model}": runs * nodes**2,
         },
         memory={
-            "run": float(point.engine.processes),
+            "run": 1.0,
             "event": objects(point) * (events_each(point, packet) - LEAST_EVENTS_EACH),
             f"node: {model}": nodes,
             "rank": nodes * ranks,
