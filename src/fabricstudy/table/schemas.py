@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pandera.pandas as pa
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.columns import TABLES, Column
 from fabricstudy.engine.registry import engines
 from fabricstudy.kinds import kind_of
 
+if TYPE_CHECKING:
+    # Loaded only where tables are made: it takes as long as pandas.
+    import pandera.pandas as pa
+
 
 def _schema(column: Column) -> pa.Column:
+    import pandera.pandas as pa
+
     types: dict[str, Any] = {"text": str, "count": "Int64", "number": float, "any number": float, "flag": bool}
     checks = [pa.Check.ge(0)] if column.type in ("count", "number") else []
     checks += [pa.Check.isin(column.one_of)] if column.one_of else []
@@ -22,13 +28,15 @@ def _schema(column: Column) -> pa.Column:
     return pa.Column(kind, checks, nullable=column.missing)
 
 
-_TIMELESS = [name for name, engine in engines().items() if not engine.simulates]
-_TIMED = pa.Check(
-    lambda frame: frame["runtime_ns"].notna() | frame["engine"].isin(_TIMELESS) | frame.get("background", False),
-    error="a simulated job has no time",
-)
+@cache
+def _columns(table: str) -> dict[str, pa.Column]:
+    return {column.name: _schema(column) for column in TABLES[table]}
 
-_COLUMNS = {name: {column.name: _schema(column) for column in columns} for name, columns in TABLES.items()}
+
+def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
+    """Whether a job has a time, or none is to be had."""
+    timeless = [name for name, engine in engines().items() if not engine.simulates]
+    return frame["runtime_ns"].notna() | frame["engine"].isin(timeless) | frame.get("background", False)
 
 
 def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -39,6 +47,8 @@ def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.
     pandera.errors.SchemaErrors
         If a column is missing, or a value is of another type.
     """
+    import pandera.pandas as pa
+
     numbers = {name: pa.Column(float, nullable=True) for name in config.numbers}
     texts = {name: pa.Column(str) for name in config.columns() if name not in numbers}
     schema = pa.DataFrameSchema({"kind": pa.Column(str), **texts, **numbers}, coerce=True)
@@ -90,8 +100,10 @@ def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.Dat
     pandera.errors.SchemaErrors
         If a column is missing, or a value is of another type or out of range.
     """
-    fixed = {name: column for name, column in _COLUMNS[table].items() if name not in axes}
+    import pandera.pandas as pa
+
+    fixed = {name: column for name, column in _columns(table).items() if name not in axes}
     first, *others = fixed
-    timed = [_TIMED] if "runtime_ns" in fixed else []
+    timed = [pa.Check(_is_timed, error="a simulated job has no time")] if "runtime_ns" in fixed else []
     schema = pa.DataFrameSchema(fixed, checks=timed, coerce=True)
     return schema.validate(frame[[first, *axes, *others]], lazy=True).reset_index(drop=True)
