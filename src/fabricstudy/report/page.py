@@ -42,7 +42,7 @@ EMBEDDED_BYTES = 1_800_000
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic"),
-    *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
+    *("matplotlib", "vl-convert-python", "snakemake"),
 )
 _MOST_REASONS = 50
 _EXAMPLE, _OVER = "(example)", "(over)"
