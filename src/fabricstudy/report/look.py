@@ -20,7 +20,7 @@ from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_t
 
 from .text import counted_pairs
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     **dict.fromkeys(("xtick.bottom", "ytick.left"), False),

@@ -41,7 +41,7 @@ EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
 
 _LIBRARIES = (
-    *("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic"),
+    *("numpy", "scipy", "pandas", "pyarrow", "pydantic"),
     *("matplotlib", "vl-convert-python", "snakemake"),
 )
 _MOST_REASONS = 50

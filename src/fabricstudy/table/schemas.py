@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import pandera.pandas as pa
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.columns import TABLES, Column
 from fabricstudy.engine.registry import engines
 from fabricstudy.kinds import kind_of
 
+from .store import TableError
 
-def _schema(column: Column) -> pa.Column:
-    types: dict[str, Any] = {"text": str, "count": "Int64", "number": float, "any number": float, "flag": bool}
-    checks = [pa.Check.ge(0)] if column.type in ("count", "number") else []
-    checks += [pa.Check.isin(column.one_of)] if column.one_of else []
-    kind = "boolean" if column.type == "flag" and column.missing else types[column.type]
-    return pa.Column(kind, checks, nullable=column.missing)
-
-
+_TYPES: dict[str, Any] = {"text": str, "count": "Int64", "number": float, "any number": float, "flag": bool}
 _TIMELESS = [name for name, engine in engines().items() if not engine.simulates]
-_TIMED = pa.Check(
-    lambda frame: frame["runtime_ns"].notna() | frame["engine"].isin(_TIMELESS) | frame.get("background", False),
-    error="a simulated job has no time",
-)
 
-_COLUMNS = {name: {column.name: _schema(column) for column in columns} for name, columns in TABLES.items()}
+
+def _typed(table: str, column: Column, values: pd.Series[Any]) -> pd.Series[Any]:
+    """Give a column its type, and refuse values that it cannot hold."""
+    gone = values.isna()
+    try:
+        typed = values.astype("boolean" if column.type == "flag" and column.missing else _TYPES[column.type])
+    except (TypeError, ValueError) as problem:
+        raise TableError(f"table {table}, column {column.name}: {problem}") from None
+    counted = column.type in ("count", "number")
+    rules = (
+        ("no value", not column.missing, gone),
+        ("a value below 0", counted, typed < 0 if counted else gone),
+        (
+            f"a value that is none of {', '.join(column.one_of)}",
+            bool(column.one_of),
+            ~typed.isin(column.one_of) & ~gone,
+        ),
+    )
+    for problem, holds, wrong in rules:
+        if holds and wrong.any():
+            raise TableError(f"table {table}, column {column.name}: {problem}, in row {int(wrong.argmax())}")
+    return typed.where(~gone) if column.type == "text" else typed
+
+
+def _check_times(frame: pd.DataFrame) -> None:
+    untimed = frame["runtime_ns"].isna() & ~frame["engine"].isin(_TIMELESS) & ~frame.get("background", False)
+    if untimed.any():
+        raise TableError(f"table jobs: a simulated job has no time, in row {int(untimed.argmax())}")
 
 
 def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -36,15 +53,14 @@ def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.
 
     Raises
     ------
-    pandera.errors.SchemaErrors
-        If a column is missing, or a value is of another type.
+    TableError
+        If a value is of another type.
     """
-    numbers = {name: pa.Column(float, nullable=True) for name in config.numbers}
-    texts = {name: pa.Column(str) for name in config.columns() if name not in numbers}
-    schema = pa.DataFrameSchema({"kind": pa.Column(str), **texts, **numbers}, coerce=True)
     kind = kind_of(type(config))
     frame = pd.DataFrame([{"kind": kind, **row} for row in rows], columns=["kind", *config.columns()])
-    return schema.validate(frame, lazy=True)
+    texts, numbers = Column("", "", "text"), Column("", "", "any number", missing=True)
+    columns = [replace(numbers if name in config.numbers else texts, name=name) for name in frame]
+    return pd.DataFrame({one.name: _typed(f"of the analysis {kind}", one, frame[one.name]) for one in columns})
 
 
 def axes_of(frame: pd.DataFrame) -> list[str]:
@@ -87,11 +103,13 @@ def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.Dat
 
     Raises
     ------
-    pandera.errors.SchemaErrors
-        If a column is missing, or a value is of another type or out of range.
+    TableError
+        If a value is of another type or out of range.
     """
-    fixed = {name: column for name, column in _COLUMNS[table].items() if name not in axes}
+    fixed = {column.name: column for column in TABLES[table] if column.name not in axes}
     first, *others = fixed
-    timed = [_TIMED] if "runtime_ns" in fixed else []
-    schema = pa.DataFrameSchema(fixed, checks=timed, coerce=True)
-    return schema.validate(frame[[first, *axes, *others]], lazy=True).reset_index(drop=True)
+    ordered = frame[[first, *axes, *others]].reset_index(drop=True)
+    typed = ordered.assign(**{name: _typed(table, column, ordered[name]) for name, column in fixed.items()})
+    if "runtime_ns" in fixed:
+        _check_times(typed)
+    return typed
