@@ -157,7 +157,9 @@ def _basis(
     elif over:
         parts.append(f"median over {' and '.join(over)}, whiskers: least to largest")
     if figure.show_bound:
-        parts.append("dotted: bound, the least time that the links allow")
+        marks = drawn.groupby(["x", "hue", "style", "column", "row"], dropna=False)["bound"]
+        of_seeds = ", median over seeds: a run with a lower one may end earlier" * bool((marks.nunique() > 1).any())
+        parts.append(f"dotted: bound, the least time that the links allow{of_seeds}")
     if noise:
         inside = int(drawn["y"].between(*noise).sum())
         parts.append(f"grey: {noise[0]:.3g} to {noise[1]:.3g}, noise of jobs that share no link; {inside} values in it")

@@ -18,12 +18,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Wedge
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.words import several
 from fabricstudy.workload.allocation.request import NOBODY
 
 from .layouts import Layout, lay_out
 from .layouts.base import WITHIN
 from .look import NothingToDraw, add_legend, legend_label, palette, said_below
-from .text import number, several
+from .text import number
 
 Load = Literal["bytes", "stall"]
 Ints = npt.NDArray[np.int32]

@@ -30,7 +30,7 @@ from fabricstudy.table.store import Tables
 
 from .explorer import explorer
 from .figures import Drawn, draw
-from .found import effects, leading, sentences
+from .found import choices, effects, leading, sentences
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
@@ -71,7 +71,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     name : str
         What stands after ``study=`` on the command line.
     """
-    changes = effects(tables)
+    changes = effects(tables, choices(study))
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
     environment = jinja2.Environment(

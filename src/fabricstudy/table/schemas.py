@@ -36,9 +36,9 @@ def _typed(table: str, column: Column, values: pd.Series[Any]) -> pd.Series[Any]
             ~typed.isin(column.one_of) & ~gone,
         ),
     )
-    for problem, holds, wrong in rules:
+    for mistake, holds, wrong in rules:
         if holds and wrong.any():
-            raise TableError(f"table {table}, column {column.name}: {problem}, in row {int(wrong.argmax())}")
+            raise TableError(f"table {table}, column {column.name}: {mistake}, in row {int(wrong.argmax())}")
     return typed.where(~gone) if column.type == "text" else typed
 
 
@@ -59,7 +59,7 @@ def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.
     kind = kind_of(type(config))
     frame = pd.DataFrame([{"kind": kind, **row} for row in rows], columns=["kind", *config.columns()])
     texts, numbers = Column("", "", "text"), Column("", "", "any number", missing=True)
-    columns = [replace(numbers if name in config.numbers else texts, name=name) for name in frame]
+    columns = [replace(numbers if name in config.numbers else texts, name=str(name)) for name in frame]
     return pd.DataFrame({one.name: _typed(f"of the analysis {kind}", one, frame[one.name]) for one in columns})
 
 
