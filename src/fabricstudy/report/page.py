@@ -28,7 +28,7 @@ from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .explorer import explorer
+from .explorer import as_choices, explorer
 from .figures import Drawn, draw
 from .found import choices, effects, leading, sentences
 from .predictors import predictors
@@ -93,6 +93,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
+        explorer_start={} if shown_first is None else as_choices(drawn[shown_first].figure),
         jobs=_jobs(study, tables.jobs),
         interference=_interference(tables.interference),
         bounds=_bounds(tables.jobs),
