@@ -26,7 +26,7 @@ from fabricstudy.store import POINTS, Store
 
 ENGINES = ("caminos", "sst", "codes")
 # Shorter runs tell more of the machine's noise than of the point, and smaller ones of the program's own size.
-LEAST_CPU_S, LEAST_MEMORY_BYTES = 0.01, 10e6
+LEAST_CPU_S, LEAST_MEMORY_BYTES = 0.1, 10e6
 LONG_CPU_S = 1.0
 # Pulls factors to 1 as strongly as a record that is off by so much.
 PULL = 0.05
@@ -86,14 +86,15 @@ def fit_cpu(given: list[Sample]) -> dict[str, Any]:
     crowd = np.log(np.maximum(1, sent.sum(axis=1) / [sample.point.machine.nodes for sample in given]))
     slow = np.log([slowness(sample.point) for sample in given])
     wide = np.log([ports(sample.point) for sample in given])
+    size = np.log([sample.work.unit_bytes for sample in given])
     measured = np.log([sample.cpu_s for sample in given])
-    ends = np.cumsum([len(once), 4, len(routings), len(topologies)])
+    ends = np.cumsum([len(once), 5, len(routings), len(topologies)])
 
     def residuals(theta: Floats) -> Floats:
         each, (unit, *powers), by_routing, by_topology, by_pattern = np.split(theta, ends)
         carried = sent @ np.exp(by_pattern) * passed
         factor = np.exp(
-            unit + by_routing[routing] + by_topology[topology] + np.stack([crowd, slow, wide], axis=1) @ powers
+            unit + by_routing[routing] + by_topology[topology] + np.stack([crowd, slow, wide, size], axis=1) @ powers
         )
         predicted: Floats = np.log(done @ np.exp(each) + carried * factor)
         return np.concatenate([predicted - measured, PULL * theta[ends[0] + 1 :]])
@@ -102,7 +103,7 @@ def fit_cpu(given: list[Sample]) -> dict[str, Any]:
     start[: len(once)] = np.log(0.01 / np.maximum(1, done.mean(axis=0)))
     start[len(once)] = np.log(1e-6)
     theta = least_squares(residuals, start, loss="soft_l1", f_scale=0.3).x
-    each, (unit, crowd_power, slow_power, port_power), *factors = np.split(theta, ends)
+    each, (unit, crowd_power, slow_power, port_power, size_power), *factors = np.split(theta, ends)
     named = zip(CATEGORIES, (routings, topologies, patterns), factors, strict=True)
     return {
         "once_s": constants(once, np.exp(each)),
@@ -110,6 +111,7 @@ def fit_cpu(given: list[Sample]) -> dict[str, Any]:
         "crowd_power": rounded(crowd_power),
         "slow_power": rounded(slow_power),
         "port_power": rounded(port_power),
+        "size_power": rounded(size_power),
     } | {name: constants(kinds, np.exp(values)) for name, kinds, values in named}
 
 

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import OUTPUTS
 from fabricstudy.engine.codes.trace import traces
@@ -24,9 +26,11 @@ from fabricstudy.workload.messages import PlacedJob
 
 from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on
 from .run_caminos import ends
+from .run_caminos import simulate as simulate_caminos
 from .run_codes import FIXED, MACHINES, point, prepared, run, two_jobs
 
 PROBE = Codes().probe()
+CAMINOS = Caminos().probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))
 
 
@@ -236,6 +240,85 @@ class TestStalls:
         told = [row[5] for row in rows if row[:5] == ["0", "R", "1", "R", "L"]]
         # All of 2 MB went from router 0 to router 1; the figure stands beside another port's name.
         assert told == ["0"]
+
+
+@pytest.mark.skipif(not CAMINOS.found, reason=str(CAMINOS.reason))
+class TestDifferencesFromCaminos:
+    """What CODES does otherwise than CAMINOS, each on a machine so small that both times can be counted by hand."""
+
+    @pytest.mark.parametrize(
+        ("buffer", "crossbar", "packets"), [("64 kB", 1, 180), ("64 kB", 2, 164), ("256 kB", 2, 120)]
+    )
+    def test_packets_wait_behind_others_in_caminos(
+        self, tmp_path: Path, buffer: str, crossbar: int, packets: int
+    ) -> None:
+        """Nodes a and c send 60 packets each to one node of a router between them, and then a 60 to its other node.
+
+        CODES sorts what waits by its output: the second message of a comes at once after the first, and all is over
+        when 120 packets have crossed one link. In CAMINOS an input is one queue, and an output gets as many packets
+        as the crossbar is fast. With one that is as fast as a link the first messages take turns and wait at the
+        inputs, so the second one of a begins to leave after 120 packets. With one twice as fast, a packet waits at
+        the output while there is room: 16 packets in half of a buffer of 64 kB, and the second message begins 16
+        sooner; 64 in four times as much, and when a has sent its first message no more than 60 wait.
+        """
+        shared = {"machine": {"nodes_per_router": 2}, "network": {"buffer": buffer, "injection": 1}}
+        this, elsewhere = point("slim fly", **shared), point("slim fly", engine="caminos", **shared)
+        machine = this.machine.build()
+        a, c = (2 * machine.link_tail[machine.link_head == 0][:2]).tolist()
+        jobs = [job_of([a, c, 0, 1], [(0, 0, 2, 120_000), (0, 1, 2, 120_000), (0, 0, 3, 120_000)])]
+        if crossbar == 1:
+            assert time_of(simulate(tmp_path / "codes", this, jobs)) == pytest.approx(120 * 2000, rel=0.02)
+        folder = tmp_path / "caminos"
+        folder.mkdir()
+        argv = Caminos().prepare(folder, elsewhere, machine, jobs)
+        configuration = folder / CONFIGURATION
+        # A cycle of the crossbar is as much shorter.
+        slower = f"frequency_divisor: {crossbar} }}"
+        configuration.write_text(configuration.read_text().replace("frequency_divisor: 1 }", slower))
+        result = Caminos().read(folder, run(argv, folder), elsewhere, machine, jobs)
+        assert time_of(result) / crossbar == pytest.approx(packets * 2000, rel=0.02)
+
+    def test_it_takes_both_ways_of_an_express_mesh(self, tmp_path: Path) -> None:
+        """From router 0 to 4 of a line of gap 2 it is a link of 3 and one of 1; CAMINOS takes the long one first."""
+        more = {
+            "machine": {"shape": [5], "nodes_per_router": 1, "bandwidth": {"links": "1 GB/s", "host": "2 GB/s"}},
+        }
+        this = point("express", "dimension-order", **more)
+        machine = this.machine.build()
+        jobs = [job_of([0, 4], [(0, 0, 1, 400_000)])]
+        codes = simulate(tmp_path / "codes", this, jobs)
+        elsewhere = point("express", "dimension-order", engine="caminos", **more)
+        caminos, _ = simulate_caminos(tmp_path / "caminos", elsewhere, jobs)
+        first = {int(head): i for i, head in enumerate(machine.link_head) if machine.link_tail[i] == 0}
+        assert codes.link_bytes is not None and caminos.link_bytes is not None
+        assert codes.link_bytes[[first[1], first[3]]] == pytest.approx([200_000, 200_000], rel=0.05)
+        assert caminos.link_bytes[[first[1], first[3]]].tolist() == [0, 400_000]
+        assert time_of(codes) == pytest.approx(200_000, rel=0.05)
+        assert time_of(caminos) == pytest.approx(400_000, rel=0.05)
+
+    def test_the_second_router_of_a_dragonfly_draws_among_its_own_groups(self, tmp_path: Path) -> None:
+        """Nodes of router 1 send to group 2, whose link is router 0's; that one has another to group 1, and no more.
+
+        The link within the group is fast, so nothing waits at router 1, and UGAL stays minimal there. At router 0
+        more than 16 kB wait, so packets make a detour as soon as twice what waits for group 1 is less. With its first
+        draw, of groups 1, 3 and 4, only one packet of three could do so, which are 21 kB.
+        """
+        this = point(
+            "dragonfly", through_groups("ugal"),
+            machine={"bandwidth": {"local": "10 GB/s", "global": "1 GB/s", "host": "4 GB/s"}},
+        )  # fmt: skip
+        machine = this.machine.build()
+        result = simulate(tmp_path, this, [job_of([2, 3, 8, 9], [(0, 0, 2, 40_000), (0, 1, 3, 40_000)])])
+        assert machine.group is not None and result.link_bytes is not None
+        between = {
+            (int(machine.group[tail]), int(machine.group[head])): result.link_bytes[i]
+            for i, (tail, head) in enumerate(zip(machine.link_tail, machine.link_head, strict=True))
+            if machine.link_class[i] == 1
+        }
+        assert between[0, 3] == between[0, 4] == 0
+        assert between[0, 1] == between[1, 2] == 80_000 - between[0, 2]
+        # The queue for group 2 is twice the other at the end: 2/3 of 80 kB, or 50 kB if each link has sent 10 kB then.
+        assert 26_000 <= between[0, 1] <= 30_000
 
 
 def planned(this: Point) -> PlannedPoint:

@@ -15,6 +15,7 @@ from math import inf
 from fabricstudy.machine.base import EachClass
 from fabricstudy.model import Model
 
+from .loads import AT_RANDOM
 from .point import Point
 
 
@@ -25,7 +26,10 @@ class Work:
     Parameters
     ----------
     carried : mapping of str to float
-        For each kind of pattern, what its jobs send, in the units that the engine moves: phits, flits or packets.
+        For each kind of pattern, what its jobs send, in the units that the engine moves: phits, flits or packets. What
+        jobs send whose ranks stand at random has a name of its own, see `JobTraffic.work`.
+    unit_bytes : float
+        Size of a unit.
     once : mapping of str to float
         What is done beside that, by name: runs, messages, nodes.
     memory : mapping of str to float
@@ -33,6 +37,7 @@ class Work:
     """
 
     carried: Mapping[str, float]
+    unit_bytes: float
     once: Mapping[str, float]
     memory: Mapping[str, float]
 
@@ -57,9 +62,9 @@ class Law(Model):
         Processor time and memory for one of each.
     unit_s : float
         Processor time for a unit in a router.
-    crowd_power, slow_power, port_power : float
-        Exponents of the units that a node sends, of the bandwidth of a node over that of the slowest link, and of the
-        ports of a router: packets that wait cost time, too, and so does looking after ports.
+    crowd_power, slow_power, port_power, size_power : float
+        Exponents of the units that a node sends, of the bandwidth of a node over that of the slowest link, of the
+        ports of a router and of the size of a unit: what waits costs time, too, and so does looking after ports.
     routing, topology, pattern : dict of str to float
         Factors by kind; 1 for a kind that no record had.
     """
@@ -69,6 +74,7 @@ class Law(Model):
     crowd_power: float
     slow_power: float
     port_power: float
+    size_power: float
     routing: dict[str, float]
     topology: dict[str, float]
     pattern: dict[str, float]
@@ -85,13 +91,18 @@ def law_of(package: str) -> Law:
 def cpu_s(point: Point, work: Work, law: Law) -> float:
     """Predict the processor time of a point."""
     machine = point.machine
-    units = sum(count * law.pattern.get(kind, 1.0) for kind, count in work.carried.items())
+    units = sum(count * _of_pattern(kind, law) for kind, count in work.carried.items())
     crowd = max(1.0, sum(work.carried.values()) / machine.nodes)
     factors = law.routing.get(point.routing.kind, 1.0) * law.topology.get(machine.kind, 1.0)
-    waiting: float = crowd**law.crowd_power * slowness(point) ** law.slow_power * ports(point) ** law.port_power
+    powers: float = crowd**law.crowd_power * slowness(point) ** law.slow_power * ports(point) ** law.port_power
+    powers *= work.unit_bytes**law.size_power
     once = sum(count * law.once_s.get(name, 0.0) for name, count in work.once.items())
-    carried: float = law.unit_s * routers_passed(point) * units * factors * waiting
+    carried: float = law.unit_s * routers_passed(point) * units * factors * powers
     return once + carried
+
+
+def _of_pattern(kind: str, law: Law) -> float:
+    return law.pattern.get(kind, law.pattern.get(kind.removesuffix(AT_RANDOM), 1.0))
 
 
 def memory_bytes(work: Work, law: Law) -> float:

@@ -8,6 +8,9 @@ from fabricstudy.workload.pattern.base import Pattern
 
 from .point import Point
 
+AT_RANDOM = " at random"
+"""What follows a pattern's name where its ranks stand at random."""
+
 
 @dataclass(frozen=True)
 class TrafficClass:
@@ -31,11 +34,17 @@ class TrafficClass:
 
 @dataclass(frozen=True)
 class JobTraffic:
-    """What a job that sends something sends, by size, and its ranks."""
+    """What a job that sends something sends, by size, its ranks, and whether these stand at random."""
 
     pattern: str
     ranks: int
     classes: tuple[TrafficClass, ...]
+    at_random: bool = False
+
+    @property
+    def work(self) -> str:
+        """Name of what an engine does for it: partners far apart take more than close ones."""
+        return self.pattern + AT_RANDOM * self.at_random
 
 
 def traffic_by_job(point: Point) -> list[JobTraffic]:
@@ -54,7 +63,8 @@ def traffic_by_job(point: Point) -> list[JobTraffic]:
             in_phase = part.messages / iterations / part.phases / max(1, ranks)
             burst_bytes = in_phase * part.size_bytes * ranks_per_node
             classes.append(TrafficClass(part.size_bytes, part.messages, in_phase, burst_bytes))
-        jobs.append(JobTraffic(pattern.kind, ranks, tuple(classes)))
+        at_random = "random" in (job.mapping.kind, job.allocation.kind)
+        jobs.append(JobTraffic(pattern.kind, ranks, tuple(classes), at_random))
         bytes_of_node.append(
             sum(part.message_bytes * part.messages for part in classes) / max(1, ranks) * ranks_per_node
         )

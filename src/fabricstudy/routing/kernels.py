@@ -142,12 +142,28 @@ def early_arrivals(
     probability = np.zeros(routers)
     rank = np.empty(routers, np.int64)
     sends = np.array([traffic[router].any() for router in range(routers)])
+    ways_first = np.empty(routers + 1, np.int64)
+    ways_head = np.empty(len(link), np.int64)
+    ways_share = np.empty(len(link), np.float64)
     for middle in middles:
         reached = settle(middle, first, head, kind, weight, distance, order, queue)
         if reached < routers:
             return np.full((1, 1), np.nan)
         for at in range(reached):
             rank[order[at]] = at
+        # Where packets for this middle go from each router, once for all sources.
+        count = 0
+        for router in range(routers):
+            ways_first[router] = count
+            ways = 0.0
+            for i in range(first[router], first[router + 1]):
+                if distance[head[i]] + weight[kind[i]] == distance[router]:
+                    ways += cables[i]
+                    ways_head[count] = head[i]
+                    ways_share[count] = cables[i]
+                    count += 1
+            ways_share[ways_first[router] : count] /= ways
+        ways_first[routers] = count
         for source in range(routers):
             if source == middle or not sends[source]:
                 continue
@@ -162,15 +178,11 @@ def early_arrivals(
                     continue
                 if router != source:
                     arrived[router, middle] += traffic[source, router] * share
-                ways = 0.0
-                for i in range(first[router], first[router + 1]):
-                    if distance[head[i]] + weight[kind[i]] == distance[router]:
-                        ways += cables[i]
-                for i in range(first[router], first[router + 1]):
-                    if distance[head[i]] + weight[kind[i]] == distance[router]:
-                        if probability[head[i]] == 0.0:
-                            heapq.heappush(ahead, -rank[head[i]])
-                        probability[head[i]] += share * (cables[i] / ways)
+                for i in range(ways_first[router], ways_first[router + 1]):
+                    there = ways_head[i]
+                    if probability[there] == 0.0:
+                        heapq.heappush(ahead, -rank[there])
+                    probability[there] += share * ways_share[i]
     return arrived
 
 

@@ -16,7 +16,6 @@ from fabricstudy.kinds import kind_of
 from .store import TableError
 
 _TYPES: dict[str, Any] = {"text": str, "count": "Int64", "number": float, "any number": float, "flag": bool}
-_TIMELESS = [name for name, engine in engines().items() if not engine.simulates]
 
 
 def _typed(table: str, column: Column, values: pd.Series[Any]) -> pd.Series[Any]:
@@ -43,7 +42,8 @@ def _typed(table: str, column: Column, values: pd.Series[Any]) -> pd.Series[Any]
 
 
 def _check_times(frame: pd.DataFrame) -> None:
-    untimed = frame["runtime_ns"].isna() & ~frame["engine"].isin(_TIMELESS) & ~frame.get("background", False)
+    timeless = [name for name, engine in engines().items() if not engine.simulates]
+    untimed = frame["runtime_ns"].isna() & ~frame["engine"].isin(timeless) & ~frame.get("background", False)
     if untimed.any():
         raise TableError(f"table jobs: a simulated job has no time, in row {int(untimed.argmax())}")
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, slowness
+from fabricstudy.engine.loads import traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
@@ -18,6 +19,7 @@ LAW = Law(
     crowd_power=0.5,
     slow_power=1.0,
     port_power=0.0,
+    size_power=1.0,
     routing={"minimal": 3.0},
     topology={"torus": 5.0},
     pattern={"ring": 7.0},
@@ -26,13 +28,13 @@ LAW = Law(
 )
 
 
-def point(routing: str = "dimension-order", bandwidth: Any = "1 GB/s") -> Point:
+def point(routing: str = "dimension-order", bandwidth: Any = "1 GB/s", mapping: str = "linear") -> Point:
     """A torus of 16 nodes; two routers drawn at random are 2 hops apart."""
     return Point.model_validate(
         {
             "machine": {"kind": "torus", "shape": [4, 4], "bandwidth": bandwidth},
             "routing": {"kind": routing},
-            "jobs": [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}],
+            "jobs": [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}, "mapping": {"kind": mapping}}],
             "engine": {"kind": "caminos"},
             "seed": 1,
         }
@@ -41,31 +43,45 @@ def point(routing: str = "dimension-order", bandwidth: Any = "1 GB/s") -> Point:
 
 class TestLaw:
     def test_processor_time_by_hand(self) -> None:
-        work = Work({"ring": 16.0, "stencil": 48.0}, {"run": 1.0, "message": 2.0, "unheard of": 9.0}, {})
+        work = Work({"ring": 16.0, "stencil": 48.0}, 1.0, {"run": 1.0, "message": 2.0, "unheard of": 9.0}, {})
         # 1 second once; 7 x 16 + 48 units pass 2 + 2 routers; 4 units a node make it twice as long.
         assert cpu_s(point(), work, LAW) == pytest.approx(1 + 2 * (7 * 16 + 48) * 4 * 5 * 2)
 
     def test_kinds_that_were_measured_have_factors(self) -> None:
-        work = Work({"ring": 16.0}, {}, {})
+        work = Work({"ring": 16.0}, 1.0, {}, {})
         assert cpu_s(point("minimal"), work, LAW) == pytest.approx(3 * cpu_s(point(), work, LAW))
 
     def test_slow_links_make_packets_wait(self) -> None:
         slow = point(bandwidth={"links": ["1 GB/s", "0.5 GB/s"], "host": "2 GB/s"})
         assert slowness(slow) == 4 and slowness(point()) == 1
         assert slowness(point(bandwidth={"links": "2 GB/s", "host": "1 GB/s"})) == 1
-        work = Work({"ring": 16.0}, {}, {})
+        work = Work({"ring": 16.0}, 1.0, {}, {})
         assert cpu_s(slow, work, LAW) == pytest.approx(4 * cpu_s(point(), work, LAW))
 
     def test_ports_cost_time(self) -> None:
-        wide, work = LAW.model_copy(update={"port_power": 1.0}), Work({"ring": 16.0}, {}, {})
+        wide, work = LAW.model_copy(update={"port_power": 1.0}), Work({"ring": 16.0}, 1.0, {}, {})
         # Four cables and a node on each router.
         assert cpu_s(point(), work, wide) == pytest.approx(5 * cpu_s(point(), work, LAW))
 
+    def test_larger_units_cost_more(self) -> None:
+        small, large = (Work({"ring": 16.0}, size, {}, {}) for size in (1.0, 8.0))
+        assert cpu_s(point(), large, LAW) == pytest.approx(8 * cpu_s(point(), small, LAW))
+
+    def test_ranks_at_random_have_a_factor_of_their_own_or_that_of_the_pattern(self) -> None:
+        near, far = Work({"ring": 16.0}, 1.0, {}, {}), Work({"ring at random": 16.0}, 1.0, {}, {})
+        assert cpu_s(point(), far, LAW) == cpu_s(point(), near, LAW)
+        known = LAW.model_copy(update={"pattern": {"ring": 7.0, "ring at random": 14.0}})
+        assert cpu_s(point(), far, known) == pytest.approx(2 * cpu_s(point(), near, known))
+
+    @pytest.mark.parametrize(("mapping", "work"), [("linear", "ring"), ("random", "ring at random")])
+    def test_what_a_job_sends_is_named_by_where_its_ranks_stand(self, mapping: str, work: str) -> None:
+        assert [traffic.work for traffic in traffic_by_job(point(mapping=mapping))] == [work]
+
     def test_memory_by_hand(self) -> None:
-        assert memory_bytes(Work({}, {}, {"run": 1.0, "message": 3.0, "unheard of": 9.0}), LAW) == 130
+        assert memory_bytes(Work({}, 1.0, {}, {"run": 1.0, "message": 3.0, "unheard of": 9.0}), LAW) == 130
 
     def test_nothing_sent_costs_what_is_done_once(self) -> None:
-        assert cpu_s(point(), Work({}, {"run": 1.0}, {}), LAW) == 0.5
+        assert cpu_s(point(), Work({}, 1.0, {"run": 1.0}, {}), LAW) == 0.5
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ MACHINES: list[tuple[str, dict[str, Any]]] = [
     *[("polarfly", {"q": q, "nodes_per_router": 2}) for q in (2, 3, 4, 5, 7, 8, 9, 11)],
     ("jellyfish", {"routers": 20, "degree": 5, "nodes_per_router": 2}),
     ("jellyfish", {"routers": 7, "degree": 6, "nodes_per_router": 1}),
-    ("tofu-d", {"units": [3, 2, 4]}),
+    ("tofu-d", {"units": [3, 2, 2]}),
     ("twisted-torus", {"shape": [4, 8]}),
     ("twisted-torus", {"shape": [2, 2, 4], "nodes_per_router": 3}),
     ("twisted-torus", {"shape": [3, 6, 6]}),

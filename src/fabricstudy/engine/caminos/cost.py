@@ -20,7 +20,7 @@ def work(point: Point) -> Work:
     messages = 0.0
     for job in traffic_by_job(point):
         phits = sum(part.messages * ceil(part.message_bytes / phit) for part in job.classes)
-        carried[job.pattern] = carried.get(job.pattern, 0.0) + phits
+        carried[job.work] = carried.get(job.work, 0.0) + phits
         messages += sum(part.messages for part in job.classes)
     machine = point.machine
     counts = {
@@ -30,4 +30,4 @@ def work(point: Point) -> Work:
         "cable": float(machine.cables),
     }
     waiting = min(sum(carried.values()), WAITING_PHITS * machine.cables)
-    return Work(carried, counts, counts | {"waiting phit": float(waiting)})
+    return Work(carried, phit, counts, counts | {"waiting phit": float(waiting)})

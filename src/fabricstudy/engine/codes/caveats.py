@@ -47,8 +47,9 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat("On a Slim Fly Valiant leads through a random router outside the sender's own group.", _valiant_on_slim_fly),
     Caveat(
-        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, counts the queue of "
-        "a detour twice, and stays minimal with 16 kB or less at the port; on a Slim Fly it compares several detours.",
+        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, through groups that "
+        "they have links to, which fills the links of an empty one; it counts the queue of a detour twice, and stays "
+        "minimal with 16 kB or less at the port. On a Slim Fly it compares several detours.",
         under_ugal,
     ),
     Caveat(
@@ -56,7 +57,11 @@ CAVEATS: tuple[Caveat, ...] = (
         "much as where ties are split.",
         with_ties,
     ),
-    Caveat("A packet takes the long link or the short one first, whichever has less waiting for it.", _over_long_links),
+    Caveat(
+        "A packet takes the long link or the short one first, whichever has less waiting for it. The bound counts the "
+        "long one first, so times may lie below it.",
+        _over_long_links,
+    ),
     Caveat("Minimal routing on a Slim Fly always takes the same one of several shortest paths.", _on_slim_fly),
 )
 """In the order in which they are told."""

@@ -21,7 +21,7 @@ def work(point: Point) -> Work:
     messages = 0.0
     for job in loads:
         packets = sum(part.messages * ceil(part.message_bytes / packet) for part in job.classes)
-        carried[job.pattern] = carried.get(job.pattern, 0.0) + packets
+        carried[job.work] = carried.get(job.work, 0.0) + packets
         messages += sum(part.messages for part in job.classes)
     packets = sum(carried.values())
     tells_links = len(loads) > 1 and isinstance(point.engine, CodesSettings) and point.engine.job_links
@@ -34,6 +34,7 @@ def work(point: Point) -> Work:
     objects = nodes * (1 + ranks) + point.machine.routers
     return Work(
         carried,
+        packet,
         once={
             "run": runs,
             "message": messages,

@@ -11,7 +11,7 @@ def work(point: Point) -> Work:
     """Count messages, and parts of the machine; bytes cost nothing."""
     carried: dict[str, float] = {}
     for job in traffic_by_job(point):
-        carried[job.pattern] = carried.get(job.pattern, 0.0) + sum(part.messages for part in job.classes)
+        carried[job.work] = carried.get(job.work, 0.0) + sum(part.messages for part in job.classes)
     messages, machine = sum(carried.values()), point.machine
     counts = {"run": 1.0, "message": messages, "node": float(machine.nodes), "cable": float(machine.cables)}
-    return Work(carried, counts, counts)
+    return Work(carried, 1.0, counts, counts)

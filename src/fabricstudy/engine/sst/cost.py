@@ -20,7 +20,7 @@ LONGEST_BUFFER_BYTES = 12_000
 class JobLoad(NamedTuple):
     """What a job that communicates does: ranks, messages, packets, longest message, and receives posted at a time."""
 
-    pattern: str
+    work: str
     ranks: int
     messages: float
     packets: float
@@ -39,13 +39,14 @@ def work(point: Point) -> Work:
     flits = FLITS_OF_A_PACKET + int(point.network.packet_bytes) / flit_bytes(point)
     carried: dict[str, float] = {}
     for load in loads:
-        carried[load.pattern] = carried.get(load.pattern, 0.0) + load.packets * flits
+        carried[load.work] = carried.get(load.work, 0.0) + load.packets * flits
     ranks = sum(load.ranks for load in loads)
     longest = max((load.longest_bytes for load in loads), default=0)
     if settings(point).mpi == "default":
         longest = min(longest, LONGEST_BUFFER_BYTES)
     return Work(
         carried,
+        flit_bytes(point),
         once={
             "run": 1.0,
             "node or rank": float(point.machine.nodes + ranks),
@@ -72,7 +73,7 @@ def _loads(point: Point) -> list[JobLoad]:
             posted = min(posted, SPARE_BUFFERS)
         loads.append(
             JobLoad(
-                job.pattern,
+                job.work,
                 job.ranks,
                 sum(part.messages for part in job.classes),
                 sum(part.messages * (1 + part.message_bytes / packet) for part in job.classes),
