@@ -31,7 +31,7 @@ REPORTS = "reports.md"
 
 
 def on_config(config: Any, **_: Any) -> None:
-    """List the reports after the first page; name each page by its file, so that a browser shows it without a server."""
+    """List the reports after the first page; pages go by their files, so that a browser needs no server."""
     if STUDIES:
         config.nav.insert(1, {"Reports": REPORTS})
         config.use_directory_urls = False
