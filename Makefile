@@ -80,7 +80,7 @@ docs: setup  ## build the pages of docs/ into site/; any warning fails
 demo: setup  ## build the pages and the reports of DEMO into demo/, a site for any host
 	snakemake --cores $(CORES) --config study=$(DEMO)
 	FABRICSTUDY_REPORTS=$(DEMO) mkdocs build --strict --site-dir demo
-	@echo "The site is in demo/, for any web server. To look at it: python -m http.server --directory demo"
+	@echo "Open demo/index.html in a browser, or put demo/ on any web server, which the search needs."
 
 wheel: setup  ## build a wheel with workflow, studies and programs into dist/; STATIC=1: for any Linux
 	rm -rf build

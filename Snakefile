@@ -42,6 +42,11 @@ wildcard_constraints:
     **ours.WILDCARDS,
 
 
+onsuccess:
+    for name in STUDIES:
+        print(f"The report: {Path('reports', name, 'index.html')}", file=sys.stderr)
+
+
 # Seconds of work each: on a cluster they are done where Snakemake runs.
 localrules:
     all,

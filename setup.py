@@ -10,7 +10,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-HOME = ("Snakefile", "workflow", "profiles", "configs", "envs/fabricstudy.yaml", "engines/sst")
+HOME = ("Snakefile", "workflow", "profiles", "configs", "docs", "envs/fabricstudy.yaml", "engines/sst")
 
 
 class BuildWithHome(build_py):

@@ -31,9 +31,10 @@ REPORTS = "reports.md"
 
 
 def on_config(config: Any, **_: Any) -> None:
-    """List the reports after the first page."""
+    """List the reports after the first page; pages go by their files, so that a browser needs no server."""
     if STUDIES:
         config.nav.insert(1, {"Reports": REPORTS})
+        config.use_directory_urls = False
 
 
 def on_files(files: Any, config: Any, **_: Any) -> None:
@@ -42,18 +43,35 @@ def on_files(files: Any, config: Any, **_: Any) -> None:
         return
     lines = ["# Reports", "", "What a run leaves: one page a study, with figures, claims and an explorer.", ""]
     for name in STUDIES:
-        lines.append(f"* [{load_study(study_file(name)).title or name}](reports/{name}/index.html) (`{name}`)")
+        lines.append(_link(name, f"reports/{name}/index.html"))
         for path in sorted(Path("reports", name).rglob("*")):
-            if path.is_file():
+            if path.name == "index.html":
+                page = path.read_text().replace("<header>", f"<header>{_BACK}", 1)
+                files.append(File.generated(config, path.as_posix(), content=page))
+            elif path.is_file():
                 files.append(File.generated(config, path.as_posix(), abs_src_path=str(path.resolve())))
     files.append(File.generated(config, REPORTS, content="\n".join(lines)))
+
+
+_BACK = '<p class="soft"><a href="../../index.html">fabricstudy</a> · <a href="../../reports.html">reports</a></p>'
+"""From a report back to the pages around it."""
+
+
+def _link(name: str, goal: str) -> str:
+    return f"* [{load_study(study_file(name)).title or name}]({goal}) (`{name}`)"
+
+
+def reports() -> str:
+    """Give the links to the reports for the first page."""
+    links = [_link(name, f"reports/{name}/index.html") for name in STUDIES]
+    return "\n".join(["What a run leaves, to look at:", "", *links]) if STUDIES else ""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill in what the code knows, and drop from code blocks the words that only tests read."""
     up = "../" * page.file.src_uri.count("/")
     markdown = re.sub(r"<!-- kinds: (\S+) -->", lambda found: kinds(found[1], up), markdown)
-    for name, make in (("tables", tables), ("commands", commands)):
+    for name, make in (("tables", tables), ("commands", commands), ("reports", reports)):
         markdown = markdown.replace(f"<!-- {name} -->", make())
     return re.sub(r"^(```\w+) .*$", r"\1", markdown, flags=re.M)
 

@@ -64,14 +64,14 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="fabricstudy", description=__doc__)
+    parser = argparse.ArgumentParser(prog="fabricstudy", description=__doc__.replace("``", ""))
     parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     for name in names:
         module = import_module(f"fabricstudy.commands.{name}")
         work, show = _COMMANDS[name]
-        text = getattr(module, work).__doc__.splitlines()[0]
+        text = getattr(module, work).__doc__.splitlines()[0].replace("``", "")
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
         if show is not None:  # else it becomes another program, which prints

@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .errors import StudyError
+from .home import ours
 from .kinds import Kind, families
 from .model import ConfigError
 from .source import EXTENSIONS
@@ -201,7 +202,7 @@ def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:
     except BaseException as error:  # SystemExit, too: a file may call sys.exit() where it was meant to be run
         raise _told(error, file, files) from None
     if not any(kind.__module__ == module for kinds in kinds_of(module.split(".")[0]).values() for kind in kinds):
-        raise file.error("it registers no kind", "put @register above its class, as docs/extending.md shows")
+        raise file.error("it registers no kind", f"put @register above its class, as {ours('docs/extending.md')} shows")
 
 
 def _told(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:

@@ -6,6 +6,7 @@ In a clone these files lie where they are written, in an installed wheel in the 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -21,6 +22,22 @@ HOME = INSTALLED if INSTALLED.is_dir() else PACKAGE.parents[1]
 SNAKEFILE = HOME / "Snakefile"
 CONFIGS = HOME / "configs"
 """The studies of the project."""
+
+
+def ours(name: str) -> str:
+    """Give where a file of ours is found from the folder that we are in, such as ``configs/README.md``."""
+    return name if Path.cwd() == HOME else str(HOME / name)
+
+
+def located(text: str) -> str:
+    """Give a text with the files of ours that it names where they are found.
+
+    Examples
+    --------
+    >>> located("see docs/limits.md") == f"see {ours('docs/limits.md')}"
+    True
+    """
+    return re.sub(r"\b(?:docs|configs|profiles)/[\w./-]*\w", lambda name: ours(name[0]), text)
 
 
 def use_own_programs() -> None:

@@ -145,6 +145,11 @@ def _digest(parts: Iterable[str]) -> str:
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
 
 
+def studies(configs: Path = CONFIGS) -> list[str]:
+    """Give the names of the studies that come along."""
+    return sorted(file.stem for file in configs.glob("*.yaml"))
+
+
 def study_file(name: str, configs: Path = CONFIGS) -> Path:
     """Find a study by its name in `configs` or by its path.
 
@@ -160,7 +165,7 @@ def study_file(name: str, configs: Path = CONFIGS) -> Path:
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or "/" in name:
         return path
-    names = sorted(file.stem for file in configs.glob("*.yaml"))
+    names = studies(configs)
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise StudyError(

@@ -44,7 +44,8 @@ class Settings(Model):
     """What a call of Snakemake may set with ``--config``."""
 
     study: Annotated[str, BeforeValidator(_names)] = Field(
-        "quick", description="name in configs/ or path to a study file; several with commas between them"
+        "quick",
+        description="name of a study that comes along, or path to a study file; several with commas between them",
     )
     batch_cpu_s: Seconds = Field(
         BATCH_CPU_S, description="predicted processor seconds of a batch: 60 suits a workstation, 600 a cluster"

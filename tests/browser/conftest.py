@@ -46,8 +46,8 @@ experiments:
       routing: {{of: routing.kind, values: [minimal, valiant]}}
     seeds: 2
 figures:
-  - {{id: time, kind: line, title: Time, caption: Time falls., experiment: first, x: alpha, y: runtime_ns, unit: ms,
-     hue: routing, columns: pattern}}
+  - {{id: time, kind: line, title: Time, caption: Time falls., experiment: first, x: alpha, y: runtime_ns, unit: us,
+     hue: routing, where: {{pattern: all-to-all}}}}
 claims:
   - {{id: "1.1", says: Real machines do so as well., source: nobody, note: needs a real machine}}
 """

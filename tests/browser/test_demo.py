@@ -54,8 +54,11 @@ def test_all_links_are_relative_and_lead_somewhere(site: Path) -> None:
                 continue
             assert not address.path.startswith("/"), (page, link)
             goal = page.parent / unquote(address.path)
-            assert (goal / "index.html" if goal.is_dir() else goal).is_file(), (page, link)
+            # Without a server a folder is no page.
+            assert goal.is_file(), (page, link)
             checked += 1
+    front, back = list(links(site / "index.html")), list(links(site / "reports/quick/index.html"))
+    assert "reports/quick/index.html" in front and "../../index.html" in back
     assert checked > 500 and (site / "reports/quick/index.html").is_file()
 
 
@@ -81,7 +84,7 @@ def test_the_pages_ask_nothing_of_other_sites_and_nothing_goes_wrong(server: str
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width == PHONE}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get_log("browser"), browser.get_log("performance")
-    for page in ("", "reports/", "reports/quick/", "tutorial/", "search.html?q=torus"):
+    for page in ("", "reports.html", "reports/quick/", "tutorial.html", "search.html?q=torus"):
         browser.get(server + page)
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]

@@ -77,13 +77,14 @@ def fresh(browser: Any, report: Path) -> Page:
     return Page(browser, report, 1280)
 
 
-def test_at_first_it_shows_the_longest_axis_of_numbers_and_mixes_nothing(fresh: Page) -> None:
+def test_at_first_it_shows_what_the_first_figure_shows(fresh: Page) -> None:
+    """Its unit, too: by themselves the numbers would be shown in ms."""
     assert [fresh.chosen(name) for name in ("table", "metric", "x", "colour", "facet")] == [
         *("jobs", "runtime_ns", "alpha", "routing", "none")
     ]  # fmt: skip
     assert fresh.chosen("only-experiment") == "first" and fresh.chosen("only-pattern") == "all-to-all"
     assert fresh.words == (
-        "runtime (ms) of table jobs against alpha, coloured by routing, only experiment first, pattern all-to-all. "
+        "runtime (us) of table jobs against alpha, coloured by routing, only experiment first, pattern all-to-all. "
         "6 values from 18 rows, medians over seed; whiskers: least to largest."
     )
     assert fresh.script(SYMBOLS) == 6
@@ -110,11 +111,11 @@ def test_each_row_is_a_mark_if_asked_for(fresh: Page) -> None:
 
 
 def test_numbers_drawn_are_medians_of_the_table(fresh: Page) -> None:
-    """Numbers 0 to 2 of the first labels have the median 1.001 ms."""
+    """Numbers 0 to 2 of the first labels have the median 1001 us."""
     cells = "[...row.children].map((cell) => cell.textContent)"
     rows = fresh.script(f"return [...document.querySelectorAll('#explorer-numbers tr')].map((row) => {cells})")
-    assert rows[0] == ["routing", "alpha", "runtime (ms)", "least", "largest", "rows"]
-    assert rows[1] == ["minimal", "0.5", "1.001", "1", "1.002", "3"]
+    assert rows[0] == ["routing", "alpha", "runtime (us)", "least", "largest", "rows"]
+    assert rows[1] == ["minimal", "0.5", "1001", "1000", "1002", "3"]
     assert len(rows) == 7
 
 

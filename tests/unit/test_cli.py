@@ -323,3 +323,32 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["--help"])
     named = capsys.readouterr().out
     assert all(f"\n    {name}" in named for name in modules - {"__init__", "common", "schedule_run"})
+
+
+def test_a_list_of_points_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:
+    _, head, first, *_ = said(capsys, "plan", "small.yaml", "--list").splitlines()
+    assert head.split("\t") == ["point_id", "experiment", "alpha", "seed"] and len(first.split("\t")) == 4
+
+
+def test_kinds_of_one_family_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = data(capsys, "kinds", "pattern")
+    assert {one["path"] for one in found} == {"jobs.*.pattern"} and "stencil" in {one["kind"] for one in found}
+    assert [one["kind"] for one in data(capsys, "kinds", "stencil")] == ["stencil"]
+
+
+def test_one_machine_of_several_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["machine", "small.yaml"]) == 0
+    assert "of 2" in capsys.readouterr().err
+    assert cli.main(["machine", "juqueen-48"]) == 0
+    assert not capsys.readouterr().err
+
+
+def test_a_study_that_is_not_there_is_told_before_snakemake_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    told = said(capsys, "run", "nosuch", code=1)
+    assert told.count("\n") == 1 and "quick" in told
+
+
+def test_help_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    assert "`" not in capsys.readouterr().out

@@ -20,7 +20,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """Declare a study and the folder of the stores."""
-    parser.add_argument("study", help="name in configs/, or path to a study file")
+    parser.add_argument("study", help="name of a study that comes along, such as quick, or path to a study file")
     add_results(parser)
 
 

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from fabricstudy.engine.registry import engine_named, engines
+from fabricstudy.home import located
 
 
 def list_engines(args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -18,4 +19,4 @@ def show_engines(probes: list[dict[str, Any]]) -> None:
     """Print what `list_engines` found."""
     for engine in probes:
         state = f"found, {engine['version']}" if engine["found"] else f"not found: {engine['reason']}"
-        print(f"{engine['name']:10} {state}")
+        print(f"{engine['name']:10} {located(state)}")

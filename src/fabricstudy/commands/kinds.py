@@ -22,7 +22,12 @@ COLUMNS = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="also its keys, as in configs/README.md")
+    parser.add_argument(
+        "kind",
+        nargs="?",
+        metavar="KIND",
+        help="a kind, to see its keys; or a family such as pattern, to list that alone",
+    )
     parser.add_argument(
         "--extensions",
         action="append",
@@ -33,14 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """List what a study can name by kind, family by family, or print the keys of one kind."""
+    """List what a study can name by kind, family by family or one family alone, or print the keys of one kind."""
     with only_extensions_of(load_extensions(args.extensions, Path(), anywhere=True)):
         members = list(_members())
         if args.kind is None:
             return [_facts(family, path, kind) for family, path, kind in members]
         named = [entry for entry in members if kind_of(entry[2]) == args.kind]
+        family = [entry for entry in members if args.kind in (entry[0], entry[1].split(".")[-1])]
+        if not named and family:
+            return [_facts(*entry) for entry in family]
         if not named:
-            known = {kind_of(kind) for _, _, kind in members}
+            known = {word for family, _, kind in members for word in (kind_of(kind), family)}
             raise FabricstudyError(f"{args.kind}: no such kind; {suggestion(args.kind, known)}")
         return [
             _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}

@@ -14,9 +14,10 @@ from fabricstudy.engine.point import machine_id
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.pipeline import study_file
+from fabricstudy.pipeline import studies, study_file
 from fabricstudy.structure.summary import structure
-from fabricstudy.study.file import load_machine, parse_yaml, read_machine
+from fabricstudy.study.file import is_machine, load_machine, parse_yaml, read_machine
+from fabricstudy.words import several
 
 from .common import pipeline_of, sign_of_life
 
@@ -31,9 +32,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def describe_machines(args: argparse.Namespace) -> Any:
     """Describe a machine: nodes, routers, cables, radix, diameter, mean hops, bisection."""
     configs = _machines(args.source, args.all)
-    with sign_of_life(f"analysing {len(configs)} machines"):
+    with sign_of_life(f"analysing {several(len(configs), 'machine')}"):
         figures = [{"machine_id": machine_id(config)} | structure(config.build()).to_json() for config in configs]
-    return figures if args.all else figures[0]
+    if args.all:
+        return figures
+    distinct = _distinct(args.source)
+    if distinct > 1:
+        print(f"the machine as the study writes it, of {distinct} that it builds: --all lists them", file=sys.stderr)
+    return figures[0]
+
+
+def _distinct(source: str) -> int:
+    """Count the machines of a study; what is none has one machine."""
+    if source in INSTANCES or source.lstrip().startswith("{") or is_machine(study_file(source)):
+        return 1
+    return len(pipeline_of(source).plan.machines)
 
 
 def _machines(source: str, every: bool) -> list[Topology]:
@@ -53,7 +66,8 @@ def one_machine(source: str) -> Topology:
             raise
         known = f"published machines are {', '.join(INSTANCES)}"
         raise FabricstudyError(
-            f"{source}: neither a study nor a .yaml file; see configs/ for the studies; {known}", "no-such-machine"
+            f"{source}: neither a study nor a .yaml file; studies are {', '.join(studies())}; {known}",
+            "no-such-machine",
         ) from None
 
 

@@ -13,6 +13,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.pipeline import BATCH_CPU_S, Seconds
+from fabricstudy.words import several
 
 from .common import add_study, pipeline_of, results_folder
 
@@ -84,14 +85,16 @@ def _memory_bytes(point: PlannedPoint) -> float | None:
 def show_plan(summary: dict[str, Any]) -> None:
     """Print what `plan_study` found."""
     print(f"study     {summary['study']}")
-    for row in summary.get("list", ()):
-        print(*row.values(), sep="\t")
+    rows = summary.get("list", [])
+    for row in [list(rows[0]), *(row.values() for row in rows)] if rows else []:
+        print(*row, sep="\t")
     if summary["analyses"]:
         print(f"analyses  {summary['analyses']} without simulation")
     if summary["runs"]:
         cost = f"predicted {summary['runs_cpu_s'] / 60:.1f} CPU-minutes"
-        print(f"runs      {summary['runs']} of {summary['schedules']} schedules, {cost}")
-    print(f"points    {summary['points']} on {summary['machines']} machines, for {summary['rows']} rows of the tables")
+        print(f"runs      {summary['runs']} of {several(summary['schedules'], 'schedule')}, {cost}")
+    machines, rows_of_tables = several(summary["machines"], "machine"), several(summary["rows"], "row")
+    print(f"points    {summary['points']} on {machines}, for {rows_of_tables} of the tables")
     print(f"new       {summary['new']}")
     print(f"kept      {summary['kept']} (simulated before)")
     print(f"batches   {summary['batches']}")
@@ -103,7 +106,8 @@ def show_plan(summary: dict[str, Any]) -> None:
     for limit, count in (("time", summary["over_time"]), ("memory", summary["over_memory"])):
         if count:
             print(
-                f"warning   {count} of the new points are predicted to pass limits.{limit} and would not be done; "
+                f"warning   {count} of the new points {'is' if count == 1 else 'are'} predicted to pass "
+                f"limits.{limit} and would not be done; "
                 "raise it, or make them smaller"
             )
     for engine in summary["missing_engines"]:

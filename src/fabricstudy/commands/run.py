@@ -1,4 +1,4 @@
-"""``fabricstudy run``: plain Snakemake, with the workflow named for it."""
+"""``fabricstudy run``: plain Snakemake, with the workflow named for it, on all cores if nothing else is said."""
 
 from __future__ import annotations
 
@@ -8,20 +8,29 @@ import sys
 from typing import NoReturn
 
 from fabricstudy.home import SNAKEFILE
+from fabricstudy.pipeline import study_file
+from fabricstudy.study.file import load_study
 
 _CONFIG = ("--config", "-C")
+_WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
+"""Flags that say how many jobs run at once, and where."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare a study, and whatever Snakemake takes."""
-    parser.add_argument("study", help="name in configs/, or path to a study file; several with commas between them")
+    parser.add_argument("study", help="name of a study that comes along, or path to a study file; several with commas")
     parser.add_argument(
-        "flags", nargs=argparse.REMAINDER, metavar="...", help="passed on to Snakemake, such as --cores 4"
+        "flags",
+        nargs=argparse.REMAINDER,
+        metavar="...",
+        help="passed on to Snakemake, such as --cores 4 (default: all cores)",
     )
 
 
 def run_study(args: argparse.Namespace) -> NoReturn:
     """Run a study with Snakemake; results and reports go below the folder you are in."""
+    for name in args.study.split(","):
+        load_study(study_file(name.strip()))  # Snakemake would tell a mistake as one of the workflow
     command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, args.flags)]
     os.execv(command[0], command)
 
@@ -33,9 +42,13 @@ def snakemake_arguments(study: str, flags: list[str]) -> list[str]:
     --------
     >>> snakemake_arguments("quick", ["--cores", "4"])[2:]
     ['--cores', '4', '--config', 'study=quick']
-    >>> snakemake_arguments("quick", ["--config", "batch_cpu_s=600", "--cores", "4"])[2:]
-    ['--config', 'study=quick', 'batch_cpu_s=600', '--cores', '4']
+    >>> snakemake_arguments("quick", ["--config", "batch_cpu_s=600", "-c4"])[2:]
+    ['--config', 'study=quick', 'batch_cpu_s=600', '-c4']
+    >>> snakemake_arguments("quick", ["--dry-run"])[2:]
+    ['--cores', 'all', '--dry-run', '--config', 'study=quick']
     """
+    if not any(flag.partition("=")[0].rstrip("0123456789") in _WHERE for flag in flags):
+        flags = ["--cores", "all", *flags]
     at = next((number for number, flag in enumerate(flags, 1) if flag in _CONFIG), None)
     named = [*flags, _CONFIG[0]] if at is None else flags[:at]
     return ["--snakefile", str(SNAKEFILE), *named, f"study={study}", *(flags[at:] if at is not None else [])]

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from fabricstudy.study.figures import EcdfFigure, unit_factor
 from fabricstudy.table.select import VALUE, observe
 from fabricstudy.table.store import Tables
+from fabricstudy.words import several
 
 from .look import (
     PLAIN_NUMBERS,
@@ -31,7 +32,7 @@ from .look import (
     said_below,
     with_unit,
 )
-from .text import number, several
+from .text import number
 
 MOST_STEPS = 1000
 """Of one line: the height of each step is then less than the width of the line."""

@@ -18,6 +18,7 @@ import pandas as pd
 
 from fabricstudy.columns import ADDED, DONE, KEYS, METRICS, NAMES, column_unit
 from fabricstudy.files import atomic_text
+from fabricstudy.study.figures import AnyFigure, Figure
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -86,6 +87,18 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
         return None
     code = files(__package__).joinpath("templates/explorer.js").read_text("utf-8")
     return Explorer("{" + ",".join(texts) + "}", _libraries(), code, reduced, left_out)
+
+
+def as_choices(figure: AnyFigure) -> dict[str, Any]:
+    """Give what the reader would choose to see what a figure shows, as far as the explorer can show it."""
+    if not isinstance(figure, Figure) or figure.table not in METRICS:
+        return {}
+    only = {axis: label for axis, label in figure.where.items() if isinstance(label, str | int | float)}
+    return {
+        "table": figure.table, "metric": figure.y, "unit": figure.unit, "x": figure.x, "colour": [*figure.hue, None][0],
+        "facet": figure.columns or figure.rows, "only": {"experiment": figure.experiment, **only},
+        "xscale": "log" if figure.x_log else None, "yscale": "log" if figure.y_log else None,
+    }  # fmt: skip
 
 
 def _libraries() -> str:

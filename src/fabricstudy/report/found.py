@@ -9,11 +9,13 @@ import pandas as pd
 
 from fabricstudy.columns import ADDED, DONE
 from fabricstudy.study.figures import AnyFigure
+from fabricstudy.study.model import Study
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
+from fabricstudy.words import listed, several
 
-from .text import Grid, listed, number, several
+from .text import Grid, number
 
 _VALUE, _WORK, _ALL = "(value)", "(work)", "(all)"
 _MOST_AXES, _MOST_CLAIMS = 3, 6
@@ -50,7 +52,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of the axes of a study, the largest first, and what chance does to the same numbers.
+    """The effects of what a study chooses, the largest first, and what chance does to the same numbers.
 
     Parameters
     ----------
@@ -78,8 +80,25 @@ class Effects:
         return Grid(head, rows, frozenset((1, 2, 3)))
 
 
-def effects(tables: Tables) -> Effects | None:
+_CHOSEN = {"machine", "routing", "network", "allocation", "mapping", "partitions", "order", "backfill"}
+_GIVEN = {"jobs", "pattern", "trace", "engine"}
+
+
+def choices(study: Study) -> set[str]:
+    """Give the axes that whoever designs or runs a machine chooses; a workload is given, and so is a simulator."""
+    parts: dict[str, set[str]] = {}
+    for part in (*study.all_experiments.values(), *study.schedules.values()):
+        for name, axis in part.sweep.items():
+            paths = [path.split(".") for change in axis.changes for path in change]
+            own = {path[2] if path[0] == "jobs" and len(path) > 2 else path[0] for path in paths}
+            parts.setdefault(name, set()).update(own)
+    return {name for name, own in parts.items() if own & _CHOSEN and not own & _GIVEN}
+
+
+def effects(tables: Tables, chosen: set[str]) -> Effects | None:
     """Compare the times of a study's simulations or the waits of its schedules, whichever there are more of.
+
+    Compared are the axes that somebody chooses: no pattern or size of messages is better than another.
 
     The time of a point is that of its slowest job. Points are compared only if they send equally many bytes, and
     never across engines.
@@ -92,22 +111,22 @@ def effects(tables: Tables) -> Effects | None:
     if len(runs) > len(jobs):
         rows = runs.copy()
         rows[_VALUE], rows[_WORK] = rows["wait_mean_s"], 1
-        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)])
+        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)], chosen)
     if len(jobs):
         keys = ["experiment", *axes_of(jobs), "seed"]
         of_points = jobs.assign(**{_VALUE: jobs["runtime_ns"], _WORK: jobs["bytes"]})
         rows = of_points.groupby([*keys, "point_id"], dropna=False, sort=False).agg({_VALUE: "max", _WORK: "sum"})
-        return _effects("time", "runtime_ns", rows.reset_index(), keys[:-1])
+        return _effects("time", "runtime_ns", rows.reset_index(), keys[:-1], chosen)
     return None
 
 
-def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str]) -> Effects:
+def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str], chosen: set[str]) -> Effects:
     rows[_ALL] = ""
     rows[keys] = rows[keys].map(label_text)
     seeds = rows.groupby([*keys, "engine"] if "engine" in rows else keys)[_VALUE].agg(["max", "min", "size"])
     seeds = seeds[seeds["size"] > 1]
     spread = seeds["max"] / seeds["min"]
-    found = [_effect(rows, axis, keys) for axis in keys[1:] if axis != "engine"]
+    found = [_effect(rows, axis, keys) for axis in keys[1:] if axis in chosen]
     ordered = sorted((one for one in found if one), key=lambda one: -one.median)
     return Effects(of, column, ordered, (spread.median(), spread.max()) if len(spread) else None)
 
@@ -161,7 +180,7 @@ def _of_effects(found: Effects | None) -> str:
         return ""
     first, *others = found.axes[:_MOST_AXES]
     told = (
-        f"Of what was varied, {first.axis} changes the {found.of} most: all else equal, its worst value has "
+        f"Of the choices varied, {first.axis} changes the {found.of} most: all else equal, its worst value has "
         f"{number(first.median, 3)} times the {found.of} of its best one in the median, and "
         f"{number(first.largest, 3)} times at most. The best one is {_best(first)}."
     )

@@ -28,9 +28,9 @@ from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .explorer import explorer
+from .explorer import as_choices, explorer
 from .figures import Drawn, draw
-from .found import effects, leading, sentences
+from .found import choices, effects, leading, sentences
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
@@ -41,8 +41,8 @@ EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
 
 _LIBRARIES = (
-    *("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic"),
-    *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
+    *("numpy", "scipy", "pandas", "pyarrow", "pydantic"),
+    *("matplotlib", "vl-convert-python", "snakemake"),
 )
 _MOST_REASONS = 50
 _EXAMPLE, _OVER = "(example)", "(over)"
@@ -71,7 +71,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     name : str
         What stands after ``study=`` on the command line.
     """
-    changes = effects(tables)
+    changes = effects(tables, choices(study))
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
     environment = jinja2.Environment(
@@ -93,6 +93,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
+        explorer_start={} if shown_first is None else as_choices(drawn[shown_first].figure),
         jobs=_jobs(study, tables.jobs),
         interference=_interference(tables.interference),
         bounds=_bounds(tables.jobs),

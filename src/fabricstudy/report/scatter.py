@@ -19,6 +19,7 @@ from fabricstudy.study.figures import AnyFigure, ScatterFigure, unit_factor
 from fabricstudy.table.ranks import LEAST_ROWS, rank_correlation
 from fabricstudy.table.select import AGAINST, VALUE, Observations, by, join, medians, observe
 from fabricstudy.table.store import Tables
+from fabricstudy.words import listed
 
 from .look import (
     MARKERS,
@@ -40,7 +41,7 @@ from .look import (
     said_below,
     with_unit,
 )
-from .text import listed, number
+from .text import number
 
 _SIGNS = {"spearman": "ρ", "kendall": "τ"}
 _MOST_PANELS = 4

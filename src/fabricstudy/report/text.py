@@ -36,28 +36,6 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{float(value):.{digits}g}"
 
 
-def several(count: int, noun: str) -> str:
-    """Write a count with its noun.
-
-    Examples
-    --------
-    >>> several(1, "seed"), several(1962, "simulation")
-    ('1 seed', '1,962 simulations')
-    """
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def listed(parts: Sequence[Any]) -> str:
-    """Join with commas and an "and".
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed(["a"])
-    ('a, b and c', 'a')
-    """
-    return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])] if len(parts) > 1 else map(str, parts))
-
-
 def shown(value: Any, how: str | None) -> str:
     """Write a claim's number as it asks for.
 

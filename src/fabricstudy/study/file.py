@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from fabricstudy.errors import StudyError
 from fabricstudy.extensions import load_extensions
+from fabricstudy.home import ours
 from fabricstudy.kinds import only_extensions_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.model import Model
@@ -80,7 +81,9 @@ def read_study(data: Any, path: Path | None = None) -> Study:
     """
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
-        raise StudyError(f"the file is {what}", "write keys and values, as configs/README.md shows", code="not-a-study")
+        raise StudyError(
+            f"the file is {what}", f"write keys and values, as {ours('configs/README.md')} shows", code="not-a-study"
+        )
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)
     with only_extensions_of(package):
@@ -111,10 +114,8 @@ def load_machine(path: str | Path) -> Topology:
     """
     path = Path(path)
     try:
-        data = parse_yaml(_text(path))
-        if isinstance(data, dict) and not {"kind", "instance"}.isdisjoint(data):
-            data = {"machine": data}
-        if isinstance(data, dict) and "machine" in data and set(data) <= {"machine", "extensions"}:
+        data = _with_machine(path)
+        if _is_bare(data):
             with only_extensions_of(load_extensions(data.get("extensions"), path.parent)):
                 return read_machine(data["machine"], path.parent)
         machine = read_study(data, path).machine
@@ -125,6 +126,20 @@ def load_machine(path: str | Path) -> Topology:
         return machine
     except StudyError as error:
         raise error.in_file(str(path)) from None
+
+
+def is_machine(path: Path) -> bool:
+    """Whether a file holds a machine alone, rather than a study."""
+    return _is_bare(_with_machine(path))
+
+
+def _with_machine(path: Path) -> Any:
+    data = parse_yaml(_text(path))
+    return {"machine": data} if isinstance(data, dict) and not {"kind", "instance"}.isdisjoint(data) else data
+
+
+def _is_bare(data: Any) -> bool:
+    return isinstance(data, dict) and "machine" in data and set(data) <= {"machine", "extensions"}
 
 
 def read_machine(data: Any, folder: Path | None = None) -> Topology:
@@ -142,15 +157,20 @@ class _OnlyMachine(Model):
     machine: Topology
 
 
+_A_FILE = "give a study file"
+
+
 def _text(path: Path) -> str:
     if path.is_dir():
-        raise StudyError("this is a folder", "give a study file, such as configs/quick.yaml", code="not-a-file")
+        raise StudyError("this is a folder", _A_FILE, code="not-a-file")
     if not path.exists():
-        raise StudyError("there is no such file", "check the name; studies stand in configs/", code="no-such-file")
-    if not path.is_file():
         raise StudyError(
-            "this is not a regular file", "give a study file, such as configs/quick.yaml", code="not-a-file"
+            "there is no such file",
+            "check the name; studies that come along have no path, such as quick",
+            code="no-such-file",
         )
+    if not path.is_file():
+        raise StudyError("this is not a regular file", _A_FILE, code="not-a-file")
     try:
         size = path.stat().st_size
         if size > LARGEST_BYTES:
@@ -191,9 +211,14 @@ def parse_yaml(text: str) -> Any:
 def _reason(error: Exception) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return str(error).partition(";")[0].split("\n")[0] or type(error).__name__
-    mark = error.problem_mark or error.context_mark
-    place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-    return f"{error.context or ''} {error.problem}".strip() + place
+    begun, seen = error.context_mark, error.problem_mark or error.context_mark
+    if seen is None:
+        return f"{error.context or ''} {error.problem}".strip()
+    # A bracket, quote or key that is never closed is seen lines later.
+    open_ones = ("flow", "quoted", "simple key")
+    mark = begun if begun is not None and any(one in str(error.context) for one in open_ones) else seen
+    later = f", seen in line {seen.line + 1}" if seen.line != mark.line else ""
+    return f"{error.context or ''} {error.problem} (line {mark.line + 1}, column {mark.column + 1}{later})".strip()
 
 
 class _Walk:

@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from fabricstudy.errors import is_close, suggestion
+from fabricstudy.home import ours
 from fabricstudy.kinds import members_of
 from fabricstudy.model import ConfigError, Model
 
@@ -52,6 +53,10 @@ _EXAMPLES = {
     "a list": "write it like [1, 2]",
     "a mapping of keys to values": "write it like {key: value}",
 }
+
+
+_PER_SECOND = re.compile(r"([0-9.]+)\s*([kMGT]?[bB])(?:it|yte)?(?:s?/s|ps)")
+"""A bandwidth as it is often written, but for the unit that we read."""
 
 
 def mistakes(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
@@ -179,7 +184,10 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         name, problem, remedy = _BOUNDS[kind]
         bound = context[name]
         text = f"{bound:g}" if isinstance(bound, float) else str(bound)
-        return ConfigError(problem, f"{remedy} {text}", value=shown, code="out-of-range")
+        owner = _chosen(_asked_for(path[:-1], raw, annotation), _at(raw, path[:-1])) if path else None
+        field = fields_of(owner).get(path[-1]) if owner else None
+        about = f" ({field.description})" if field is not None and field.description else ""
+        return ConfigError(problem, f"{remedy} {text}{about}", value=shown, code="out-of-range")
     if kind in _NOT_A:
         return _about_type(value, [_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A])
     if kind in _LENGTHS:
@@ -187,7 +195,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         return ConfigError(problem, remedy.format(context[name]), value=shown, code="wrong-length")
     if kind == "value_error":
         return _as_raised(context["error"], shown)
-    return ConfigError(detail["msg"].rstrip("."), "see configs/README.md", value=shown)
+    return ConfigError(detail["msg"].rstrip("."), f"see {ours('configs/README.md')}", value=shown)
 
 
 def _about_key(kind: str, key: str, fields: dict[str, FieldInfo]) -> ConfigError:
@@ -208,5 +216,7 @@ def _as_raised(error: Exception, shown: object) -> ConfigError:
     """Take a validator's own words."""
     if isinstance(error, ConfigError):
         value = shown if error.value is None and not error.path else error.value
-        return ConfigError(error.problem, error.remedy, error.path, value, error.code, error.others)
-    return ConfigError(str(error), "see configs/README.md", value=shown)
+        rate = _PER_SECOND.fullmatch(str(value)) if error.code == "not-a-quantity" else None
+        remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
+        return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
+    return ConfigError(str(error), f"see {ours('configs/README.md')}", value=shown)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fabricstudy.report.found import effects, leading, sentences
+from fabricstudy.report.found import choices, effects, leading, sentences
+from fabricstudy.study.file import read_study
 from fabricstudy.table.store import Tables
 
 from .conftest import HOSTILE, STUDY, Case
@@ -16,8 +17,9 @@ from .conftest import HOSTILE, STUDY, Case
 Make = Callable[..., Case]
 
 
-def told(tables: Tables) -> str:
-    return " ".join(sentences(tables, effects(tables)))
+def told(case: Case, **changed: pd.DataFrame) -> str:
+    tables = replace(case.tables, **changed)
+    return " ".join(sentences(tables, effects(tables, choices(case.study))))
 
 
 def timed(tables: Tables, time_ns: Callable[[pd.Series], float]) -> Tables:
@@ -31,52 +33,64 @@ def test_factors_are_medians_of_otherwise_equal_points(make: Make) -> None:
         factor = {("valiant", 0.5): 2.0, ("valiant", 2.0): 3.0}.get((row["routing"], row["alpha"]), 1.0)
         return 1e6 * factor * (1.1 if row["seed"] == 3 else 1.0)
 
-    found = effects(timed(make().tables, time_ns))
-    assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha", "message"]
+    case = make()
+    found = effects(timed(case.tables, time_ns), choices(case.study))
+    assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha"]
     routing = found.axes[0]
     assert (routing.median, routing.largest, routing.comparisons) == (pytest.approx(2.5), pytest.approx(3), 4)
     assert (routing.best, routing.best_in) == ("minimal", 4) and routing.where.startswith("alpha 2, message ")
     assert found.noise == (pytest.approx(1.1), pytest.approx(1.1))
-    assert found.axes[2].median == 1
 
 
 def test_points_that_send_other_amounts_are_not_compared(make: Make) -> None:
     tables = make().tables
     jobs = tables.jobs.assign(bytes=tables.jobs["bytes"].where(tables.jobs["message"] == HOSTILE, 10))
-    found = effects(replace(tables, jobs=jobs))
+    found = effects(replace(tables, jobs=jobs), {"routing", "alpha", "message"})
     assert found is not None and {one.axis for one in found.axes} == {"routing", "alpha"}
+
+
+def test_what_is_given_is_not_ranked() -> None:
+    """Nobody chooses a pattern, a size of messages or an engine; an axis that sets one along with a mapping is none."""
+    mapping = {"jobs.0.mapping": "random"}
+    sweep = {
+        "routing": STUDY["sweep"]["routing"],
+        "pattern": {"of": "jobs.0.pattern.kind", "values": ["ring"]},
+        "mapping": {"set": {"b": mapping}},
+        "both": {"set": {"a": {"jobs.0.pattern.message": "2 kB", "jobs.0.allocation": "random"}}},
+        "engine": ["caminos"],
+    }
+    assert choices(read_study({**STUDY, "sweep": sweep, "figures": [], "claims": []})) == {"routing", "mapping"}
 
 
 def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
     case = make(figures=[], sweep={"engine": ["caminos", "sst"], "routing": STUDY["sweep"]["routing"]})
-    found = effects(case.tables)
+    found = effects(case.tables, choices(case.study))
     assert found is not None and [one.axis for one in found.axes] == ["routing"]
-    assert "They give the same verdict on 1 of 1 number behind the claims." in told(case.tables)
-    assert "by caminos and sst" in told(case.tables)
+    assert "They give the same verdict on 1 of 1 number behind the claims." in told(case)
+    assert "by caminos and sst" in told(case)
 
 
 def test_one_seed_says_nothing_of_chance(make: Make) -> None:
-    assert "With one seed" in told(make(seeds=1).tables)
-    assert "Seeds alone" in told(make(seeds=2).tables)
+    assert "With one seed" in told(make(seeds=1))
+    assert "Seeds alone" in told(make(seeds=2))
 
 
 def test_what_was_computed_is_told_apart(make: Make) -> None:
-    tables = make().tables
-    assert "computed" not in told(tables)
-    jobs = tables.jobs.head(4).assign(runtime_ns=100.0, compute_ns=[0.0, 20.0, 40.0, 90.0])
-    assert "3 jobs computed for 40 % of the runtime in the median (20 to 90 %)" in told(replace(tables, jobs=jobs))
+    case = make()
+    assert "computed" not in told(case)
+    jobs = case.tables.jobs.head(4).assign(runtime_ns=100.0, compute_ns=[0.0, 20.0, 40.0, 90.0])
+    assert "3 jobs computed for 40 % of the runtime in the median (20 to 90 %)" in told(case, jobs=jobs)
 
 
 def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
-    tables = make().tables
     rows = pd.DataFrame({"slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False]})
     assert "3 jobs took 1.5 times as long as alone in the median (1 to 3); 1 of 3 cannot be told from noise." in told(
-        replace(tables, interference=rows)
+        make(), interference=rows
     )
 
 
 def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
-    words = told(make(lost=24, claims=[]).tables)
+    words = told(make(lost=24, claims=[]))
     assert words == "All this rests on 0 of 24 simulations of 2 machines by no engine (0.0067 CPU-hours, 3 seeds)."
 
 
@@ -100,7 +114,7 @@ def test_the_first_figure_shows_the_largest_effect(make: Make, figures: list[str
     drawn = [{"id": f"f{number}", "kind": "bar", "title": name, **kinds[name]} for number, name in enumerate(figures)]
     case = make(figures=drawn)
     tables = timed(case.tables, lambda row: 2.0 if row["routing"] == "valiant" else 1.0)
-    assert leading(case.study.figures, effects(tables)) == first
+    assert leading(case.study.figures, effects(tables, choices(case.study))) == first
 
 
 def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make: Make) -> None:
@@ -115,8 +129,8 @@ def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make
             for network in ("torus", "mesh") for order in ("fcfs", "wfp") for seed in range(100)
         ]
     )  # fmt: skip
-    found = effects(replace(tables, schedules=runs))
+    found = effects(replace(tables, schedules=runs), {"network", "order"})
     assert found is not None and found.of == "mean wait" and len(runs) > len(tables.jobs)
     assert {one.axis: one.median for one in found.axes} == {"network": pytest.approx(2), "order": pytest.approx(1)}
-    few = effects(replace(tables, schedules=runs.head(4)))
+    few = effects(replace(tables, schedules=runs.head(4)), {"routing"})
     assert few is not None and few.column == "runtime_ns"

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from fabricstudy.errors import StudyError
 from fabricstudy.quantities import OUR_UNITS, Bandwidth, Duration, Latency, Memory, Size, to_unit
+from fabricstudy.study.file import read_machine
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,11 @@ def test_what_cannot_be_is_refused_with_its_range(kind: Any, text: str, least: s
 
 def test_what_we_wrote_ourselves_is_no_text_and_has_no_range() -> None:
     assert TypeAdapter(Bandwidth).validate_python(1e30, context=OUR_UNITS) == 1e30
+
+
+def test_bits_a_second_are_told_as_they_are_written_here() -> None:
+    machine = {"kind": "torus", "shape": [4], "bandwidth": "10 Gbps"}
+    with pytest.raises(StudyError) as caught:
+        read_machine(machine)
+    assert caught.value.code == "not-a-quantity" and "10 Gb/s" in caught.value.remedy
+    assert read_machine({**machine, "bandwidth": "10 Gb/s"}).build().host.bandwidth_Bps == 1.25e9

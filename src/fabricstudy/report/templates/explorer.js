@@ -21,6 +21,7 @@
     "byte/second": [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9], ["TB/s", 1e12]],
   };
 
+  const start = JSON.parse(form.dataset.start); // the choices that show what the first figure of the page shows
   const control = (name) => form.elements[name];
   const table = () => tables[control("table").value];
   const pinned = new Map(); // what the reader chose in the filters: axis -> place of the label, or ALL
@@ -106,6 +107,8 @@
   function unitOf(metric, rows) {
     const largest = Math.max(...rows.map((row) => Math.abs(metric.values[row])));
     const units = UNITS[metric.unit] ?? [[null, 1]];
+    const ofFigure = units.find(([name]) => metric.name === start.metric && name === start.unit);
+    if (ofFigure) return ofFigure;
     return units.reduce((best, one) => (largest >= one[1] ? one : best), units[0]);
   }
 
@@ -312,8 +315,21 @@
   new ResizeObserver(() => {
     if (picture.clientWidth !== width) { width = picture.clientWidth; draw(); }
   }).observe(picture);
-  fill(control("table"), Object.keys(tables).map((name) => [name, name]));
-  chooseTable();
+  function begin() {
+    fill(control("table"), Object.keys(tables).map((name) => [name, name]), start.table);
+    chooseTable();
+    if (control("table").value !== start.table) return;
+    for (const name of ["metric", "xscale", "yscale"]) {
+      if ([...control(name).options].some((one) => one.value === start[name])) control(name).value = start[name];
+    }
+    const known = ["x", "colour", "facet"].filter((name) => axis(start[name]));
+    known.forEach((name) => control(name).replaceChildren(new Option(start[name])));
+    for (const [name, label] of Object.entries(start.only)) {
+      const code = axis(name)?.labels.findIndex((one) => String(one) === String(label)) ?? -1;
+      if (code >= 0) pinned.set(name, code);
+    }
+  }
+  begin();
   draw();
   before = shown();
 })();
