@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
@@ -285,25 +286,18 @@ def _shade(base: Any, level: int, parts: int) -> Any:
 
 def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -> None:
     """Draw bars up to a part of y, which stand before those up to the next one; whiskers are those of the whole."""
-    width = _BAR / len(data.hues)
-    for hue, own in part.groupby("hue", sort=False):
-        values = own.groupby("x", sort=False)[str(level) if parts else "y"].agg(["median", "min", "max", "count"])
-        at = np.array([_place(data, x, str(hue)) for x in values.index])
-        axes.bar(
-            at, values["median"], width, color=_shade(colour(data.family, str(hue)), level, parts),
-            edgecolor="#444444", linewidth=0.5,
-        )  # fmt: skip
-        several = (values["count"] > 1).to_numpy()
-        if level + 1 >= parts and several.any():
-            at, (low, high) = at[several], values.loc[several, ["min", "max"]].to_numpy().T
-            axes.vlines(at, low, high, EDGE, linewidth=0.9, zorder=2)
-            cap = 0.125 * width
-            axes.hlines([low, high], [at - cap] * 2, [at + cap] * 2, EDGE, linewidth=0.9, zorder=2)
-
-
-def _place(data: _Data, x: Any, hue: str) -> float:
-    """Middle of a bar, where labels are one apart."""
-    return data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * _BAR / len(data.hues)
+    ticks, whole = [label_text(x) for x in data.xs], level + 1 >= parts
+    sns.barplot(
+        part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
+        hue_order=data.hues, palette=[_shade(colour(data.family, hue), level, parts) for hue in data.hues],
+        saturation=1, estimator="median", errorbar=(lambda values: (values.min(), values.max())) if whole else None,
+        err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
+    )  # fmt: skip
+    axes.set(xlabel="", ylabel="")
+    for bars in axes.containers:
+        for bar in bars:
+            bar.set_edgecolor("#444444")
+            bar.set_linewidth(0.5)
 
 
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -311,7 +305,7 @@ def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     width = _BAR / len(data.hues)
     bounds = part.groupby(["x", "hue"], sort=False)["bound"].median().dropna().reset_index()
     for x, hue, bound in bounds.itertuples(index=False):
-        at = _place(data, x, hue)
+        at = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
         axes.plot(
             [at - 0.42 * width, at + 0.42 * width], [bound, bound], linestyle=(0, (1, 1)), color=EDGE, linewidth=1.6
         )

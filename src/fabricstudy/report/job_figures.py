@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
@@ -26,7 +27,7 @@ from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .look import Drawing, NothingToDraw, palette, said_below, shades
+from .look import Drawing, NothingToDraw, said_below
 
 DAY_S, HOUR_S = 86400.0, 3600.0
 MOST_BOXES = 2000
@@ -127,7 +128,7 @@ def classes_of(runs: Mapping[str, Sequence[Run]]) -> list[int]:
 
 def class_colours(classes: Sequence[int]) -> dict[int, Any]:
     """Give each size class a colour, darker the larger it is."""
-    return dict(zip(classes, shades("YlGnBu", len(classes)), strict=True))
+    return dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))
 
 
 def _window(figure: JobsFigure, run: Performed) -> tuple[float, float]:
@@ -250,7 +251,7 @@ def _idle_for_cables(run: Performed, now_s: float) -> npt.NDArray[np.bool_]:
 def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
     series = list(_series(figure, runs))
     told = []
-    for (label, wait_s), colour in zip(series, palette(len(series)), strict=True):
+    for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
         hours = np.sort(wait_s) / HOUR_S
         ax.step(
             hours, np.arange(1, len(hours) + 1) / len(hours), where="post", color=colour, linewidth=1.3, label=label

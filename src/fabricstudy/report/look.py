@@ -6,11 +6,10 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -20,11 +19,8 @@ from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_t
 
 from .text import counted_pairs
 
-STYLE: dict[Any, Any] = {
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    **dict.fromkeys(("xtick.bottom", "ytick.left"), False),
-    **dict.fromkeys(("axes.labelcolor", "text.color", "xtick.color", "ytick.color"), "#262626"),
+STYLE = {
+    **sns.axes_style("whitegrid"),
     "font.family": ["DejaVu Sans"],
     "font.size": 9.0,
     "axes.labelsize": 9.0,
@@ -41,9 +37,6 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fabricstudy",
     "pdf.fonttype": 42,
 }
-COLOURS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9")
-"""Told apart by the colour-blind, too: those that seaborn (Waskom, JOSS 2021) calls ``colorblind``."""
-
 MARKERS = "osD^vPX*<>"
 MOST_APART = 10.0
 """Panels whose largest values differ by more have scales of their own."""
@@ -148,21 +141,12 @@ def colour(family: Mapping[str, str], hue: str) -> Any:
     """Colour of a hue; of two axes the first one chooses the colour and the second one how light it is."""
     hues, firsts = list(family), list(dict.fromkeys(family.values()))
     if len(firsts) == len(hues) or len(firsts) > 10:
-        return palette(len(hues))[hues.index(hue)]
+        name = "colorblind" if len(hues) <= 10 else "viridis"
+        return sns.color_palette(name, len(hues))[hues.index(hue)]
     members = [other for other in hues if family[other] == family[hue]]
-    base = np.array(palette(len(firsts))[firsts.index(family[hue])])
+    base = np.array(sns.color_palette("colorblind", len(firsts))[firsts.index(family[hue])])
     white = 0.7 * members.index(hue) / max(len(members) - 1, 1)
     return tuple(base * (1 - white) + white)
-
-
-def palette(count: int) -> list[Any]:
-    """Give colours that can be told apart, as far as there are so many."""
-    return [to_rgb(one) for one in COLOURS[:count]] if count <= len(COLOURS) else shades("viridis", count)
-
-
-def shades(scale: str, count: int) -> list[Any]:
-    """Give colours from within a scale of matplotlib, without its ends."""
-    return [tuple(one[:3]) for one in mpl.colormaps[scale](np.linspace(0, 1, count + 2)[1:-1])]
 
 
 def normalised(frame: pd.DataFrame, keys: Sequence[str], to: Mapping[str, Label]) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import seaborn as sns
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -23,7 +24,7 @@ from fabricstudy.workload.allocation.request import NOBODY
 
 from .layouts import Layout, lay_out
 from .layouts.base import WITHIN
-from .look import NothingToDraw, add_legend, legend_label, palette, said_below
+from .look import NothingToDraw, add_legend, legend_label, said_below
 from .text import number
 
 Load = Literal["bytes", "stall"]
@@ -201,7 +202,7 @@ def _draw_lines(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) 
         kind = np.zeros(layout.lines, dtype=np.int64)
         drawn = layout.line_of_row != WITHIN
         kind[layout.line_of_row[drawn]] = machine.cable_class[drawn]
-        colours = np.array([to_rgba(ink, opacity) for ink in palette(len(machine.classes))])[kind[line]]
+        colours = np.array([to_rgba(ink, opacity) for ink in inks(len(machine.classes))])[kind[line]]
         order = np.argsort(kind[line], kind="stable")[::-1]
     else:
         load = load_of_lines(scene.load, layout)[line] / scale.factor
@@ -218,7 +219,7 @@ def _draw_lines(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) 
 
 def _draw_spots(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) -> None:
     shares = shares_of_spots(scene, layout)
-    fills = [*palette(len(scene.jobs)), IDLE if scene.jobs else ROUTER]
+    fills = [*inks(len(scene.jobs)), IDLE if scene.jobs else ROUTER]
     within = _load_within(scene, layout)
     patches: list[Patch] = []
     faces: list[Any] = []
@@ -253,13 +254,18 @@ def _load_within(scene: Scene, layout: Layout) -> Floats | None:
     return most
 
 
+def inks(count: int) -> list[Any]:
+    """Give each class of links, or each job, a colour."""
+    return list(sns.color_palette("colorblind" if count <= 10 else "viridis", count))
+
+
 def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], by_class: bool) -> list[Any]:
     handles = _class_handles(scenes[0].machine, layouts[0]) if by_class else []
     jobs = max((scene.jobs for scene in scenes), key=len)
     plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
     handles += [
         Line2D([], [], color=ink, label=legend_label(name), **plain)
-        for ink, name in zip(palette(len(jobs)), jobs, strict=True)
+        for ink, name in zip(inks(len(jobs)), jobs, strict=True)
     ]
     bare = any((shares_of_spots(*one).sum(axis=1) == 0).any() for one in zip(scenes, layouts, strict=True))
     if jobs and any(scene.holder is not None and (scene.holder == NOBODY).any() for scene in scenes):
@@ -273,7 +279,7 @@ def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], by_class: bool)
 
 def _class_handles(machine: Machine, layout: Layout) -> list[Any]:
     handles = []
-    for place, (ink, link) in enumerate(zip(palette(len(machine.classes)), machine.classes, strict=True)):
+    for place, (ink, link) in enumerate(zip(inks(len(machine.classes)), machine.classes, strict=True)):
         own = machine.cable_class == place
         label = f"{link.name}: {several(int(machine.cable_count[own].sum()), 'cable')}, "
         label += f"{number(link.bandwidth_Bps / 1e9)} GB/s"

@@ -41,8 +41,8 @@ EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
 
 _LIBRARIES = (
-    *("numpy", "scipy", "pandas", "pyarrow", "pydantic"),
-    *("matplotlib", "vl-convert-python", "snakemake"),
+    *("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic"),
+    *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
 )
 _MOST_REASONS = 50
 _EXAMPLE, _OVER = "(example)", "(over)"

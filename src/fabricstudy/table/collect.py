@@ -68,8 +68,10 @@ def collect(
 
     Raises
     ------
+    pandera.errors.SchemaErrors
+        If a record holds something that is not a result.
     TableError
-        If a record holds something that is not a result, or links are asked for one by one and the store has lost them.
+        If links are asked for one by one, and the store has lost them.
     """
     by_id = _latest(record for record in records if record["point_id"] in plan.points)
     axes = list(plan.axes)

@@ -35,7 +35,7 @@ def schedule_tables(
 
     Raises
     ------
-    TableError
+    pandera.errors.SchemaErrors
         If a record holds something that is not a result.
     """
     if not plan.run_rows:

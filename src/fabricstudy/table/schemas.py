@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,39 +13,30 @@ from fabricstudy.columns import TABLES, Column
 from fabricstudy.engine.registry import engines
 from fabricstudy.kinds import kind_of
 
-from .store import TableError
-
-_TYPES: dict[str, Any] = {"text": str, "count": "Int64", "number": float, "any number": float, "flag": bool}
-
-
-def _typed(table: str, column: Column, values: pd.Series[Any]) -> pd.Series[Any]:
-    """Give a column its type, and refuse values that it cannot hold."""
-    gone = values.isna()
-    try:
-        typed = values.astype("boolean" if column.type == "flag" and column.missing else _TYPES[column.type])
-    except (TypeError, ValueError) as problem:
-        raise TableError(f"table {table}, column {column.name}: {problem}") from None
-    counted = column.type in ("count", "number")
-    rules = (
-        ("no value", not column.missing, gone),
-        ("a value below 0", counted, typed < 0 if counted else gone),
-        (
-            f"a value that is none of {', '.join(column.one_of)}",
-            bool(column.one_of),
-            ~typed.isin(column.one_of) & ~gone,
-        ),
-    )
-    for mistake, holds, wrong in rules:
-        if holds and wrong.any():
-            raise TableError(f"table {table}, column {column.name}: {mistake}, in row {int(wrong.argmax())}")
-    return typed.where(~gone) if column.type == "text" else typed
+if TYPE_CHECKING:
+    # Loaded only where tables are made: it takes as long as pandas.
+    import pandera.pandas as pa
 
 
-def _check_times(frame: pd.DataFrame) -> None:
+def _schema(column: Column) -> pa.Column:
+    import pandera.pandas as pa
+
+    types: dict[str, Any] = {"text": str, "count": "Int64", "number": float, "any number": float, "flag": bool}
+    checks = [pa.Check.ge(0)] if column.type in ("count", "number") else []
+    checks += [pa.Check.isin(column.one_of)] if column.one_of else []
+    kind = "boolean" if column.type == "flag" and column.missing else types[column.type]
+    return pa.Column(kind, checks, nullable=column.missing)
+
+
+@cache
+def _columns(table: str) -> dict[str, pa.Column]:
+    return {column.name: _schema(column) for column in TABLES[table]}
+
+
+def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
+    """Whether a job has a time, or none is to be had."""
     timeless = [name for name, engine in engines().items() if not engine.simulates]
-    untimed = frame["runtime_ns"].isna() & ~frame["engine"].isin(timeless) & ~frame.get("background", False)
-    if untimed.any():
-        raise TableError(f"table jobs: a simulated job has no time, in row {int(untimed.argmax())}")
+    return frame["runtime_ns"].notna() | frame["engine"].isin(timeless) | frame.get("background", False)
 
 
 def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -53,14 +44,17 @@ def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.
 
     Raises
     ------
-    TableError
-        If a value is of another type.
+    pandera.errors.SchemaErrors
+        If a column is missing, or a value is of another type.
     """
+    import pandera.pandas as pa
+
+    numbers = {name: pa.Column(float, nullable=True) for name in config.numbers}
+    texts = {name: pa.Column(str) for name in config.columns() if name not in numbers}
+    schema = pa.DataFrameSchema({"kind": pa.Column(str), **texts, **numbers}, coerce=True)
     kind = kind_of(type(config))
     frame = pd.DataFrame([{"kind": kind, **row} for row in rows], columns=["kind", *config.columns()])
-    texts, numbers = Column("", "", "text"), Column("", "", "any number", missing=True)
-    columns = [replace(numbers if name in config.numbers else texts, name=str(name)) for name in frame]
-    return pd.DataFrame({one.name: _typed(f"of the analysis {kind}", one, frame[one.name]) for one in columns})
+    return schema.validate(frame, lazy=True)
 
 
 def axes_of(frame: pd.DataFrame) -> list[str]:
@@ -103,13 +97,13 @@ def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.Dat
 
     Raises
     ------
-    TableError
-        If a value is of another type or out of range.
+    pandera.errors.SchemaErrors
+        If a column is missing, or a value is of another type or out of range.
     """
-    fixed = {column.name: column for column in TABLES[table] if column.name not in axes}
+    import pandera.pandas as pa
+
+    fixed = {name: column for name, column in _columns(table).items() if name not in axes}
     first, *others = fixed
-    ordered = frame[[first, *axes, *others]].reset_index(drop=True)
-    typed = ordered.assign(**{name: _typed(table, column, ordered[name]) for name, column in fixed.items()})
-    if "runtime_ns" in fixed:
-        _check_times(typed)
-    return typed
+    timed = [pa.Check(_is_timed, error="a simulated job has no time")] if "runtime_ns" in fixed else []
+    schema = pa.DataFrameSchema(fixed, checks=timed, coerce=True)
+    return schema.validate(frame[[first, *axes, *others]], lazy=True).reset_index(drop=True)

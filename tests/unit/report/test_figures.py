@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from fabricstudy.report.axis_figures import _canvas, _data
 from fabricstudy.report.ecdf import steps
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.heatmap import _colours
-from fabricstudy.report.look import COLOURS, PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
+from fabricstudy.report.look import PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
 from fabricstudy.report.scatter import canvas_of as scatter_canvas
 from fabricstudy.report.scatter import fronts
 from fabricstudy.study.figures import Figure as AxisFigure
@@ -110,7 +110,8 @@ def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> Non
     data = _data(declared, case.tables)
     assert set(data.family.values()) == set(data.hues)
     colours = {tuple(colour(data.family, hue)) for hue in data.hues}
-    assert colours == {to_rgb(one) for one in COLOURS[: len(data.hues)]}
+    plain = {tuple(colour) for colour in sns.color_palette("colorblind", len(data.hues))}
+    assert colours == plain
 
 
 def test_two_hue_axes_are_families_of_colours(make: Make) -> None:

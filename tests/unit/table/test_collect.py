@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pandera.errors
 import pytest
 import yaml
+from pandera.errors import SchemaErrors
 
 from fabricstudy.columns import BY_LINK, SCHEDULED, TABLES
 from fabricstudy.engine.validity import fingerprint
@@ -177,7 +179,7 @@ def test_a_simulated_job_without_a_time_is_an_error(tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)
     found[of.rows[0].point_id]["jobs"][0]["runtime_ns"] = None
-    with pytest.raises(TableError, match="a simulated job has no time"):
+    with pytest.raises(pandera.errors.SchemaErrors, match="a simulated job has no time"):
         collect(of, found.values(), structures(of))
 
 
@@ -403,7 +405,7 @@ def test_a_record_that_is_no_result_is_refused(tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)
     found[of.rows[0].point_id]["jobs"][0]["runtime_ns"] = -1.0
-    with pytest.raises(TableError):
+    with pytest.raises(SchemaErrors):
         collect(of, found.values(), structures(of))
 
 
