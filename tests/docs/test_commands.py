@@ -128,6 +128,8 @@ def test_commands_within_sentences_exist() -> None:
     for program, name, *rest in found:
         if program == "make":
             assert name in targets, name
+        elif name.startswith("-"):
+            assert name in parser._option_string_actions, name
         else:
             # After the study all is Snakemake's.
             options = {word for word in rest if word.startswith("--") and name != "run"}
