@@ -25,7 +25,7 @@ STATICALLY = RUSTFLAGS='-C target-feature=+crt-static' CARGO_BUILD_TARGET=$$(rus
 .PHONY: run test test-fast lint bench setup lock documents docs demo wheel clean help
 run: setup  ## set up, run the study `quick` and write its report
 	snakemake --cores $(CORES)
-	@echo "The report is reports/quick/index.html. Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
+	@echo "Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
 
 setup:  ## virtual environment and our programs in Rust, both at once
 	@$(MAKE) --no-print-directory -j2 .venv/.ready $(PROGRAMS)

@@ -43,8 +43,8 @@ wildcard_constraints:
 
 
 onsuccess:
-    for name in STUDIES:
-        print(f"The report: {Path('reports', name, 'index.html')}", file=sys.stderr)
+    for page in ours.pages(STUDIES):
+        print(f"The report: {page}", file=sys.stderr)
 
 
 # Seconds of work each: on a cluster they are done where Snakemake runs.

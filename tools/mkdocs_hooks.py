@@ -43,7 +43,7 @@ def on_files(files: Any, config: Any, **_: Any) -> None:
         return
     lines = ["# Reports", "", "What a run leaves: one page a study, with figures, claims and an explorer.", ""]
     for name in STUDIES:
-        lines.append(_link(name, f"reports/{name}/index.html"))
+        lines.append(_link(name))
         for path in sorted(Path("reports", name).rglob("*")):
             if path.name == "index.html":
                 page = path.read_text().replace("<header>", f"<header>{_BACK}", 1)
@@ -57,13 +57,13 @@ _BACK = '<p class="soft"><a href="../../index.html">fabricstudy</a> · <a href="
 """From a report back to the pages around it."""
 
 
-def _link(name: str, goal: str) -> str:
-    return f"* [{load_study(study_file(name)).title or name}]({goal}) (`{name}`)"
+def _link(name: str) -> str:
+    return f"* [{load_study(study_file(name)).title or name}](reports/{name}/index.html) (`{name}`)"
 
 
 def reports() -> str:
     """Give the links to the reports for the first page."""
-    links = [_link(name, f"reports/{name}/index.html") for name in STUDIES]
+    links = [_link(name) for name in STUDIES]
     return "\n".join(["What a run leaves, to look at:", "", *links]) if STUDIES else ""
 
 

@@ -106,6 +106,11 @@ def products(pipeline: Pipeline) -> list[str]:
     ]
 
 
+def pages(studies: Iterable[str]) -> list[Path]:
+    """Give the reports that are there, to be told at the end: what was asked for may have been a table."""
+    return [page for name in studies if (page := Path("reports", name, "index.html")).is_file()]
+
+
 def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
     """Remove the marks of jobs of which something that they stored is gone; give those removed.
 

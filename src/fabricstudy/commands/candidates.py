@@ -27,12 +27,13 @@ WORDS = (
     "less of one of them. Taper: what half of the nodes can send, over what the bisection carries; above 1 the middle "
     "of the machine is the bottleneck. Bound: least time for the traffic, whatever the routing."
 )
+_HOW_LONG = "all families of 2000 nodes take about a minute"
 _GIVEN = ("nodes", "most_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.epilog = f"{WORDS} Looking at all families takes about a minute for 2000 nodes."
+    parser.epilog = f"{WORDS} How long it takes: {_HOW_LONG}."
     parser.add_argument("--nodes", type=int, required=True, help="nodes, at least")
     parser.add_argument("--most-nodes", type=int, help="nodes, at most (default: 5 %% more)")
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
@@ -55,7 +56,7 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     if args.prices:
         asked["prices"] = _price_file(args.prices, folder)
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
-    with sign_of_life("looking at candidates; all families of 2000 nodes take about a minute"):
+    with sign_of_life(f"looking at candidates; {_HOW_LONG}"):
         found = analysis.found()
     front = {row["machine"]: written for row, written in found if row["front"]}
     if args.write:

@@ -86,7 +86,7 @@ def show_plan(summary: dict[str, Any]) -> None:
     """Print what `plan_study` found."""
     print(f"study     {summary['study']}")
     rows = summary.get("list", [])
-    for row in [list(rows[0]), *(row.values() for row in rows)] if rows else []:
+    for row in [rows[0].keys(), *(row.values() for row in rows)] if rows else []:
         print(*row, sep="\t")
     if summary["analyses"]:
         print(f"analyses  {summary['analyses']} without simulation")

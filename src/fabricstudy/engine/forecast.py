@@ -123,13 +123,17 @@ def ports(point: Point) -> float:
 
 def slowness(point: Point) -> float:
     """Bandwidth of a node over that of the slowest link, 1 at least."""
-    bandwidth = getattr(point.machine, "bandwidth", None)
-    if not isinstance(bandwidth, EachClass):
-        return 1.0
+    host_Bps, slowest_Bps = bandwidths(point)
+    return max(1.0, host_Bps / slowest_Bps)
+
+
+def bandwidths(point: Point) -> tuple[float, float]:
+    """Bandwidth of a node and of the slowest link between routers, in B/s; 0 and infinite where none is stated."""
     host_Bps, slowest_Bps = 0.0, inf
-    for name, value in bandwidth:
+    stated = getattr(point.machine, "bandwidth", None)
+    for name, value in stated if isinstance(stated, EachClass) else ():
         if name == "host_Bps":
             host_Bps = value
         else:
             slowest_Bps = min(slowest_Bps, *(value if isinstance(value, tuple) else (value,)))
-    return max(1.0, host_Bps / slowest_Bps)
+    return host_Bps, slowest_Bps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import select
@@ -15,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from fabricstudy.lifetime import adopt_orphans, end_with_parent
+
 # When memory is looked at: soon, since runs may be short, then less and less often.
 FIRST_LOOK_S, LONGEST_PAUSE_S = 0.001, 0.1
 # How often an end is asked for where the system cannot tell it by itself.
@@ -22,9 +23,6 @@ ASK_S = 0.005
 # On cancellation the simulator may get the signal before we do; wait, so that it is not recorded as a failure.
 GRACE_S = 2.0
 _ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-# Not on macOS.
-_prctl = getattr(ctypes.CDLL(None), "prctl", None)
 _BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
 # What the kernel tells of a child is believed from this many times our own memory.
 _MORE_THAN_OURS = 1.1
@@ -94,18 +92,6 @@ class _Child:
         return self._ended is not None
 
 
-def _die_with_parent() -> None:
-    # A simulator must not outlive the batch that would read its result.
-    if _prctl is not None:
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _adopt_orphans() -> None:
-    # What was started by a process that is killed comes to us, and we wait for it: what it used counts, too.
-    if _prctl is not None:
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 def _tree(pid: int, stop: bool = False) -> list[int]:
     """Give a process and its descendants, each after its parent; stop them, if so asked, so that none starts others."""
     with contextlib.suppress(OSError):  # it ended meanwhile
@@ -153,7 +139,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
-    _adopt_orphans()
+    adopt_orphans()  # what a killed process started comes to us: what it used counts, too
     start, own_bytes = time.monotonic(), _own_peak_bytes()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:
@@ -164,7 +150,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=end_with_parent,  # it must not outlive the batch that would read its result
             )
         except OSError as error:
             err.write(f"{argv[0]}: {error.strerror}\n".encode())

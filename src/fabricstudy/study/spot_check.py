@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import ceil
 
 from fabricstudy.columns import SPOT_CHECK
@@ -41,7 +42,7 @@ def spot_check(
     twins: list[PlannedPoint] = []
     row_of = {row.point_id: row for row in reversed(rows) if points[row.point_id].point.engine.checked_by}
     for engine in dict.fromkeys(points[name].point.engine for name in row_of):
-        own = {name: _twin(points[name]) for name in row_of if points[name].point.engine == engine}
+        own = {name: points[name] for name in row_of if points[name].point.engine == engine}
         for name, twin in _drawn(own).items():
             labels = {axis: None if axis in engine_axes else label for axis, label in row_of[name].labels.items()}
             nobody = (None,) * len(row_of[name].job_names)
@@ -59,11 +60,18 @@ def _twin(planned: PlannedPoint) -> PlannedPoint:
     return PlannedPoint(point_id(point), planned.machine_id, point)
 
 
-def _drawn(twins: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
+def _drawn(own: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
     """Draw among the cheapest, by the digests of ids and seeds: always the same ones of the same points."""
+    twins = {name: _twin(planned) for name, planned in own.items()}
     wanted = max(FEWEST, ceil(PART * len(twins)))
-    cheap = sorted(twins, key=lambda name: (_cpu_s(twins[name].point), name))[: CHEAP * wanted]
+    by_cost = sorted(twins, key=lambda name: (_cpu_s(twins[name].point), name))
+    cheap = islice((name for name in by_cost if not _is_refused(own[name].point)), CHEAP * wanted)
     return {name: twins[name] for name in sorted(cheap, key=_lot)[:wanted]}
+
+
+def _is_refused(point: Point) -> bool:
+    """Say whether there will be nothing to compare with."""
+    return engine_named(point.engine.kind).unsupported(point, point.machine.build()) is not None
 
 
 def _cpu_s(point: Point) -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import fabricstudy.engine.run as running
+from fabricstudy import lifetime
 from fabricstudy.engine.run import run
 
 GB = 10**9
@@ -68,7 +69,7 @@ class TestWithoutTheCallsOfLinux:
             monkeypatch.setattr(os, "pidfd_open", missing)
         else:
             monkeypatch.delattr(os, "pidfd_open")
-            monkeypatch.setattr(running, "_prctl", None)
+            monkeypatch.setattr(lifetime, "_prctl", None)
 
     pytestmark = pytest.mark.parametrize("older", ["EL8", "macOS"], indirect=True)
 

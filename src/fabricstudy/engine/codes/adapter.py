@@ -141,7 +141,7 @@ class Codes(ProgramEngine):
         if shutil.which("mpirun") is None:
             raise EngineFailure("mpirun is not on PATH; put that of CODES' MPI there, or leave engine.processes out")
         options = [SEVERAL_PROCESSES, f"--nkp={_groups(point)}", *OPTIMISM]
-        start = [sys.executable, ranks.__file__, str(point.engine.processes)]
+        start = [sys.executable, "-P", ranks.__file__, str(point.engine.processes)]
         program = [shutil.which(PROGRAM) or PROGRAM, ONE_PROCESS]
         if command[0] == program[0]:
             return [*start, program[0], *options, *command[2:]]

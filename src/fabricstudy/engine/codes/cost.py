@@ -7,10 +7,11 @@ from math import ceil
 from fabricstudy.engine.codes.settings import CodesSettings
 from fabricstudy.machine.grid import GridConfig
 
-from ..forecast import Work
+from ..contract import Unsupported
+from ..forecast import Work, bandwidths
 from ..loads import traffic_by_job
 from ..point import Point
-from .packet import LEAST_EVENTS_EACH, TORI, events_each
+from .packet import LEAST_EVENTS_EACH, TORI, events_each, packet_bytes
 
 
 def work(point: Point) -> Work:
@@ -43,7 +44,7 @@ def work(point: Point) -> Work:
         },
         memory={
             "run": 1.0,
-            "event": objects(point) * (events_each(point, packet) - LEAST_EVENTS_EACH),
+            "event": objects(point) * (events_each(point, _sent_packet(point)) - LEAST_EVENTS_EACH),
             f"node: {model}": nodes,
             "rank": nodes * ranks,
             "message": messages / min(runs, 2),
@@ -55,6 +56,14 @@ def work(point: Point) -> Work:
 def objects(point: Point) -> int:
     """Count what CODES simulates: nodes, places for ranks and routers."""
     return point.machine.nodes * (1 + _ranks_per_node(point)) + point.machine.routers
+
+
+def _sent_packet(point: Point) -> int:
+    """Bytes of a packet as CODES sends it: on a torus a part of that of the study, and more events to have room for."""
+    try:
+        return packet_bytes(point, bandwidths(point)[1])
+    except Unsupported:  # and the point will be refused
+        return int(point.network.packet_bytes)
 
 
 def _ranks_per_node(point: Point) -> int:

@@ -6,13 +6,13 @@ that of the process that tells ROSS' version. Nothing of it outlives the process
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
+
+from fabricstudy.lifetime import end_with_parent
 
 FOLDER = "ranks"
 FIRST = "ROSS Version"
@@ -22,12 +22,11 @@ GAVE_UP, TRIES = "We never look for non-existent events", 5
 _TO_A_FILE = f'exec "$@" > {FOLDER}/$$'
 _HERE = {"HYDRA_LAUNCHER": "fork", "HYDRA_RMK": "user"}
 """In a job of a cluster MPICH would ask that for its processes, and nobody would see what they use."""
-_PR_SET_PDEATHSIG = 1
 
 
 def main(number: str, *command: str) -> int:
     """Run the program, and again where ROSS gave up; give the exit code of ``mpirun``."""
-    _end_with_parent()
+    end_with_parent()
     inputs = set(Path().iterdir())
     for _ in range(TRIES):
         _remove(set(Path().iterdir()) - inputs)
@@ -41,7 +40,7 @@ def main(number: str, *command: str) -> int:
 def _run(launched: list[str]) -> tuple[int, list[str]]:
     folder = Path(FOLDER)
     folder.mkdir()
-    exit_code = subprocess.run(launched, env=os.environ | _HERE, preexec_fn=_end_with_parent).returncode
+    exit_code = subprocess.run(launched, env=os.environ | _HERE, preexec_fn=end_with_parent).returncode
     texts = [path.read_text(errors="replace") for path in sorted(folder.iterdir())]
     shutil.rmtree(folder)
     return exit_code, texts
@@ -53,12 +52,6 @@ def _remove(outputs: set[Path]) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
-
-
-def _end_with_parent() -> None:
-    prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:  # not on macOS
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 if __name__ == "__main__":
