@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
+import yaml
 from matplotlib.figure import Figure
 
 from fabricstudy.report.axis_figures import _canvas, _data
@@ -24,7 +25,7 @@ from fabricstudy.report.scatter import fronts
 from fabricstudy.study.figures import Figure as AxisFigure
 from fabricstudy.study.figures import HeatmapFigure
 
-from .conftest import FIGURES, STUDY, Case
+from .conftest import FIGURES, STUDY, Case, case_of
 
 Make = Callable[..., Case]
 HEATMAP = {"id": "a", "kind": "heatmap", "title": "A", "x": "alpha", "y": "routing", "value": "runtime_ns"}
@@ -35,8 +36,16 @@ def drawn(case: Case, *names: str) -> dict[str, Drawn]:
     return {figure.id: draw(figure, case.tables) for figure in case.study.figures if figure.id in names or not names}
 
 
-def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(make: Make) -> None:
-    for name, one in drawn(make()).items():
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawn]:
+    """All figures of the study, drawn once."""
+    file = tmp_path_factory.mktemp("pictures") / "study.yaml"
+    file.write_text(yaml.safe_dump(STUDY, sort_keys=False))
+    return drawn(case_of(file, lost=0))
+
+
+def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(pictures: dict[str, Drawn]) -> None:
+    for name, one in pictures.items():
         if name == "nothing":
             continue
         assert ElementTree.fromstring(one.svg).tag.endswith("svg")
@@ -47,14 +56,13 @@ def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(make: Make) -
         assert b"<script" not in one.svg
 
 
-def test_points_seeds_and_meaning_of_the_bars_are_stated(make: Make) -> None:
-    found = drawn(make(), "lines", "boxes", "cuts")
-    assert found["lines"].basis == (
+def test_points_seeds_and_meaning_of_the_bars_are_stated(pictures: dict[str, Drawn]) -> None:
+    assert pictures["lines"].basis == (
         "n = 24 points, 3 seeds; median over seeds, whiskers: least to largest; "
         "dotted: bound, the least time that the links allow; none missing."
     )
-    assert "box: quartiles and median, whiskers: least and largest" in found["boxes"].basis
-    assert found["cuts"].basis == "n = 2 machines; whiskers: interval of 1 values; none missing."
+    assert "box: quartiles and median, whiskers: least and largest" in pictures["boxes"].basis
+    assert pictures["cuts"].basis == "n = 2 machines; whiskers: interval of 1 values; none missing."
 
 
 def test_axes_that_a_figure_does_not_tell_apart_are_named(make: Make) -> None:
@@ -73,27 +81,27 @@ def test_an_axis_that_moves_with_a_drawn_one_is_not_named(make: Make) -> None:
     assert "; median over seeds, whiskers" in basis
 
 
-def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make) -> None:
+def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make, pictures: dict[str, Drawn]) -> None:
     # The first three points are all seeds of ratio 0.5, minimal, first message.
     found = drawn(make(lost=3), "lines", "bars")
     assert "n = 21 points, 3 seeds" in found["lines"].basis
     assert "3 of 24 points missing (3 failed)" in found["lines"].basis
     assert "3 of 4 pairs" in found["bars"].basis
-    assert "; 4 pairs." in drawn(make(), "bars")["bars"].basis
+    assert "; 4 pairs." in pictures["bars"].basis
     assert found["bars"].svg
 
 
 def test_without_any_result_the_reason_stands_instead(make: Make) -> None:
-    found = drawn(make(lost=24))
+    found = drawn(make(lost=24), "lines", "nothing", "cuts")
     assert not found["lines"].svg and not found["lines"].pdf
     assert found["lines"].basis == "Nothing to draw: table jobs has no such rows; 24 of 24 points missing (24 failed)."
     assert found["nothing"].basis.startswith("Nothing to draw: table agreement has no such rows")
     assert found["cuts"].svg
 
 
-def test_normalised_values_are_ratios_of_medians(make: Make) -> None:
+def test_normalised_values_are_ratios_of_medians(pictures: dict[str, Drawn]) -> None:
     """Numbers 1 to 3 of the first base have the median 1.01 ms; all values of ratio 2 are twice as large."""
-    alt = drawn(make(), "bars")["bars"].alt
+    alt = pictures["bars"].alt
     values = [float(text) for text in re.findall(r"([\d.]+) at", alt)]
     assert min(values) == 1.0
     assert max(values) == pytest.approx(2.0, abs=0.2)
@@ -122,17 +130,15 @@ def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
     assert len(data.family) == 4
 
 
-def test_units_stand_on_the_axes(make: Make) -> None:
-    found = drawn(make(), "lines", "cuts")
-    assert ": runtime (ms) against" in found["lines"].alt
-    assert "bisection upper (GB/s)" in found["cuts"].alt
-    assert "1.01 at" in found["lines"].alt
+def test_units_stand_on_the_axes(pictures: dict[str, Drawn]) -> None:
+    assert ": runtime (ms) against" in pictures["lines"].alt
+    assert "bisection upper (GB/s)" in pictures["cuts"].alt
+    assert "1.01 at" in pictures["lines"].alt
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure["id"])
-def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any]) -> None:
-    case = make(figures=[figure])
-    one, two = drawn(case)[figure["id"]], drawn(case)[figure["id"]]
+@pytest.mark.parametrize("name", [figure["id"] for figure in FIGURES])
+def test_the_same_tables_give_the_same_picture(make: Make, pictures: dict[str, Drawn], name: str) -> None:
+    one, two = pictures[name], drawn(make(), name)[name]
     assert (one.svg, one.pdf) == (two.svg, two.pdf)
 
 
@@ -227,15 +233,15 @@ def test_a_scatter_plot_tells_no_correlation_where_there_is_none(make: Make) -> 
     assert few.alt.count("n = 4, too few to rank") == 2
 
 
-def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(make: Make) -> None:
-    one = drawn(make(), "marks")["marks"]
+def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(pictures: dict[str, Drawn]) -> None:
+    one = pictures["marks"]
     assert "24 points, 3 seeds; medians over seeds; ρ: Spearman's rank correlation" in one.basis
     assert one.alt.count("n = 4, too few to rank") == 2
 
 
-def test_a_heat_map_tells_the_ends_of_each_panel(make: Make) -> None:
+def test_a_heat_map_tells_the_ends_of_each_panel(pictures: dict[str, Drawn]) -> None:
     """Points 0 to 2 are the seeds of alpha 0.5, minimal, first message; 18 to 20 of alpha 2, Valiant."""
-    alt = drawn(make(), "cells")["cells"].alt
+    alt = pictures["cells"].alt
     assert alt.startswith("Heat map: runtime (ms) by alpha and routing. ")
     assert "least 1.01 at 0.5, minimal; largest 2.38 at 2, valiant" in alt
 
