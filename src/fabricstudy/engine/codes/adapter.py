@@ -73,7 +73,7 @@ class Codes(ProgramEngine):
     reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
-    cost_of_sharing = 5.0
+    cost_of_sharing = 1.8
     # That MPI was aborted says less than why.
     signs_of_failure = (_REASON, _END)
 
