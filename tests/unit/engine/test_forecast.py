@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ...machines import point_on
 
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, slowness
@@ -13,6 +12,8 @@ from fabricstudy.engine.loads import traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
+
+from ...machines import point_on
 
 FIT = Fit(records=1, programs=["x"], processor="x", cpu_error_median=1, cpu_error_95=1, memory_error_95=1)
 LAW = Law(
