@@ -178,7 +178,7 @@ def merged(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: 
 
 
 def said_pairs(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
-    """Say how many points, seeds apart, are divided by another one, and that the others are left out."""
+    """Count the points, seeds apart, that have a partner to be divided by; the others are left out."""
     pairs, asked = (len(some.loc[~mask(some, to), seen.keys].drop_duplicates()) for some in (frame, seen.frame))
     return f"{counted_pairs(pairs, asked)}{'; what has no partner is left out' if pairs < asked else ''}"
 
