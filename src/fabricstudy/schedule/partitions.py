@@ -164,7 +164,7 @@ def partitions_of(
         lines=lines,
         block_nodes=space.block_nodes,
         listed=tuple(listed),
-        nodes=np.array([variants[own].nodes for own in variant], dtype=np.int64),
+        nodes=np.array([variants[place].nodes for place in variant], dtype=np.int64),
         variant=np.array(variant, dtype=np.int64),
         variants=variants,
         rank=np.array([(rank or {}).get(partition.shape, 0) for partition in listed], dtype=np.int64),
