@@ -29,7 +29,7 @@ class Analysis(Kind):
         return tuple(dict.fromkeys((*cls.keys, *cls.labels, *cls.numbers)))
 
     def rows(self) -> list[Row]:
-        """Compute the table; what is not known of a row is None."""
+        """Compute the table; a missing value is None."""
         raise NotImplementedError
 
 

@@ -74,7 +74,7 @@ def traffic_of(flows: Flows, routers: int) -> Floats:
 
 
 def connected(result: Floats) -> Floats:
-    """Give what a kernel found, unless it found no path."""
+    """Give a kernel's result, unless it is NaN, since some routers are not connected."""
     if np.isnan(result.flat[0] if result.size else 0.0):
         raise ValueError("the machine is not connected")
     return result
