@@ -148,8 +148,8 @@ def unit_factor(column: str, unit: str) -> float:
     >>> unit_factor("runtime_ns", "ms")
     1e-06
     """
-    own = column_unit(column) or ""
-    return to_unit(f"1 {own}", unit, own)
+    base_unit = column_unit(column) or ""
+    return to_unit(f"1 {base_unit}", unit, base_unit)
 
 
 def check_unit(key: str, column: str, unit: str | None) -> None:
@@ -246,10 +246,10 @@ class EcdfFigure(Selection, Panels):
     @model_validator(mode="after")
     def _fits_table(self) -> EcdfFigure:
         if self.draws_jobs:
-            given = sorted(self.model_fields_set & {"x", "x_label", "unit", "rows", "x_log"})
-            if given:
+            unfit = sorted(self.model_fields_set & {"x", "x_label", "unit", "rows", "x_log"})
+            if unfit:
                 problem = "of a schedule waits are drawn, in hours"
-                raise ConfigError(problem, "leave it out", (given[0],), code="not-with-these-keys")
+                raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
         elif self.x is None:
             problem = "this key is missing"
             raise ConfigError(
@@ -287,10 +287,10 @@ class MachineFigure(Selection, Picture):
 
     @model_validator(mode="after")
     def _is_of_points(self) -> MachineFigure:
-        given = sorted(self.model_fields_set & {"table", "analysis", "schedule", "over_jobs"})
-        if given:
+        unfit = sorted(self.model_fields_set & {"table", "analysis", "schedule", "over_jobs"})
+        if unfit:
             problem = "a picture of a machine is of one point"
-            raise ConfigError(problem, "leave it out", (given[0],), code="not-with-these-keys")
+            raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
         return self
 
     @property

@@ -17,7 +17,7 @@ from fabricstudy.kinds import kind_of, members_of
 from fabricstudy.model import ConfigError, Model
 
 _SEED = "seed"
-"""What repeats a point or a run; it has a grammar of its own, and no path leads to it."""
+"""The key that repeats a point or a run; it has a separate grammar, and no path leads to it."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,15 @@ def find_path(text: str, root: type[Model]) -> Path:
             steps.append(Step(key, True))
             info = None
             continue
-        known = [key for model in models for key in fields_of(model) if number or key != _SEED]
-        if not known:
+        keys = [key for model in models for key in fields_of(model) if number or key != _SEED]
+        if not keys:
             raise ConfigError(
                 f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text, code="no-such-path"
             )
-        if key not in known:
+        if key not in keys:
             where = f" in '{here}'" if here else ""
             raise ConfigError(
-                f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text, code="no-such-path"
+                f"no such path: there is no '{key}'{where}", suggestion(key, keys), value=text, code="no-such-path"
             )
         fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
         owners = {model: members_of(info.annotation) for model, info in fields.items()}
