@@ -103,7 +103,7 @@ def _simulated(
 def prepare(
     point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, record: Record
 ) -> tuple[list[PlacedJob], list[str] | None]:
-    """Write the engine's input to the empty `folder` and add to `record` what is known before it runs."""
+    """Write the engine's input to the empty `folder`, and the facts that need no run to `record`."""
     machine = analysed.machine
     jobs = place(point, machine, analysed.cut_side)
     of_nodes = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)

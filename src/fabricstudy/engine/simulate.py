@@ -31,7 +31,7 @@ def simulate(
     Parameters
     ----------
     version, missing : str or None
-        What the engine's probe said: its version, or why it cannot be run.
+        Result of the engine's probe: its version, or why it cannot be run.
     """
     store, point = stores.points, planned.point
     stored = store.record(planned.point_id)
@@ -75,7 +75,7 @@ def _without_point(record: Record | None) -> Record:
 def _checked(
     stored: Record, planned: PlannedPoint, engine: Engine, analysed: AnalysedMachine, store: Store
 ) -> Record | None:
-    """Prepare a point again; if the engine would get what it got, stamp its record anew, with our own part of it.
+    """Prepare a point again; if the engine would get the same input, stamp its record anew, with our part of it.
 
     The same input and the same program mean the same result. None if the point is to be simulated again.
     """

@@ -205,8 +205,8 @@ def _ross_version(program: str) -> str | None:
         run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=20, cwd="/")
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r"ROSS Version: (\S+)", run.stdout + run.stderr)
-    return found.group(1) if found and "--workload_type" in run.stdout + run.stderr else None
+    match = re.search(r"ROSS Version: (\S+)", run.stdout + run.stderr)
+    return match.group(1) if match and "--workload_type" in run.stdout + run.stderr else None
 
 
 @cache
