@@ -21,7 +21,7 @@ class Analysis(Kind):
     """Further columns of text."""
 
     numbers: ClassVar[tuple[str, ...]]
-    """Columns to draw or to judge; a key that is a number stands here, too."""
+    """Columns of numbers, to draw or to judge; keys that are numbers included."""
 
     @classmethod
     def columns(cls) -> tuple[str, ...]:

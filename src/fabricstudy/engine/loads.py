@@ -34,7 +34,7 @@ class TrafficClass:
 
 @dataclass(frozen=True)
 class JobTraffic:
-    """What a job that sends something sends, by size, its ranks, and whether these stand at random."""
+    """Messages of a job by size, its ranks, and whether these are placed at random."""
 
     pattern: str
     ranks: int
@@ -43,7 +43,7 @@ class JobTraffic:
 
     @property
     def work(self) -> str:
-        """Name of what an engine does for it: partners far apart take more than close ones."""
+        """Key of the engine's cost law for it: partners far apart cost more than close ones."""
         return self.pattern + AT_RANDOM * self.at_random
 
 

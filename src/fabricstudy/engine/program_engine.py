@@ -126,7 +126,7 @@ class ProgramEngine(ABC):
 
     @abstractmethod
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read what a run that ended with 0 has written, which proves nothing yet.
+        """Read the output of a run that ended with exit code 0, which proves nothing yet.
 
         Raises
         ------

@@ -63,7 +63,7 @@ class _Child:
             self._descriptor = None
 
     def has_ended(self, within_s: float) -> bool:
-        """Wait for the end for so long; say whether it has come."""
+        """Wait for the end, at most `within_s`; say whether it has come."""
         if self._descriptor is not None:
             poller = select.poll()
             poller.register(self._descriptor, select.POLLIN)
@@ -112,9 +112,9 @@ def _peak_bytes(pid: int) -> int:
 
 
 def _ended_s(orphan: int) -> float:
-    """End a process that came to us when its parent ended, and give its processor time; 0 if it is none of ours.
+    """End an orphan that became our child, and give its processor time; 0 if it is no child of ours.
 
-    ``mpirun`` gives its processes sessions of their own, which the signal to the group does not reach.
+    ``mpirun`` starts new sessions for its processes, which the signal to the group does not reach.
     """
     try:
         pid, _, usage = os.wait4(orphan, os.WNOHANG)
@@ -139,7 +139,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
-    adopt_orphans()  # what a killed process started comes to us: what it used counts, too
+    adopt_orphans()  # descendants of a killed process become our children: their processor time counts, too
     start, our_bytes = time.monotonic(), _our_peak_bytes()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:

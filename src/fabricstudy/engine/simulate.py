@@ -99,7 +99,7 @@ def _checked(
         for name in KEPT:
             if (folder / name).exists():
                 shutil.copy2(folder / name, work / name)
-        # It was the program of the record that found it; here there may be none.
+        # The times are from the record's program, which may not be installed here.
         made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
         record = stored | fresh | {"fingerprint": str(made_by)}
         store.keep(work, record)

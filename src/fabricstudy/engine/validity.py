@@ -27,7 +27,7 @@ class Validity(Enum):
     """What is to be done about a point that has a record."""
 
     VALID = "valid"
-    """Nothing: this code and this program would find the same."""
+    """Nothing: this code and this program would give the same result."""
 
     UNCHECKED = "unchecked"
     """Code has changed that prepares the point: prepare it, and see whether the simulator would get the same input."""

@@ -95,7 +95,7 @@ class Dimension:
         return low.astype(np.int32), high.astype(np.int32)
 
     def joined(self) -> npt.NDArray[np.bool_]:
-        """Tell which two coordinates are joined, bool [length, length]."""
+        """Mark the pairs of coordinates that are joined, bool [length, length]."""
         low, high = self.pairs()
         joined = np.zeros((self.length, self.length), dtype=np.bool_)
         joined[low, high] = joined[high, low] = True

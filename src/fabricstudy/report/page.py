@@ -248,7 +248,7 @@ def _cell(value: Any) -> str:
 
 
 def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
-    """Pictures with where they come from: the page itself as long as it stays small enough to mail."""
+    """Pictures and their sources: the page itself, up to `EMBEDDED_BYTES` in all, then files beside it."""
     pictures, embedded = [], 0
     for one in drawn:
         place = f"figures/{one.figure.id}"

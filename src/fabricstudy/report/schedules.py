@@ -50,7 +50,7 @@ class ScheduleWords:
 
 
 def schedule_words(tables: Tables) -> list[ScheduleWords]:
-    """Say what came of each schedule of a study."""
+    """Sum up each schedule of a study."""
     if tables.schedules.empty:
         return []
     return [_words(str(name), part, tables) for name, part in tables.schedules.groupby("schedule", sort=False)]

@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Variant:
-    """What partitions can have in common that matters to how long a job runs.
+    """The properties of a partition that decide how long a job runs.
 
     Parameters
     ----------
@@ -193,5 +193,5 @@ class Pool:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The one there is; its nodes are those of the machine."""
+        """A single variant, with the nodes of the machine."""
         return (Variant(self.machine_nodes, True, 0, 0.0),)

@@ -39,7 +39,7 @@ Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | Range
 
 
 def fulfils(label: object, condition: Condition) -> bool:
-    """Tell whether a label is what a condition asks for; text equals a number that is written so.
+    """Say whether a label is what a condition asks for; text equals a number that is written so.
 
     Examples
     --------
@@ -442,13 +442,13 @@ class ScatterFigure(Selection, Panels):
         return set(self.where) | set(self.hue) | {name for name in (self.style, self.columns, self.rows) if name}
 
     def across(self) -> Across | None:
-        """Give the rows that x is taken from, if they are those of an analysis of their own."""
+        """Give the selection of rows for x, if x is from another analysis than y."""
         if self.x_analysis is None:
             return None
         return Across(analysis=self.x_analysis, where=self.x_where, column=self.x)
 
     def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it draws, without that of an analysis of its own."""
+        """Names of the columns of numbers that it draws, without x if that is from another analysis."""
         return (self.y,) if self.x_analysis else (self.x, self.y)
 
 

@@ -197,7 +197,7 @@ def _of_point(
 
 
 def _of_machines(observed: Sequence[tuple[Observation, str]], mentioned: set[str]) -> list[Observation]:
-    """One number a machine, told apart by the axes mentioned and those with one label for each machine."""
+    """Give one number a machine, labelled by the axes mentioned and those with one label for each machine."""
     labels_of: dict[tuple[str, str], set[Any]] = {}
     for observation, machine in observed:
         for name, label in observation.items():

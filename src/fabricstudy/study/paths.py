@@ -49,12 +49,12 @@ class Path:
         return self.steps[0].key
 
     def covers(self, other: Path) -> bool:
-        """Tell whether setting this path replaces all that setting `other` did."""
+        """Say whether setting this path replaces all that setting `other` did."""
         pairs = zip(self.steps, other.steps, strict=False)
         return len(self.steps) <= len(other.steps) and all(a.key in ("*", b.key) for a, b in pairs)
 
     def touches(self, keys: tuple[str, ...]) -> bool:
-        """Tell whether the path and the concrete path `keys` lie on one line."""
+        """Say whether the path and the concrete path `keys` lie on one line."""
         pairs = zip(self.steps, keys, strict=False)
         return all(step.key == key or (step.in_list and step.key == "*") for step, key in pairs)
 

@@ -61,8 +61,8 @@ def plan(study: Study) -> Plan:
     ------
     StudyError
         If a point cannot be; the path is that of the axis value it stems from. Mistakes of one sort at one place are
-        told once, at the first point that shows them. Or at the first figure or claim that compares a point which has
-        no partner.
+        reported once, at the first point that shows them. Or at the first figure or claim that compares a point which
+        has no partner.
     """
     planner = _Planner(study)
     with only_extensions_of(study.extension_package):

@@ -48,7 +48,7 @@ class Matrix(TrafficFile, MessagePattern):
             cut_bytes = int(to_unit(str(value.get("message")), SIZES.unit, "100 kB"))
             SIZES.check(cut_bytes)
         except ConfigError:
-            return {}  # told where the key is read
+            return {}  # reading the key raises the same error
         rest = content.size_bytes % cut_bytes
         return {
             "rows": content.ranks,
