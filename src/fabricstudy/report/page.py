@@ -30,7 +30,7 @@ from fabricstudy.table.store import Tables
 
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
-from .found import choices, effects, leading, sentences
+from .findings import choices, effects, leading, sentences
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
