@@ -31,7 +31,7 @@ Flag = Annotated[bool, Strict()]
 class Model(BaseModel):
     """Immutable model that refuses unknown keys; YAML keys are the aliases, attributes carry units."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, strict=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, strict=False, defer_build=True)
 
     @classmethod
     def from_shorthand(cls, value: Any) -> Any:

@@ -42,12 +42,12 @@ class Topology(Kind):
 
     @classmethod
     def from_shorthand(cls, value: Any) -> Any:
-        """Put the description of a published machine in the place of its name, changed by the keys beside the name."""
+        """Put the description of a published machine in the place of its name; keys beside the name replace its own."""
         if isinstance(value, str) and value in INSTANCES:
             return dict(INSTANCES[value].description)
         if isinstance(value, dict) and isinstance(value.get("instance"), str) and value["instance"] in INSTANCES:
-            changes = {key: item for key, item in value.items() if key != "instance"}
-            return INSTANCES[value["instance"]].description | changes
+            own = {key: item for key, item in value.items() if key != "instance"}
+            return INSTANCES[value["instance"]].description | own
         return super().from_shorthand(value)
 
     @classmethod
@@ -63,9 +63,9 @@ class Topology(Kind):
     @classmethod
     def check_written(cls, value: Any) -> None:
         """Refuse the name of a machine that is not published."""
-        names = [*INSTANCES, *cls.FAMILY.kinds]
-        if isinstance(value, str) and value not in names:
-            raise ConfigError("no machine of this name", suggestion(value, names), code="unknown-kind")
+        if isinstance(value, str) and value not in list(INSTANCES) and cls.FAMILY.find(value) is None:
+            remedy = suggestion(value, [*INSTANCES, *cls.FAMILY.kinds])
+            raise ConfigError("no machine of this name", remedy, code="unknown-kind")
         if isinstance(value, dict) and "instance" in value and value["instance"] not in list(INSTANCES):
             name = value["instance"]
             remedy = suggestion(name, INSTANCES)
@@ -75,8 +75,8 @@ class Topology(Kind):
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
         """Give what a study would write of the machines of this kind that fit, without bandwidth and latency.
 
-        They have at most as many ports as are wanted, and may have more routers. A kind that is never a candidate, such
-        as that of one product, gives none.
+        They have at most so many ports as are wanted, and may have more routers. Of a kind that none is chosen of, such
+        as that of one product, there are none.
         """
         return iter(())
 

@@ -85,9 +85,9 @@ def find_path(text: str, root: type[Model]) -> Path:
     """
     steps: list[Step] = []
     info: FieldInfo | None = None
-    models = [root]
-    for number, key in enumerate(text.split(".")):
-        here = ".".join(text.split(".")[:number])
+    models, keys = [root], text.split(".")
+    for number, key in enumerate(keys):
+        here = ".".join(keys[:number])
         if info is not None and _is_list(info.annotation):
             if key != "*" and not (key.isascii() and key.isdigit()):
                 raise ConfigError(
@@ -110,7 +110,9 @@ def find_path(text: str, root: type[Model]) -> Path:
                 f"no such path: there is no '{key}'{where}", suggestion(key, keys), value=text, code="no-such-path"
             )
         fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
-        owners = {model: members_of(info.annotation) for model, info in fields.items()}
+        # What may stand at the end of a path is not asked for, and may be many kinds to import.
+        ends = number == len(keys) - 1
+        owners = {model: [] if ends else members_of(info.annotation) for model, info in fields.items()}
         steps.append(Step(key, False, owners))
         info = next(iter(fields.values()))
         models = list(dict.fromkeys(member for below in owners.values() for member in below))
