@@ -248,7 +248,7 @@ class _Planner:
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
             alone_ids = tuple(None if ids_alone is None else ids_alone[position] for ids_alone in alone)
-            self.rows.append(Row(name, dict(labels), seed, ids[position], alone_ids, names))
+            self.rows.append(Row(name, labels, seed, ids[position], alone_ids, names))
 
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""
@@ -278,8 +278,13 @@ class _Planner:
         return self._machine_ids[machine]
 
 
+_FIELDS = set(Point.model_fields)
+"""The same for all points, since a set for each would take as much as the point."""
+
+
 def _point(sections: Sections, seed: int) -> Point:
     return Point.model_construct(
+        _FIELDS,
         machine=sections["machine"][0].model,
         routing=sections["routing"][0].model,
         jobs=tuple(job.model for job in sections["jobs"]),
