@@ -99,15 +99,15 @@ def find_path(text: str, root: type[Model]) -> Path:
             steps.append(Step(key, True))
             info = None
             continue
-        keys = [key for model in models for key in fields_of(model) if number or key != _SEED]
-        if not keys:
+        allowed = [key for model in models for key in fields_of(model) if number or key != _SEED]
+        if not allowed:
             raise ConfigError(
                 f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text, code="no-such-path"
             )
-        if key not in keys:
+        if key not in allowed:
             where = f" in '{here}'" if here else ""
             raise ConfigError(
-                f"no such path: there is no '{key}'{where}", suggestion(key, keys), value=text, code="no-such-path"
+                f"no such path: there is no '{key}'{where}", suggestion(key, allowed), value=text, code="no-such-path"
             )
         fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
         # What may stand at the end of a path is not asked for, and may be many kinds to import.
