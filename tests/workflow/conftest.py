@@ -64,7 +64,7 @@ def unpack(archive: tarfile.TarFile, folder: Path) -> None:
 
 
 def keep_compiled(package: Path) -> None:
-    """Lay what is compiled of our package beside a copy of it where the files are the same; it goes by their dates.
+    """Lay what is compiled of our package beside a copy of it, where the files are the same; it goes by their dates.
 
     To compile all of it again takes longer than most tests.
     """
