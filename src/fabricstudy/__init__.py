@@ -6,4 +6,9 @@ Data flows through the packages in this order, and imports go the same way only:
 ``source``, ``store`` and ``files``.
 """
 
+import gc
+
+# A command of ours loads a few hundred modules, whose objects all stay: looking for garbage among them is in vain.
+gc.set_threshold(50_000)
+
 __version__ = "0.1.0"

@@ -16,11 +16,11 @@ True
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from importlib.abc import InspectLoader
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
@@ -102,14 +102,32 @@ class Family:
         """The members by kind, in the order of their names: ours, and those of the extensions in use."""
         if not self._complete:
             self._complete = True
-            package = importlib.import_module(self._package)
-            for module in pkgutil.iter_modules(getattr(package, "__path__", []), f"{self._package}."):
-                if module.ispkg if self._in_packages else _registers(module.name):
-                    importlib.import_module(module.name)
+            for module in self._modules:
+                importlib.import_module(module)
+        return dict(sorted(self._known().items()))
+
+    def find(self, kind: str) -> type[Kind] | None:
+        """Give the member of a name, or None; of those that come with us, only modules that write it are imported."""
+        if not self._complete and kind not in self._ours:
+            for module, text in self._modules.items():
+                if f'kind: Literal["{kind}"]' in text:
+                    importlib.import_module(module)
+        return self._known().get(kind)
+
+    @cached_property
+    def _modules(self) -> dict[str, str]:
+        """The modules that hold our members, and their texts: importing them all takes longer than most studies."""
+        places = getattr(importlib.import_module(self._package), "__path__", [])
+        texts = {one: _text(one) for one in pkgutil.iter_modules(places, f"{self._package}.")}
+        return {
+            one.name: text for one, text in texts.items() if (one.ispkg if self._in_packages else "@register" in text)
+        }
+
+    def _known(self) -> dict[str, type[Kind]]:
+        """Give what is registered by now."""
         in_use = _in_use.get()
-        known = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
-        found = self._ours | {kind: member for shelf in known for kind, member in shelf.items()}
-        return {kind: found[kind] for kind in sorted(found)}
+        shelves = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
+        return self._ours | {kind: member for shelf in shelves for kind, member in shelf.items()}
 
     @property
     def kinds(self) -> list[str]:
@@ -117,11 +135,13 @@ class Family:
         return list(self.members)
 
 
-def _registers(module: str) -> bool:
-    """Whether a module holds a kind; others, such as compiled kernels, may take long to import."""
-    spec = importlib.util.find_spec(module)
-    loader = None if spec is None else spec.loader
-    return isinstance(loader, InspectLoader) and "@register" in (loader.get_source(module) or "")
+def _text(module: pkgutil.ModuleInfo) -> str:
+    """Give the text of a module, or of all in a package."""
+    spec = module.module_finder.find_spec(module.name, None)
+    if spec is None or not isinstance(spec.loader, InspectLoader):
+        return ""
+    inner = pkgutil.iter_modules(spec.submodule_search_locations or [])
+    return "".join([spec.loader.get_source(module.name) or "", *map(_text, inner)])
 
 
 class Kind(Model):
@@ -178,21 +198,21 @@ class Kind(Model):
 
     @classmethod
     def _kind_of(cls, value: Any, written: Any) -> type[Kind]:
-        members = cls.FAMILY.members
         if not isinstance(written, dict):
-            remedy = f"write {{kind: ...}}; {suggestion('', members)}"
+            remedy = f"write {{kind: ...}}; {suggestion('', cls.FAMILY.kinds)}"
             if value is None:
                 raise ConfigError("no value", remedy, code="no-value")
             raise ConfigError("not a mapping of keys to values", remedy, value=value, code="wrong-type")
         if "kind" not in written:
-            remedy = f"say which kind; {suggestion('', members)}"
+            remedy = f"say which kind; {suggestion('', cls.FAMILY.kinds)}"
             raise ConfigError("this key is missing", remedy, ("kind",), code="missing-key")
         kind = written["kind"]
-        if not isinstance(kind, str) or kind not in members:
+        member = cls.FAMILY.find(kind) if isinstance(kind, str) else None
+        if member is None:
             path = ("kind",) if isinstance(value, dict) else ()
             problem = f"unknown kind of {cls.FAMILY.noun}"
-            raise ConfigError(problem, suggestion(kind, members), path, kind, code="unknown-kind")
-        return members[kind]
+            raise ConfigError(problem, suggestion(kind, cls.FAMILY.kinds), path, kind, code="unknown-kind")
+        return member
 
 
 K = TypeVar("K", bound=type[Kind])

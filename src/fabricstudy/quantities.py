@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
+from fabricstudy.kept import Kept
 from fabricstudy.model import ConfigError
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ bit = [information] = b
 byte = 8 bit = B
 """
 _TEXT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµμ]+(?:\s*/\s*[A-Za-zµμ]+)?)")
+_FACTORS = Kept(__file__)
+"""What Pint said of each unit: loading it takes as long as all else that reads a small study."""
 
 
 @lru_cache(maxsize=1)
 def _registry() -> pint.UnitRegistry[Any]:
-    import pint  # a third of a second: only whoever reads a quantity pays for it
+    import pint
 
     registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, non_int_type=Decimal, cache_folder=None)
     registry.load_definitions(_DEFINITIONS.strip().splitlines())
@@ -53,8 +56,11 @@ def _registry() -> pint.UnitRegistry[Any]:
 
 @lru_cache(maxsize=1024)
 def _factor(text: str, unit: str) -> Decimal:
-    quantity = _registry().Quantity(Decimal(1), text)
-    return Decimal(quantity.to(unit).magnitude)
+    factor: str | None = _FACTORS.get(f"{text} in {unit}")
+    if factor is None:
+        factor = str(Decimal(_registry().Quantity(Decimal(1), text).to(unit).magnitude))
+        _FACTORS.put(f"{text} in {unit}", factor)
+    return Decimal(factor)
 
 
 @lru_cache(maxsize=65536)

@@ -8,21 +8,19 @@ statement do not count, and all versions of Python give the same.
 from __future__ import annotations
 
 import ast
-import atexit
 import hashlib
 import importlib.util
 import io
-import json
-import os
 import sys
 import token
 import tokenize
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from importlib.abc import InspectLoader
 from pathlib import Path
 from typing import Any
+
+from fabricstudy.kept import Kept
 
 PACKAGE = Path(__file__).resolve().parent
 OURS = PACKAGE.name
@@ -31,6 +29,9 @@ EXTENSIONS = f"{OURS}_extensions_"
 
 WORDS = frozenset({"caveats"})
 """Modules, by the last part of their name, that hold words alone: changing these changes no result."""
+
+_READINGS = Kept(__file__)
+"""What the texts of our modules say: parsing all of them takes half a second."""
 
 _LAYOUT = frozenset({token.NL, token.COMMENT, token.ENCODING, token.ENDMARKER})
 _F_STRING_START = getattr(token, "FSTRING_START", None)
@@ -107,52 +108,15 @@ def _reading(module: str) -> dict[str, Any]:
     source = _source(module)
     text = source if isinstance(source, str) else source.decode()
     own = hashlib.sha256(text.encode()).hexdigest()
-    kept: dict[str, Any] = _kept().get(module, {})
-    if kept.get("text") == own:
+    kept: dict[str, Any] | None = _READINGS.get(module)
+    if kept is not None and kept["text"] == own:
         return kept
     is_package = not extension_package(module) and _file(module).name == "__init__.py"
     imports = [list(one) for one in _imported_names(ast.parse(text), module, is_package)]
     read = {"text": own, "digest": _text_digest(text), "imports": imports}
     if not extension_package(module):
-        if not _new:
-            atexit.register(_keep)
-        _new[module] = _kept()[module] = read
+        _READINGS.put(module, read)
     return read
-
-
-_KEPT = PACKAGE / "__pycache__" / f"source-{sys.implementation.cache_tag}.json"
-"""Readings of our modules, as Python keeps their compiled code: parsing all of them takes half a second."""
-_new: dict[str, Any] = {}
-
-
-@cache
-def _kept() -> dict[str, Any]:
-    """Give the readings of earlier processes, if this module was then what it is now."""
-    try:
-        found = json.loads(_KEPT.read_bytes())
-        return dict(found["readings"]) if found["by"] == _own() else {}
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
-
-
-def _own() -> str:
-    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
-
-
-def _keep() -> None:
-    """Write the readings that are new; what another process writes at the same time may be lost, and is read again."""
-    if sys.dont_write_bytecode:
-        return
-    _kept.cache_clear()
-    found = {"by": _own(), "readings": _kept() | _new}
-    whole = _KEPT.with_suffix(f".{os.getpid()}")
-    try:
-        _KEPT.parent.mkdir(exist_ok=True)
-        whole.write_text(json.dumps(found))
-        whole.replace(_KEPT)
-    except OSError:
-        with suppress(OSError):
-            whole.unlink()
 
 
 def _imported_names(tree: ast.Module, module: str, is_package: bool) -> Iterator[tuple[str, str | None]]:

@@ -12,22 +12,22 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fabricstudy.engine.batch import run_batch
-from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError, exit_code_of
 from fabricstudy.files import atomic_text
-from fabricstudy.machine.stage import keep_machine
-from fabricstudy.pipeline import BATCH_CPU_S, Pipeline
-from fabricstudy.structure.stage import keep_structure
-from fabricstudy.study.file import load_study
-from fabricstudy.study.plan import plan
 
+if TYPE_CHECKING:
+    from fabricstudy.pipeline import Pipeline
+
+# Each stage imports what it needs: to import all takes longer than most stages of a small study.
 AGAIN_S = 0.1
 
 
 def build_machines(args: argparse.Namespace) -> None:
     """Build the machines of one chunk and write their ids, one a line."""
+    from fabricstudy.machine.stage import keep_machine
+
     pipeline = _pipeline(args)
     _check(args, pipeline.machine_digest(args.name))
     ids = [f"m{key}" for key in pipeline.machine_chunks[args.name].keys]
@@ -39,6 +39,8 @@ def build_machines(args: argparse.Namespace) -> None:
 
 def analyse_machines(args: argparse.Namespace) -> None:
     """Find structure and bisection of the machines listed in a file, and write one JSON object a line."""
+    from fabricstudy.structure.stage import keep_structure
+
     with atomic_text(args.out) as out:
         for machine_id in args.machines.read_text().split():
             out.write(json.dumps(keep_structure(args.results, machine_id)) + "\n")
@@ -54,7 +56,10 @@ def make_analysis(args: argparse.Namespace) -> None:
 
 def simulate_batch(args: argparse.Namespace) -> None:
     """Simulate the points of one batch that the store does not have, and write the records of all."""
-    batch = _pipeline(args, args.batch_cpu_s).batches[args.name]
+    from fabricstudy.engine.batch import run_batch
+    from fabricstudy.engine.stores import Stores
+
+    batch = _pipeline(args).batches[args.name]
     _check(args, batch.digest)
     run_batch(batch, Stores(args.results), args.out, args.cores)
 
@@ -63,15 +68,19 @@ def run_schedules(args: argparse.Namespace) -> None:
     """Do the runs of one chunk of a schedule, and write their records and the jobs of some."""
     from fabricstudy.schedule.stage import read_ratios, run_chunk
 
-    chunk = _pipeline(args, args.batch_cpu_s).run_chunks[args.name]
+    chunk = _pipeline(args).run_chunks[args.name]
     _check(args, chunk.digest)
     start_s = time.process_time()
     run_chunk(chunk.runs, chunk.digest, read_ratios(args.points, chunk.points), args.out, args.jobs)
     print(f"{len(chunk.runs)} runs in {time.process_time() - start_s:.2f} s of processor time")
 
 
-def _pipeline(args: argparse.Namespace, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
-    return Pipeline(args.study, plan(load_study(args.study)), batch_cpu_s)
+def _pipeline(args: argparse.Namespace) -> Pipeline:
+    from fabricstudy.pipeline import BATCH_CPU_S, Pipeline
+    from fabricstudy.study.file import load_study
+    from fabricstudy.study.plan import plan
+
+    return Pipeline(args.study, plan(load_study(args.study)), getattr(args, "batch_cpu_s", BATCH_CPU_S))
 
 
 def _check(args: argparse.Namespace, digest: str) -> None:

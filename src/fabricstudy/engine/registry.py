@@ -29,7 +29,10 @@ def adapter_of(settings: type[EngineSettings]) -> Callable[[E], E]:
 @cache
 def engine_named(name: str) -> Engine:
     """Give the engine of a name that studies know."""
-    return _ADAPTERS[EngineSettings.FAMILY.members[name]]()
+    settings = EngineSettings.FAMILY.find(name)
+    if settings is None:
+        raise KeyError(name)
+    return _ADAPTERS[settings]()
 
 
 def engines() -> dict[str, Engine]:

@@ -63,9 +63,9 @@ class Topology(Kind):
     @classmethod
     def check_written(cls, value: Any) -> None:
         """Refuse the name of a machine that is not published."""
-        known = [*INSTANCES, *cls.FAMILY.kinds]
-        if isinstance(value, str) and value not in known:
-            raise ConfigError("no machine of this name", suggestion(value, known), code="unknown-kind")
+        if isinstance(value, str) and value not in list(INSTANCES) and cls.FAMILY.find(value) is None:
+            remedy = suggestion(value, [*INSTANCES, *cls.FAMILY.kinds])
+            raise ConfigError("no machine of this name", remedy, code="unknown-kind")
         if isinstance(value, dict) and "instance" in value and value["instance"] not in list(INSTANCES):
             name = value["instance"]
             remedy = suggestion(name, INSTANCES)

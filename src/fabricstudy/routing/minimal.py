@@ -75,7 +75,7 @@ def weight_of_class(machine: Machine) -> Ints:
 
 
 def connected(result: Floats) -> Floats:
-    """Give what a kernel found, unless it found no path."""
+    """Give a kernel's result, unless it is NaN, since some routers are not connected."""
     if np.isnan(result.flat[0] if result.size else 0.0):
         raise ValueError("the machine is not connected")
     return result

@@ -61,8 +61,8 @@ def plan(study: Study) -> Plan:
     ------
     StudyError
         If a point cannot be; the path is that of the axis value it stems from. Mistakes of one sort at one place are
-        told once, at the first point that shows them. Or at the first figure or claim that compares a point which has
-        no partner.
+        reported once, at the first point that shows them. Or at the first figure or claim that compares a point which
+        has no partner.
     """
     planner = _Planner(study)
     with only_extensions_of(study.extension_package):
@@ -150,7 +150,7 @@ class _Sections:
 
     def __init__(self, study: Study) -> None:
         self._context = {"folder": study.folder}
-        self._known: dict[tuple[str, str], _Section] = {}
+        self._checked: dict[tuple[str, str], _Section] = {}
         self._latest: dict[tuple[str, ...], tuple[Any, _Section]] = {}
         self._silent: dict[_Section, _Section] = {}
         self._fitting: set[tuple[_Section, ...]] = set()
@@ -181,9 +181,9 @@ class _Sections:
         if latest is not None and latest[0] is raw:
             return latest[1]
         key = (kind, repr(raw))
-        section = self._known.get(key)
+        section = self._checked.get(key)
         if section is None:
-            section = self._known[key] = self._check(kind, raw, path)
+            section = self._checked[key] = self._check(kind, raw, path)
         self._latest[path] = (raw, section)
         return section
 
@@ -336,7 +336,7 @@ class _Expansion:
         return self._trees[-1]
 
     def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
-        """Hand over positions and raw point of each combination; mistakes of one sort at one place are told once.
+        """Hand over positions and raw point of each combination; mistakes of one sort at one place are reported once.
 
         Raises
         ------
@@ -362,16 +362,16 @@ class _Expansion:
 
     def error(self, error: ConfigError, indices: tuple[int, ...]) -> StudyError:
         """Trace what is wrong with a point to the value that it stems from."""
-        own = self._touching(error.path, indices)
+        at_path = self._touching(error.path, indices)
         # What does not fit the machine may stem from an axis over the machine.
-        touching = own or self._touching(("machine",), indices)
+        touching = at_path or self._touching(("machine",), indices)
         if not touching:
             return self._error_in_base(error)
         name, index, path, value = touching[-1]
         place = ("sweep", name, *self._varied.sweep[name].place(index, path.text))
         labels = {other: str(self._varied.sweep[other].labels[number]) for other, number, _, _ in touching}
         at = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
-        if own:
+        if at_path:
             place, value = (*place, *error.path[len(path.steps) :]), error.value
         return self.error_at(error, place, value, at)
 

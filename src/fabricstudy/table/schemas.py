@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.columns import TABLES, Column
-from fabricstudy.engine.registry import engines
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.kinds import kind_of
+from fabricstudy.startup import without
 
 if TYPE_CHECKING:
-    # Loaded only where tables are made: it takes as long as pandas.
+    # Loaded only where tables are made: it takes as long as pandas; see `_load_pandera`.
     import pandera.pandas as pa
+
+
+@cache
+def _load_pandera() -> None:
+    with without("hypothesis"):  # for random tables; it loads all that tests have
+        import_module("pandera.pandas")
+        import_module("pandera.strategies.pandas_strategies")
 
 
 def _schema(column: Column) -> pa.Column:
@@ -35,7 +44,7 @@ def _columns(table: str) -> dict[str, pa.Column]:
 
 def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
     """Whether a job has a time, or none is to be had."""
-    timeless = [name for name, engine in engines().items() if not engine.simulates]
+    timeless = [name for name in frame["engine"].unique() if not engine_named(name).simulates]
     return frame["runtime_ns"].notna() | frame["engine"].isin(timeless) | frame.get("background", False)
 
 
@@ -47,6 +56,7 @@ def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.
     pandera.errors.SchemaErrors
         If a column is missing, or a value is of another type.
     """
+    _load_pandera()
     import pandera.pandas as pa
 
     numbers = {name: pa.Column(float, nullable=True) for name in config.numbers}
@@ -100,6 +110,7 @@ def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.Dat
     pandera.errors.SchemaErrors
         If a column is missing, or a value is of another type or out of range.
     """
+    _load_pandera()
     import pandera.pandas as pa
 
     fixed = {name: column for name, column in _columns(table).items() if name not in axes}

@@ -23,6 +23,7 @@ from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
 from fabricstudy.engine.stores import AnalysedMachine, Stores
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
+from fabricstudy.kept import Kept
 from fabricstudy.source import OURS, PACKAGE, WORDS, imported
 from fabricstudy.store import Record
 from fabricstudy.structure.bisection import bisect
@@ -305,31 +306,31 @@ def test_formatted_strings_count_whatever_the_version() -> None:
 def test_what_was_read_of_a_module_is_kept_and_believed_for_its_text_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_anew() -> str:
-        for function in (source._kept, source._reading, source.code_digest):
+    def read_anew(folder: Path) -> str:
+        monkeypatch.setattr(source, "_READINGS", Kept(source.__file__, folder))
+        for function in (source._reading, source.code_digest):
             function.cache_clear()
         return source.code_digest("fabricstudy.errors")
 
-    monkeypatch.setattr(source, "_KEPT", tmp_path / "kept" / "source.json")
-    monkeypatch.setattr(source, "_new", {})
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    digest = read_anew()
-    source._keep()
-    kept = json.loads(source._KEPT.read_text())
-    kept["readings"]["fabricstudy.errors"]["digest"] = "believed"
-    source._KEPT.write_text(json.dumps(kept))
-    assert read_anew() != digest
-    for wrong in (kept | {"by": "another"}, {"by": kept["by"], "readings": []}, []):
-        source._KEPT.write_text(json.dumps(wrong))
-        assert read_anew() == digest
-    kept["readings"]["fabricstudy.errors"]["text"] = "another"
-    source._KEPT.write_text(json.dumps(kept))
-    assert read_anew() == digest
+    folder = tmp_path / "kept"
+    digest = read_anew(folder)
+    source._READINGS.write()
+    file = source._READINGS.file
+    kept = json.loads(file.read_text())
+    kept["answers"]["fabricstudy.errors"]["digest"] = "believed"
+    file.write_text(json.dumps(kept))
+    assert read_anew(folder) != digest
+    for wrong in (kept | {"by": "another"}, {"by": kept["by"], "answers": []}, []):
+        file.write_text(json.dumps(wrong))
+        assert read_anew(folder) == digest
+    kept["answers"]["fabricstudy.errors"]["text"] = "another"
+    file.write_text(json.dumps(kept))
+    assert read_anew(folder) == digest
     # Where nothing can be written, nothing is kept.
-    monkeypatch.setattr(source, "_KEPT", source._KEPT / "no folder" / "source.json")
-    source._keep()
-    assert read_anew() == digest
-    for function in (source._kept, source._reading, source.code_digest):
+    assert read_anew(file / "no folder") == digest
+    source._READINGS.write()
+    for function in (source._reading, source.code_digest):
         function.cache_clear()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from fabricstudy import quantities
 from fabricstudy.errors import StudyError
+from fabricstudy.kept import Kept
 from fabricstudy.quantities import OUR_UNITS, Bandwidth, Duration, Latency, Memory, Size, to_unit
 from fabricstudy.study.file import read_machine
 
@@ -92,3 +96,18 @@ def test_bits_a_second_are_told_as_they_are_written_here() -> None:
         read_machine(machine)
     assert caught.value.code == "not-a-quantity" and "10 Gb/s" in caught.value.remedy
     assert read_machine({**machine, "bandwidth": "10 Gb/s"}).build().host.bandwidth_Bps == 1.25e9
+
+
+def test_what_pint_said_of_a_unit_is_kept_for_later_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def another_process() -> None:
+        monkeypatch.setattr(quantities, "_FACTORS", Kept(quantities.__file__, tmp_path))
+        quantities._factor.cache_clear()
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    another_process()
+    factors = [quantities._factor(unit, "byte/second") for unit in ("GB/s", "Gibit/min")]
+    quantities._FACTORS.write()
+    another_process()
+    monkeypatch.setattr(quantities, "_registry", None)
+    assert [quantities._factor(unit, "byte/second") for unit in ("GB/s", "Gibit/min")] == factors
+    quantities._factor.cache_clear()

@@ -38,9 +38,9 @@ class PartitionList(Kind):
     @classmethod
     def check_written(cls, value: Any) -> None:
         """Refuse the name of a list that is not published."""
-        known = [*LISTS, *cls.FAMILY.kinds]
-        if isinstance(value, str) and value not in known:
-            raise ConfigError("no list of this name", suggestion(value, known), code="unknown-kind")
+        if isinstance(value, str) and value not in LISTS and cls.FAMILY.find(value) is None:
+            remedy = suggestion(value, [*LISTS, *cls.FAMILY.kinds])
+            raise ConfigError("no list of this name", remedy, code="unknown-kind")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
