@@ -73,13 +73,14 @@ def all_to_all_loads() -> None:
         print(f"link loads, all-to-all, {machine.nodes} nodes, {routing.kind}: {spent:.2f} s CPU")
 
 
-def clustered_jobs(random: np.random.Generator) -> list[Messages]:
+def clustered_jobs(random: np.random.Generator, scale: float = 1) -> list[Messages]:
     """Source and destination nodes of the messages of each job; 500 swaps among nodes in linear order."""
-    nodes = np.arange(sum(ranks for ranks, _ in JOBS) // RANKS_PER_NODE)
+    sizes = [(int(ranks * scale) // RANKS_PER_NODE * RANKS_PER_NODE, pattern) for ranks, pattern in JOBS]
+    nodes = np.arange(sum(ranks for ranks, _ in sizes) // RANKS_PER_NODE)
     for one, other in random.integers(0, len(nodes), (500, 2)):
         nodes[[one, other]] = nodes[[other, one]]
     jobs, first = [], 0
-    for ranks, pattern in JOBS:
+    for ranks, pattern in sizes:
         sends = pattern.sends(ranks, random)
         jobs.append(
             (nodes[(first + sends.source) // RANKS_PER_NODE], nodes[(first + sends.destination) // RANKS_PER_NODE])

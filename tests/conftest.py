@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -17,6 +20,30 @@ from fabricstudy.extensions import LOADED, unload_extensions
 # asked for: RANDOM_EXAMPLES=1 python -m pytest.
 settings.register_profile("fabricstudy", deadline=None, derandomize="RANDOM_EXAMPLES" not in os.environ)
 settings.load_profile("fabricstudy")
+
+
+def compile_one_at_a_time() -> None:
+    """Let no two processes of the tests compile the same loop: who waits finds it compiled."""
+    from numba.core.dispatcher import Dispatcher
+
+    compiled, depth = Dispatcher.compile, 0
+
+    def compile(dispatcher: Any, signature: Any) -> Any:
+        nonlocal depth
+        with Path(__file__).open() as lock:
+            if depth == 0:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            depth += 1
+            try:
+                return compiled(dispatcher, signature)
+            finally:
+                depth -= 1
+
+    Dispatcher.compile = compile
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    compile_one_at_a_time()
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,8 @@ from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 
+from .workflow.conftest import keep_compiled
+
 ROOT = Path(__file__).resolve().parents[1]
 CONTAINERFILE, DEFINITION = ROOT / "envs/Containerfile", ROOT / "envs/apptainer.def"
 NEEDED = ("sh", "bash", "ls", "which")
@@ -110,7 +112,8 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place.environment], check=True)
     pip = [sys.executable, "-m", "pip", "--python", str(place.environment)]
     install = INSTALL.replace("/wheel", str(wheel)).split()[3:]
-    subprocess.run([*pip, *install], check=True, capture_output=True)
+    subprocess.run([*pip, *install, "--no-compile"], check=True, capture_output=True)
+    keep_compiled(place.packages / "fabricstudy")
     (place.packages / "of-the-tests.pth").write_text(sysconfig.get_path("purelib"))
     return place
 

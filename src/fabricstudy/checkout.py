@@ -114,5 +114,5 @@ def _walked(root: Path) -> Iterator[str]:
 
     for place, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if kept(Path(place, name)))
-        found = (Path(place, name) for name in sorted(files))
-        yield from (str(path.relative_to(root)) for path in found if kept(path) and _is_plain(path))
+        paths = (Path(place, name) for name in sorted(files))
+        yield from (str(path.relative_to(root)) for path in paths if kept(path) and _is_plain(path))

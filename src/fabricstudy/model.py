@@ -52,7 +52,7 @@ class Model(BaseModel):
         >>> Stencil.model_validate({"message": "1 kB", "iterations": 1, "periodic": True}).physics()
         {'kind': 'stencil', 'message_bytes': 1000, 'periodic': True}
         """
-        written = {name: _plain(getattr(self, name), given) for name, given in self.model_dump(mode="json").items()}
+        written = {name: _plain(getattr(self, name), dumped) for name, dumped in self.model_dump(mode="json").items()}
         defaults = _defaults(type(self))
         return {
             name: value
@@ -62,11 +62,11 @@ class Model(BaseModel):
 
 
 def _plain(value: Any, dumped: Any) -> Any:
-    """Give the physics of models within a value, and what else there is as it was dumped."""
+    """Give the physics of models within a value, and other values as they were dumped."""
     if isinstance(value, Model):
         return value.physics()
     if isinstance(value, tuple) and any(isinstance(item, Model) for item in value):
-        return [_plain(item, given) for item, given in zip(value, dumped, strict=True)]
+        return [_plain(item, dumped_item) for item, dumped_item in zip(value, dumped, strict=True)]
     return dumped
 
 

@@ -1,8 +1,8 @@
 """Every command in the pages and in the README runs, page by page, in a copy of the project.
 
 A block of ``sh`` is run; the block of ``text`` after it is what the last command prints, with ``…`` for any text. A
-block with ``file=NAME`` is written first. Lines of ``fabricstudy`` alone are run in this process, which spares a
-start for each. A comment before a block changes that: ``<!-- fails -->``, or ``<!-- not run: REASON -->`` for what
+block with ``file=NAME`` is written first. Lines of ``fabricstudy`` are run in this process, which spares a start for
+each. A comment before a block changes that: ``<!-- fails -->``, or ``<!-- not run: REASON -->`` for what
 needs a cluster, hours or the network.
 """
 
@@ -81,10 +81,22 @@ def matches(expected: str, printed: str) -> bool:
 def run(text: str, folder: Path) -> tuple[int, str]:
     """Run a block; give the exit code and what was printed."""
     lines = [line for line in text.splitlines() if line]
-    # `fabricstudy run` becomes Snakemake, in whichever process it is.
-    ours = [line.startswith("fabricstudy ") and not line.startswith("fabricstudy run ") for line in lines]
-    if all(ours) and not set(text) & set("$|;&<>"):
-        return run_here([shlex.split(line, comments=True)[1:] for line in lines], folder)
+    # A line is a command of its own where no shell is asked for more, and none changes what the next one finds.
+    if set(text) & set('$|;&<>\\"') or any(line.startswith("cd ") for line in lines):
+        return run_in_shell(text, folder)
+    code, said = 0, ""
+    for line in lines:
+        # `fabricstudy run` becomes Snakemake, in whichever process it is.
+        is_ours = line.startswith("fabricstudy ") and not line.startswith("fabricstudy run ")
+        code, printed = (run_here if is_ours else run_in_shell)(line, folder)
+        said += printed
+        if code:
+            break
+    return code, said
+
+
+def run_in_shell(text: str, folder: Path) -> tuple[int, str]:
+    """Run commands of any kind up to the first that fails."""
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", text],
         cwd=folder, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
@@ -92,12 +104,12 @@ def run(text: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def run_here(commands: list[list[str]], folder: Path) -> tuple[int, str]:
-    """Run commands of ours one after the other, up to the first that fails."""
+def run_here(line: str, folder: Path) -> tuple[int, str]:
+    """Run a command of ours."""
     printed = io.StringIO()
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = next(filter(None, map(cli.main, commands)), 0)
-    return code, printed.getvalue()
+        code = cli.main(shlex.split(line, comments=True)[1:])
+    return code or 0, printed.getvalue()
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,7 +27,6 @@ PROFILE = (
     *("--profile", str(ROOT / "profiles/slurm"), "--slurm-status-command", "squeue"),
     *("--slurm-init-seconds-before-status-checks", "3", "--max-status-checks-per-second", "1"),
 )
-BATCH_CPU_S = 600.0
 POINTS = 12
 STUDY = TINY.replace("seeds: 2", "seeds: 3")
 # Each simulation says which it is, and takes long enough to be killed in the middle.
@@ -166,13 +164,11 @@ def submitted(cluster: Cluster, study: str) -> dict[str, list[str]]:
     return {comment: asked for comment, *asked in map(str.split, listed) if f"_wildcards_{study}_" in comment}
 
 
-def run_watched(folder: Path, env: dict[str, str]) -> dict[str, Any]:
-    """Run `quick` on the other partition, and give what `fabricstudy status --watch` said at its end."""
-    snakemake = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), *PROFILE]
-    knob = ["--default-resources", "slurm_partition=other"]
-    run = subprocess.Popen([*snakemake, *knob, "--config", "study=quick"], cwd=folder, env=env)
-    command = ["fabricstudy", "status", "quick", "--watch", "--json"]
-    watch = subprocess.Popen(command, cwd=folder, env=env, text=True, stdout=subprocess.PIPE)
+def run_watched(place: ClusterWorkplace) -> dict[str, Any]:
+    """Run the study on the other partition, and give what `fabricstudy status --watch` said at its end."""
+    run = place.start("--default-resources", "slurm_partition=other")
+    command = ["fabricstudy", "status", "tiny.yaml", "--watch", "--json"]
+    watch = subprocess.Popen(command, cwd=place.folder, env=place.environment, text=True, stdout=subprocess.PIPE)
     try:
         assert run.wait(1800) == 0
         said, _ = watch.communicate(timeout=60)
@@ -184,16 +180,18 @@ def run_watched(folder: Path, env: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def test_quick_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: Cluster, caminos: str) -> None:  # noqa: F811
-    found = run_watched(tmp_path, Workplace(tmp_path, caminos).environment)
-    assert (found["points"], found["done"], found["left"]) == (288, 288, 0)
-    assert (tmp_path / "reports/quick/index.html").exists()
+def test_a_study_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: Cluster, caminos: str) -> None:  # noqa: F811
+    place = ClusterWorkplace(tmp_path, caminos)
+    file = place.write_study(STUDY)
+    found = run_watched(place)
+    assert (found["points"], found["done"], found["left"]) == (POINTS, POINTS, 0)
+    assert (tmp_path / "reports/tiny/index.html").exists()
 
-    asked = submitted(cluster, "quick")
-    batches = pipelines("quick", ROOT / "configs", BATCH_CPU_S)["quick"].batches
+    asked = submitted(cluster, "tiny")
+    batches = pipelines(str(file), ROOT / "configs", place.batch_cpu_s())["tiny"].batches
     assert len(batches) > 1
     for name, batch in batches.items():
-        memory, limit, _ = asked[f"rule_simulate_wildcards_quick_{name}"]
+        memory, limit, _ = asked[f"rule_simulate_wildcards_tiny_{name}"]
         assert memory == f"{batch.memory_MB(attempt=1)}M" and limit.endswith(f"{batch.time_min(attempt=1) % 60:02}:00")
     assert {partition for *_, partition in asked.values()} == {"other"}
     # Everything else ran where Snakemake did.

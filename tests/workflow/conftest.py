@@ -63,6 +63,21 @@ def unpack(archive: tarfile.TarFile, folder: Path) -> None:
     archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
 
 
+def keep_compiled(package: Path) -> None:
+    """Lay what is compiled of our package beside a copy of it, where the files are the same; it goes by their dates.
+
+    To compile all of it again takes longer than most tests.
+    """
+    ours = ROOT / "src/fabricstudy"
+    for file in package.rglob("*.py"):
+        source = ours / file.relative_to(package)
+        if source.is_file() and source.read_bytes() == file.read_bytes():
+            shutil.copystat(source, file)
+            for compiled in (source.parent / "__pycache__").glob(f"{source.stem}.*"):
+                (file.parent / "__pycache__").mkdir(exist_ok=True)
+                shutil.copy2(compiled, file.parent / "__pycache__")
+
+
 @pytest.fixture(scope="session")
 def caminos() -> str:
     """Command of the real front end, or a skip that says why."""

@@ -17,7 +17,7 @@ import yaml
 from fabricstudy import cli
 from tests.schedules import SCHEDULE
 
-from .conftest import BIN, FIGURE, ROOT, TINY, Workplace, processes_of, unpack, wait_until
+from .conftest import BIN, FIGURE, ROOT, TINY, Workplace, keep_compiled, processes_of, unpack, wait_until
 
 # One process packs, unpacks and runs it for all of these tests.
 pytestmark = pytest.mark.slow
@@ -38,6 +38,7 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
     with tarfile.open(workplace.folder / "artifact/tiny.tar.gz") as archive:
         unpack(archive, there)
     folder = there / "tiny-artifact"
+    keep_compiled(folder / "code/src/fabricstudy")
     reproduce(folder, caminos)
     return folder
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from .conftest import BIN, TINY, Workplace, unpack
+from .conftest import BIN, TINY, Workplace, keep_compiled, unpack
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +102,7 @@ def packed(archive: Path, folder: Path) -> None:
     with tarfile.open(archive) as file:
         unpack(file, folder)
     top = folder / "tiny-artifact"
+    keep_compiled(top / "code/src/fabricstudy")
     assert (top / "study/own/shift.py").read_text() == WORDS + SHIFT and (top / "study/count.py").read_text() == COUNT
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", PYTHONPATH=str(top / "code/src"))
 

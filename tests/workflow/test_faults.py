@@ -53,13 +53,11 @@ def test_a_simulator_that_misbehaves_costs_its_own_points(workplace: Workplace) 
     one_ratio = study.replace("values: {1: 1 GB/s, 2: 2 GB/s}", "values: {1: 1 GB/s}").partition("claims:")[0]
     workplace.write_study(one_ratio)
     workplace.stand_in(ILL)
-    workplace.run()
+    workplace.run("--until", "table")
     assert len(points(workplace)) == 20
     for row in points(workplace):
         _, status, reason = FAULTS.get(int(row["seed"]), ("", "done", ""))
         assert row["status"] == status and reason in row["reason"], row
-    page = (workplace.folder / "reports/tiny/index.html").read_text()
-    assert all(word in page for word in ("timeout", "memory", "failed", "SIGSEGV", "thread main panicked"))
     # The fault mended, only the failed points are simulated again.
     before = workplace.started
     workplace.stand_in()

@@ -21,7 +21,7 @@ class Analysis(Kind):
     """Further columns of text."""
 
     numbers: ClassVar[tuple[str, ...]]
-    """Columns to draw or to judge; a key that is a number stands here, too."""
+    """Columns of numbers, to draw or to judge; keys that are numbers included."""
 
     @classmethod
     def columns(cls) -> tuple[str, ...]:
@@ -29,7 +29,7 @@ class Analysis(Kind):
         return tuple(dict.fromkeys((*cls.keys, *cls.labels, *cls.numbers)))
 
     def rows(self) -> list[Row]:
-        """Compute the table; what is not known of a row is None."""
+        """Compute the table; a missing value is None."""
         raise NotImplementedError
 
 

@@ -75,9 +75,9 @@ class Traffic:
         key = at.tobytes()
         if key not in self._between:
             on_router = csr_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), len(routers)))
-            found = coo_array(on_router.T @ (self._of_nodes @ on_router))
-            apart = (found.row != found.col) & (found.data > 0)
-            self._between[key] = (found.row[apart], found.col[apart], found.data[apart])
+            of_routers = coo_array(on_router.T @ (self._of_nodes @ on_router))
+            apart = (of_routers.row != of_routers.col) & (of_routers.data > 0)
+            self._between[key] = (of_routers.row[apart], of_routers.col[apart], of_routers.data[apart])
         source, destination, size_bytes = self._between[key]
         return routers[source].astype(np.int64), routers[destination].astype(np.int64), size_bytes
 
@@ -175,10 +175,10 @@ class Candidates(Analysis):
             problem = f"fewer than the {self.nodes} at least"
             raise ConfigError(problem, "swap them", ("most_nodes",), self.most_nodes, "empty-range")
         for place, name in enumerate(self.families):
-            known = [kind for kind, one in Topology.FAMILY.members.items() if _offers(one)]
-            if name not in known:
+            families = [kind for kind, one in Topology.FAMILY.members.items() if _offers(one)]
+            if name not in families:
                 problem = "no kind of machine that offers candidates"
-                raise ConfigError(problem, suggestion(name, known), ("families", str(place)), name, "unknown-kind")
+                raise ConfigError(problem, suggestion(name, families), ("families", str(place)), name, "unknown-kind")
         for place, job in enumerate(self.jobs):
             if job.pattern.follows_placement:
                 problem = f"who talks to whom in the pattern {job.pattern.kind} follows the machine"
@@ -201,27 +201,27 @@ class Candidates(Analysis):
         Raises
         ------
         FabricstudyError
-            If there are none, or more than can be looked at.
+            If there are none, or more than `MOST_CANDIDATES`.
         """
         most_routers = int(self.ports_per_node * self.largest / self.radix)
         wanted = Wanted(self.nodes, self.largest, self.radix, most_routers)
-        found = 0
+        count = 0
         for name, kind in Topology.FAMILY.members.items():
             if self.families and name not in self.families:
                 continue
             assert issubclass(kind, Topology)
-            for own in kind.configurations(wanted):
+            for keys in kind.configurations(wanted):
                 cores = {"cores_per_node": self.cores_per_node} if self.cores_per_node > 1 else {}
-                written = {"kind": name, **own, "bandwidth": f"{self.bandwidth_Bps / 1e9:g} GB/s", **cores}
+                written = {"kind": name, **keys, "bandwidth": f"{self.bandwidth_Bps / 1e9:g} GB/s", **cores}
                 machine = kind.model_validate(written)
                 if machine.routers > most_routers:
                     continue
-                found += 1
-                if found > MOST_CANDIDATES:
+                count += 1
+                if count > MOST_CANDIDATES:
                     problem = f"more than {MOST_CANDIDATES:,} machines fit"
                     raise FabricstudyError(f"{problem}; lower most_nodes or ports_per_node, or name fewer families")
-                yield label_of(name, own), written, machine
-        if not found:
+                yield label_of(name, keys), written, machine
+        if not count:
             problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
             raise FabricstudyError(f"{problem}; raise most_nodes, radix or ports_per_node")
 
@@ -238,18 +238,18 @@ class Candidates(Analysis):
             If there is none.
         """
         traffic, tariff = traffic_of(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
-        found = []
+        candidates = []
         for label, written, config in self.written():
             machine = config.build()
             row = self._row(label, machine, bisect(machine, quickly=True), traffic, tariff)
             if self.taper is None or row["taper"] <= self.taper:
-                found.append((row, written))
-        if not found:
+                candidates.append((row, written))
+        if not candidates:
             problem = f"no candidate has a taper of at most {self.taper:g}"
             raise FabricstudyError(f"{problem}; raise taper or ports_per_node")
-        found.sort(key=lambda one: (one[0]["price_per_node"], one[0]["bound_ns"]))
-        _mark(found)
-        return found
+        candidates.sort(key=lambda one: (one[0]["price_per_node"], one[0]["bound_ns"]))
+        _mark(candidates)
+        return candidates
 
     def _row(
         self, label: str, machine: Machine, bisection: Bisection, traffic: Traffic, tariff: Tariff
@@ -273,10 +273,10 @@ def _offers(kind: type[Any]) -> bool:
     return next(kind.configurations(Wanted(2, 1000, 64, 1000)), None) is not None
 
 
-def _mark(found: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in found])
+def _mark(candidates: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
     # What differs by rounding alone is equal.
-    for (row, _), best in zip(found, on_front(np.round(costs, 6)), strict=True):
+    for (row, _), best in zip(candidates, on_front(np.round(costs, 6)), strict=True):
         row["front"] = int(best)
 
 

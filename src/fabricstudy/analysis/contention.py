@@ -109,6 +109,6 @@ def _steps(machine: Machine, at: Ints, goal: Ints) -> Iterator[tuple[Ints, Ints]
     """Give hop after hop: which messages still move, and the link that each takes."""
     routes, at = DimensionOrderRoutes(machine, "positive"), at.copy()
     while (at != goal).any():
-        found = routes.next_hops(at, goal)
-        yield found.packet, found.link
-        at[found.packet] = machine.link_head[found.link]
+        step = routes.next_hops(at, goal)
+        yield step.packet, step.link
+        at[step.packet] = machine.link_head[step.link]

@@ -49,10 +49,10 @@ class Cost(Analysis):
     def rows(self) -> list[dict[str, Any]]:
         """Give the rows of each machine."""
         tariff = self.prices.tariff()
-        found = []
+        rows: list[dict[str, Any]] = []
         for label, config in self.machines.items():
             machine = config.build()
-            found += [
+            rows += [
                 {
                     "machine": label, "part": part.name, "currency": tariff.currency, "year": tariff.year,
                     "count": part.count, "length_m": part.length_m, "price": part.price,
@@ -61,4 +61,4 @@ class Cost(Analysis):
                 }
                 for part in bill(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)
             ]  # fmt: skip
-        return found
+        return rows

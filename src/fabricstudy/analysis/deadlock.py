@@ -75,12 +75,12 @@ class Deadlock(Analysis):
 
     def rows(self) -> list[dict[str, Any]]:
         """Give one row for each machine and each routing that it can have."""
-        found = []
+        rows = []
         for label, machine_config in self.machines.items():
             machine = machine_config.build()
-            found += [
+            rows += [
                 {"machine": label, "routing": name, **_facts(machine, routing)}
                 for name, routing in self.routings.items()
                 if routing.needs is None or routing.needs in machine_config.traits
             ]
-        return found
+        return rows

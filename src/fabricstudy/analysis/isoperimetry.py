@@ -40,7 +40,7 @@ def _of_shape(config: Isoperimetry, shape: Shape) -> Iterator[dict[str, Any]]:
     if config.exact:
         profile = edge_profile(product_weights(shape, config.graph, config.pair_cables, weights))
     for size in range(1, vertices // 2 + 1):
-        known = {
+        cuts = {
             "bound": torus_bound(shape, size) if torus and not weights else None,
             "cuboid_cut": float(cuboids[size]) if np.isfinite(cuboids[size]) else None,
             "built_cut": None if weights else _built_cut(config, shape, size),
@@ -52,13 +52,13 @@ def _of_shape(config: Isoperimetry, shape: Shape) -> Iterator[dict[str, Any]]:
             "size": size,
             "vertices": vertices,
             "share": size / vertices,
-            **known,
+            **cuts,
             "expansion": None if profile is None else float(profile.expansion[size]),
-            "cuboid_over_bound": _ratio(known["cuboid_cut"], known["bound"]),
-            "built_over_bound": _ratio(known["built_cut"], known["bound"]),
-            "exact_over_bound": _ratio(known["exact_cut"], known["bound"]),
-            "built_over_exact": _ratio(known["built_cut"], known["exact_cut"]),
-            "cuboid_over_exact": _ratio(known["cuboid_cut"], known["exact_cut"]),
+            "cuboid_over_bound": _ratio(cuts["cuboid_cut"], cuts["bound"]),
+            "built_over_bound": _ratio(cuts["built_cut"], cuts["bound"]),
+            "exact_over_bound": _ratio(cuts["exact_cut"], cuts["bound"]),
+            "built_over_exact": _ratio(cuts["built_cut"], cuts["exact_cut"]),
+            "cuboid_over_exact": _ratio(cuts["cuboid_cut"], cuts["exact_cut"]),
         }
 
 

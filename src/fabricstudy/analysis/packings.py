@@ -48,10 +48,10 @@ class Packings(Analysis):
     def _fits(self) -> Packings:
         for name, one in self.lists.items():
             try:
-                found = one.partitions(self.machine)
+                partitions = one.partitions(self.machine)
             except ConfigError as error:
                 raise error.below("lists", name) from None
-            if isinstance(found, Pool):
+            if isinstance(partitions, Pool):
                 raise ConfigError(
                     "nodes without a topology always fit", "leave it out", ("lists", name), code="machine-does-not-fit"
                 )
@@ -59,7 +59,7 @@ class Packings(Analysis):
 
     def rows(self) -> list[dict[str, Any]]:
         """Compute the table."""
-        found = []
+        rows = []
         for name, one in self.lists.items():
             partitions = one.partitions(self.machine)
             assert isinstance(partitions, Partitions)  # checked above
@@ -70,20 +70,20 @@ class Packings(Analysis):
                     problem = f"{label}: these partitions can be placed in more than {MOST_PLACINGS:,} ways"
                     raise FabricstudyError(f"{problem}; give fewer of them")
                 for nodes in sizes:
-                    own = partitions.nodes == nodes
-                    # What cannot be in use together leaves nothing known.
-                    most = max((len(at_once(partitions, own, placing)) for placing in placings), default=None)
+                    of_size = partitions.nodes == nodes
+                    # None if the partitions in use conflict in all their places.
+                    most = max((len(at_once(partitions, of_size, placing)) for placing in placings), default=None)
                     share = None if most is None else most * nodes / partitions.machine_nodes
-                    found.append(
+                    rows.append(
                         {"list": name, "given": label, "class_nodes": nodes, "at_once": most, "at_once_share": share}
                     )
-        return found
+        return rows
 
 
 def _placings(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
     """Give the sets of partitions of these sizes that can be in use together, up to one more than may be tried."""
     choices = [
-        itertools.combinations([place for place, own in enumerate(partitions.nodes) if own == nodes], count)
+        itertools.combinations([place for place, size in enumerate(partitions.nodes) if size == nodes], count)
         for nodes, count in counts.items()
     ]
     conflicts = partitions.conflicts

@@ -113,9 +113,9 @@ class PartitionLists(Analysis):
             except ConfigError as error:
                 raise error.below(key) from None
         space = self._space
-        known = {space.nodes(geometry) for geometry in space.geometries()}
-        for nodes in self.sizes.keys() - known:
-            near = min(known, key=lambda other: abs(other - nodes))
+        sizes = {space.nodes(geometry) for geometry in space.geometries()}
+        for nodes in self.sizes.keys() - sizes:
+            near = min(sizes, key=lambda other: abs(other - nodes))
             problem, path = "no partition has so many nodes", ("sizes", str(nodes))
             raise ConfigError(problem, f"take {near}", path, nodes, "shape-does-not-fit")
         for label, geometries in self._named().items():
@@ -156,12 +156,12 @@ class PartitionLists(Analysis):
             problem = f"{lists:,} lists are too many; at most {MOST_LISTS:,} are compared"
             raise FabricstudyError(f"{problem}; give fewer sizes")
         fits = {nodes: self._of_size(space, geometries) for nodes, geometries in of_size.items()}
-        found = [row for nodes, own in fits.items() for row in self._ranked(str(nodes), {nodes: own})]
-        return found + self._ranked(ALL, fits)
+        of_sizes = [row for nodes in fits for row in self._ranked(str(nodes), {nodes: fits[nodes]})]
+        return of_sizes + self._ranked(ALL, fits)
 
     def _of_size(self, space: Space, geometries: list[Geometry]) -> list[_Fit]:
         best_Bps = max(map(space.bisection_Bps, geometries))
-        found = []
+        fits = []
         for geometry in geometries:
             keys = {"geometries": [geometry], "at": self.at, "loops": self.loops}
             try:
@@ -171,8 +171,8 @@ class PartitionLists(Analysis):
             count, capacity_Bps = len(at_once(partitions)), space.bisection_Bps(geometry)
             stretch = best_Bps / capacity_Bps if capacity_Bps else 1.0
             used = count * space.nodes(geometry) / partitions.machine_nodes
-            found.append(_Fit(geometry, space.bisection_links(geometry), count, stretch, used))
-        return found
+            fits.append(_Fit(geometry, space.bisection_links(geometry), count, stretch, used))
+        return fits
 
     def _ranked(self, part: str, fits: Mapping[int, list[_Fit]]) -> list[dict[str, Any]]:
         """Give a row for each way to choose one geometry of each size."""
@@ -223,5 +223,5 @@ def _written(geometry: Geometry) -> str:
 
 
 def _name(fits: tuple[_Fit, ...], named: Mapping[str, set[Geometry]]) -> str:
-    own = {fit.geometry for fit in fits}
-    return ", ".join(label for label, listed in named.items() if own <= listed) or "other"
+    geometries = {fit.geometry for fit in fits}
+    return ", ".join(label for label, listed in named.items() if geometries <= listed) or "other"

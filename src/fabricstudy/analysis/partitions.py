@@ -105,12 +105,12 @@ class Partitions(Analysis):
 
     def rows(self) -> list[dict[str, Any]]:
         """Give one row for each machine, size and choice of geometry."""
-        found = []
+        rows = []
         for label, machine in self.machines.items():
             assert isinstance(machine, GridConfig)  # checked by the model
             space = space_of(machine)
             for size in choices(space, self.allowed):
-                found += [
+                rows += [
                     {"machine": label, "choice": choice, **_facts(space, size, geometry, self.message_bytes)}
                     for choice, geometry in (
                         ("production", size.production),
@@ -119,4 +119,4 @@ class Partitions(Analysis):
                     )
                     if geometry is not None
                 ]
-        return found
+        return rows

@@ -160,7 +160,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
         raise ArtifactError(f"only one of the two runs has the tables {odd}; compare two runs of one study")
     tables = {name: _compare_table(name, frame, others[name], allowed) for name, frame in frames.items()}
     engines = {
-        name: (_said(before.points, name), _said(after.points, name))
+        name: (_versions_text(before.points, name), _versions_text(after.points, name))
         for name in sorted({*before.points["engine"], *after.points["engine"]})
     }
     return Comparison(old, new, tolerance, engines, tables, _verdicts(before.claims, after.claims))
@@ -171,8 +171,8 @@ def _tables_in(folder: Path) -> Path:
     places = [place for place in (folder, folder / "tables") if _has_tables(place)]
     places = places[:1] or [place for place in sorted(folder.glob("results/*/tables")) if _has_tables(place)]
     if len(places) != 1:
-        found = "no tables of a study" if not places else f"tables of {len(places)} studies"
-        raise ArtifactError(f"{folder}: {found}; name a folder such as results/quick, or an unpacked artifact")
+        contents = "no tables of a study" if not places else f"tables of {len(places)} studies"
+        raise ArtifactError(f"{folder}: {contents}; name a folder such as results/quick, or an unpacked artifact")
     if (folder / CHECKSUMS).is_file():
         check(folder, below="results/")
     return places[0]
@@ -188,7 +188,7 @@ def _versions(points: pd.DataFrame) -> dict[str, str]:
     return dict(zip(simulated["point_id"], simulated["version"], strict=True))
 
 
-def _said(points: pd.DataFrame, engine: str) -> str:
+def _versions_text(points: pd.DataFrame, engine: str) -> str:
     versions = points.loc[points["engine"] == engine, "version"].dropna()
     return ", ".join(sorted(versions.unique())) or "none"
 
@@ -297,9 +297,9 @@ def relative_difference(old: npt.NDArray[np.float64], new: npt.NDArray[np.float6
     [0.5, 0.0, 0.0, inf]
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.abs(old - new) / np.maximum(np.abs(old), np.abs(new))
-    found = np.where(np.isnan(old) != np.isnan(new), np.inf, found)
-    return np.where((old == new) | (np.isnan(old) & np.isnan(new)), 0.0, found)
+        difference = np.abs(old - new) / np.maximum(np.abs(old), np.abs(new))
+    difference = np.where(np.isnan(old) != np.isnan(new), np.inf, difference)
+    return np.where((old == new) | (np.isnan(old) & np.isnan(new)), 0.0, difference)
 
 
 def _verdicts(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def metadata(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> by
 
     Parameters
     ----------
-    found : Finished
+    run : Finished
         The study that ran.
     code : Checkout
         The code that is packed with it.
@@ -90,7 +90,7 @@ def metadata(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> by
         for profile, (name, edition) in _PROFILES.items()
     ]
     workflow = _workflow(crate, code)
-    crate.add_dataset(dest_path="code/", properties={"name": "Code", "description": _said_of(code)})
+    crate.add_dataset(dest_path="code/", properties={"name": "Code", "description": _description(code)})
     files = _files(crate, contents)
     _run(crate, run, workflow, files)
     described = crate.metadata.generate()
@@ -109,7 +109,7 @@ def _context(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Any
     return crate.add(ContextEntity(crate, identity, properties={"@type": kind, **properties}))
 
 
-def _said_of(code: Checkout) -> str:
+def _description(code: Checkout) -> str:
     if code.clean:
         return f"The files of fabricstudy at {code.state}, as git archive gives them."
     return f"The files of fabricstudy as they were on disk: {code.state}."
@@ -139,10 +139,13 @@ def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
     files = {}
     for path, content in sorted(contents.items()):
         name = PurePosixPath(path).name
-        said = _LOCK if path.endswith(".lock") else _DESCRIPTIONS.get(path)
-        if path.startswith("code/") and said is None:
+        description = _LOCK if path.endswith(".lock") else _DESCRIPTIONS.get(path)
+        if path.startswith("code/") and description is None:
             continue
-        properties = {"name": said or name, "encodingFormat": _KINDS.get(PurePosixPath(name).suffix, "text/plain")}
+        properties = {
+            "name": description or name,
+            "encodingFormat": _KINDS.get(PurePosixPath(name).suffix, "text/plain"),
+        }
         if path != "APPENDIX.md":  # a draft, which its authors are to change
             properties |= {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
         files[path] = crate.add_file(dest_path=path, properties=properties)

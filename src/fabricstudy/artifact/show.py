@@ -19,11 +19,11 @@ Found = Mapping[str, Any]
 
 
 def show(comparison: Found, console: Console) -> None:
-    """Print engines, one line a table, what does not agree, verdicts, and the conclusion last.
+    """Print engines, one line a table, the values that differ, verdicts, and the conclusion last.
 
     Parameters
     ----------
-    found : mapping
+    comparison : mapping
         What `Comparison.to_json` gives.
     console : Console
         Where to print.

@@ -28,7 +28,7 @@ WORDS = (
     "of the machine is the bottleneck. Bound: least time for the traffic, whatever the routing."
 )
 _HOW_LONG = "all families of 2000 nodes take about a minute"
-_GIVEN = ("nodes", "most_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
+_KEYS = ("nodes", "most_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,13 +52,13 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
         raise FabricstudyError(f"{args.write}: there is such a file; move it away, or give another name")
     file = study_file(args.study) if args.study else None
     folder = file.parent if file else Path()
-    asked = {key: getattr(args, key) for key in _GIVEN if getattr(args, key) is not None} | _jobs(file)
+    asked = {key: getattr(args, key) for key in _KEYS if getattr(args, key) is not None} | _jobs(file)
     if args.prices:
         asked["prices"] = _price_file(args.prices, folder)
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
     with sign_of_life(f"looking at candidates; {_HOW_LONG}"):
-        found = analysis.found()
-    front = {row["machine"]: written for row, written in found if row["front"]}
+        candidates = analysis.found()
+    front = {row["machine"]: written for row, written in candidates if row["front"]}
     if args.write:
         prices = _price_file(args.prices, args.write.parent) if args.prices else "besta-2014"
         with atomic_text(args.write) as text:
@@ -71,12 +71,12 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
             )
     tariff = analysis.prices.tariff()
     return {
-        "candidates": len(found),
-        "families": Counter(row["family"] for row, _ in found),
+        "candidates": len(candidates),
+        "families": Counter(row["family"] for row, _ in candidates),
         "currency": f"{tariff.currency} of {tariff.year}",
         "traffic": f"the jobs of {args.study}" if args.study else "all-to-all of all nodes, 1 kB a message",
         "written": str(args.write) if args.write else None,
-        "front": sorted((row for row, _ in found if row["front"]), key=lambda row: row["bound_ns"]),
+        "front": sorted((row for row, _ in candidates if row["front"]), key=lambda row: row["bound_ns"]),
     }
 
 
@@ -124,14 +124,14 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
     }  # fmt: skip
 
 
-def show_candidates(found: dict[str, Any]) -> None:
-    """Print what `list_candidates` found."""
+def show_candidates(result: dict[str, Any]) -> None:
+    """Print the result of `list_candidates`."""
     table = Table(box=None)
     names = ("machine", "nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node",
              "W/node", "bound (us)")  # fmt: skip
     for name in names:
         table.add_column(name, justify="left" if name == "machine" else "right")
-    for row in found["front"]:
+    for row in result["front"]:
         low, high = row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12
         interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         table.add_row(
@@ -141,11 +141,11 @@ def show_candidates(found: dict[str, Any]) -> None:
         )  # fmt: skip
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(table)
-    counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found["families"].items()))
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(result["families"].items()))
     console.print(
-        f"\n{found['candidates']:,} candidates ({counted}); above is the front. Prices in {found['currency']}; "
-        f"bound of {found['traffic']}, the least one first.\n{WORDS}",
+        f"\n{result['candidates']:,} candidates ({counted}); above is the front. Prices in {result['currency']}; "
+        f"bound of {result['traffic']}, the least one first.\n{WORDS}",
         highlight=False,
     )
-    if found["written"]:
-        console.print(f"Written: {found['written']}; see: fabricstudy plan {found['written']}", highlight=False)
+    if result["written"]:
+        console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}", highlight=False)

@@ -35,7 +35,7 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show_comparison(comparison: dict[str, Any]) -> None:
-    """Print what `compare_runs` found."""
+    """Print the result of `compare_runs`."""
     from fabricstudy.artifact.show import show
 
     show(comparison, Console(width=140 if not sys.stdout.isatty() else None))

@@ -44,9 +44,9 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     if args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "wrong-value")
     with sign_of_life("drawing"), mpl.rc_context(STYLE):
-        scene = _of_point(args) if args.load else Scene(_given(args.machine).build())
+        scene = _of_point(args) if args.load else Scene(_named_machine(args.machine).build())
         try:
-            canvas, told, basis = canvas_of([scene], args.by if args.load else None)
+            canvas, words, basis = canvas_of([scene], args.by if args.load else None)
         except ConfigError as error:
             raise error.in_study() from None
         except NothingToDraw as reason:
@@ -54,10 +54,10 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
         # The same machine gives the same file.
         dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
         canvas.savefig(args.out, dpi=200, metadata=dates[args.out.suffix])
-    return {"written": str(args.out), "shows": told, "legend": basis}
+    return {"written": str(args.out), "shows": words, "legend": basis}
 
 
-def _given(source: str | None) -> Any:
+def _named_machine(source: str | None) -> Any:
     if source is None:
         raise FabricstudyError("no machine; name one, or a point with --load STUDY POINT", "no-such-machine")
     return one_machine(source)
@@ -66,7 +66,7 @@ def _given(source: str | None) -> Any:
 def _of_point(args: argparse.Namespace) -> Scene:
     planned = _planned(args)
     config = planned.point.machine
-    if args.machine is not None and machine_id(_given(args.machine)) != planned.machine_id:
+    if args.machine is not None and machine_id(_named_machine(args.machine)) != planned.machine_id:
         problem = f"{planned.point_id} is a simulation of another machine than {args.machine}"
         raise FabricstudyError(f"{problem}; leave the machine out, and that of the point is drawn", "no-such-machine")
     store = Stores(results_folder(args)).points
@@ -85,14 +85,14 @@ def _of_point(args: argparse.Namespace) -> Scene:
 
 def _planned(args: argparse.Namespace) -> PlannedPoint:
     study, point_id = args.load
-    found = pipeline_of(study).plan.points.get(point_id)
-    if found is None:
+    planned = pipeline_of(study).plan.points.get(point_id)
+    if planned is None:
         raise FabricstudyError(
             f"{point_id}: no point of {study}; the table points of the study lists them", "no-such-point"
         )
-    return found
+    return planned
 
 
-def show_drawing(found: dict[str, Any]) -> None:
-    """Print what `draw_machine` drew."""
-    print(f"written: {found['written']}: {found['shows']}")
+def show_drawing(result: dict[str, Any]) -> None:
+    """Print the result of `draw_machine`."""
+    print(f"written: {result['written']}: {result['shows']}")

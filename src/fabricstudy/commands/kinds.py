@@ -48,8 +48,8 @@ def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
         if not named and family:
             return [_facts(*entry) for entry in family]
         if not named:
-            known = {word for family, _, kind in members for word in (kind_of(kind), family)}
-            raise FabricstudyError(f"{args.kind}: no such kind; {suggestion(args.kind, known)}")
+            words = {word for family, _, kind in members for word in (kind_of(kind), family)}
+            raise FabricstudyError(f"{args.kind}: no such kind; {suggestion(args.kind, words)}")
         return [
             _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}
             for family, path, kind in named
@@ -74,13 +74,13 @@ def _module(kind: type[Kind]) -> str:
 
 
 def show_kinds(members: list[dict[str, Any]]) -> None:
-    """Print what `list_kinds` found."""
+    """Print the result of `list_kinds`."""
     if "reference" in members[0]:
         print("\n".join(kind["reference"] for kind in members), end="")
         return
     for (family, path), kinds in groupby(members, lambda kind: (kind["family"], kind["path"])):
         print(f"{family} ({path})")
         for kind in kinds:
-            own = f"[{kind['module']}] " if kind["module"].endswith(".py") else ""
-            about = textwrap.shorten(own + kind["about"], COLUMNS - 24, placeholder=" ...")
+            module = f"[{kind['module']}] " if kind["module"].endswith(".py") else ""
+            about = textwrap.shorten(module + kind["about"], COLUMNS - 24, placeholder=" ...")
             print(f"  {kind['kind']:21} {about}")

@@ -64,15 +64,15 @@ def one_machine(source: str) -> Topology:
     except StudyError as error:
         if error.code != "no-such-study":
             raise
-        known = f"published machines are {', '.join(INSTANCES)}"
+        published_machines = f"published machines are {', '.join(INSTANCES)}"
         raise FabricstudyError(
-            f"{source}: neither a study nor a .yaml file; studies are {', '.join(studies())}; {known}",
+            f"{source}: neither a study nor a .yaml file; studies are {', '.join(studies())}; {published_machines}",
             "no-such-machine",
         ) from None
 
 
 def show_machines(figures: Any) -> None:
-    """Print what `describe_machines` found."""
+    """Print the result of `describe_machines`."""
     table = Table(box=None)
     names = ("machine_id", "kind", *SIZES_OF_MACHINE, "bisection (GB/s)", "method")
     for name in names:

@@ -1,4 +1,4 @@
-"""``fabricstudy map``: map a job's ranks, tell how good that is, and write what launchers read."""
+"""``fabricstudy map``: map a job's ranks, measure the mapping, and write files for launchers."""
 
 from __future__ import annotations
 
@@ -61,32 +61,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of all random choices (default: 1)")
 
 
-def map_job(given: argparse.Namespace) -> dict[str, Any]:
+def map_job(args: argparse.Namespace) -> dict[str, Any]:
     """Map the ranks of a job of your own, say how good that is, and write rank files for launchers."""
-    config = _machine(given.machine)
+    config = _machine(args.machine)
     try:
-        graph = read_graph(given.graph)
-        slots = _slots(given, config, graph)
-        tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", given.unit_bytes))
-        pattern = _pattern(given, graph, tasks)
-        mappings = _mappings(given.mappings)
+        graph = read_graph(args.graph)
+        slots = _slots(args, config, graph)
+        tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", args.unit_bytes))
+        pattern = _pattern(args, graph, tasks)
+        mappings = _mappings(args.mappings)
         for mapping in mappings.values():
             mapping.check_fit(config, pattern, slots.ranks)
     except ConfigError as error:
         raise error.in_study() from None
-    hosts = _hosts(given.hosts, len(slots.nodes))
-    found, cores = [], {}
+    hosts = _hosts(args.hosts, len(slots.nodes))
+    rows, cores = [], {}
     for name, mapping in mappings.items():
-        cores[name], cpu_s = _mapped(mapping, slots, tasks, given.seed)
-        found.append({"mapping": name, **_metrics(slots, tasks, pattern, cores[name], cpu_s)})
-    best = min(found, key=lambda row: (row[given.by], row["mapping"] == BEFORE))["mapping"]
+        cores[name], cpu_s = _mapped(mapping, slots, tasks, args.seed)
+        rows.append({"mapping": name, **_metrics(slots, tasks, pattern, cores[name], cpu_s)})
+    best = min(rows, key=lambda row: (row[args.by], row["mapping"] == BEFORE))["mapping"]
     return {
         "graph": {"vertices": graph.tasks, "edges": len(graph.source), "loops": graph.loops, "sha256": graph.sha256},
         "ranks": slots.ranks,
         "nodes": len(slots.nodes),
-        "mappings": found,
+        "mappings": rows,
         "best": best,
-        "files": _written(given.out, slots, np.asarray(cores[best]), hosts) if given.out else [],
+        "files": _written(args.out, slots, np.asarray(cores[best]), hosts) if args.out else [],
     }
 
 
@@ -98,14 +98,14 @@ def _machine(source: str) -> Topology:
     raise FabricstudyError(f"{source}: neither a published machine nor a .yaml file", "no-such-machine")
 
 
-def _slots(given: argparse.Namespace, config: Topology, graph: GraphFile) -> Slots:
+def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slots:
     machine = config.build()
-    per_node = given.ranks_per_node or machine.cores_per_node
+    per_node = args.ranks_per_node or machine.cores_per_node
     if not 1 <= per_node <= machine.cores_per_node:
         raise FabricstudyError(f"{per_node} ranks per node and {machine.cores_per_node} cores", "too-many-ranks")
-    listed = None if given.nodes is None else _numbers(given.nodes, machine)
+    listed = None if args.nodes is None else _numbers(args.nodes, machine)
     room = (machine.nodes if listed is None else len(listed)) * per_node
-    ranks = given.ranks or (min(graph.tasks, room) if listed is None else room)
+    ranks = args.ranks or (min(graph.tasks, room) if listed is None else room)
     if ranks > room or ranks < 2:
         raise FabricstudyError(f"{ranks} ranks and {room} cores; take from 2 to {room} ranks", "too-many-ranks")
     if ranks % per_node or (listed is not None and ranks != room):
@@ -146,18 +146,18 @@ class _Mappings(Model):
 
 
 def _mappings(text: str) -> dict[str, Mapping]:
-    """Read mappings as a study writes them; the order of the nodes comes first, to compare with."""
+    """Read mappings as a study writes them; `BEFORE` comes first, to compare with."""
     written = [BEFORE, *parse_yaml(f"[{text}]")]
-    found = validated(_Mappings, {"with": written}, {}).mappings
+    mappings = validated(_Mappings, {"with": written}, {}).mappings
     names = [one if isinstance(one, str) else str(one) for one in written]
-    return dict(zip(names, found, strict=True))
+    return dict(zip(names, mappings, strict=True))
 
 
-def _pattern(given: argparse.Namespace, graph: GraphFile, tasks: Tasks) -> Pattern:
+def _pattern(args: argparse.Namespace, graph: GraphFile, tasks: Tasks) -> Pattern:
     """Give the pattern of the ranks, with the edges that are left between groups of vertices."""
     assert tasks.messages is not None
     facts = {"sha256": graph.sha256, "vertices": tasks.ranks, "edges": len(tasks.messages.source)}
-    return TaskGraphPattern.model_validate({"file": str(given.graph), "message": f"{given.unit_bytes} B", **facts})
+    return TaskGraphPattern.model_validate({"file": str(args.graph), "message": f"{args.unit_bytes} B", **facts})
 
 
 def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, float]:
@@ -181,11 +181,13 @@ def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: fl
     job = PlacedJob("job", slots.node_of_core[core], tasks.messages)
     routing: Routing = DimensionOrder() if machine.dimensions else Minimal()
     loads = loads_by_routes(job, machine, routing)
-    found = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)
-    found["hops_mean"] = found["hop_bytes"] / max(job.bytes_sent, 1)
-    # Where all partners of a rank fit on its router, the least is nothing, and no ratio is known.
-    found["hop_bytes_over_bound"] = found["hop_bytes"] / found["hop_bytes_bound"] if found["hop_bytes_bound"] else None
-    return found | {"bound_ns": bound_ns(machine, loads), "mapping_cpu_s": cpu_s}
+    metrics = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)
+    metrics["hops_mean"] = metrics["hop_bytes"] / max(job.bytes_sent, 1)
+    # Where all partners of a rank fit on its router, the bound is 0, and there is no ratio.
+    metrics["hop_bytes_over_bound"] = (
+        metrics["hop_bytes"] / metrics["hop_bytes_bound"] if metrics["hop_bytes_bound"] else None
+    )
+    return metrics | {"bound_ns": bound_ns(machine, loads), "mapping_cpu_s": cpu_s}
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
@@ -249,20 +251,20 @@ def cray_mpich(core: Ints, ranks_per_node: int) -> str:
     return "".join(",".join(map(str, row)) + "\n" for row in rank)
 
 
-def show_mapping(found: dict[str, Any]) -> None:
-    """Print what `map_job` found."""
-    graph = found["graph"]
+def show_mapping(result: dict[str, Any]) -> None:
+    """Print the result of `map_job`."""
+    graph = result["graph"]
     dropped = f", {graph['loops']} loops left out" if graph["loops"] else ""
     print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")
-    print(f"job     {found['ranks']} ranks on {found['nodes']} nodes")
+    print(f"job     {result['ranks']} ranks on {result['nodes']} nodes")
     table = Table(box=None)
     for head in ("mapping", *METRICS):
         table.add_column(head, justify="left" if head == "mapping" else "right")
-    for row in found["mappings"]:
+    for row in result["mappings"]:
         table.add_row(row["mapping"], *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
-    bound = found["mappings"][0]
+    bound = result["mappings"][0]
     least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
     print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
     print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")
-    print(f"best    {found['best']}" + (f", written to {', '.join(found['files'])}" if found["files"] else ""))
+    print(f"best    {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))

@@ -79,8 +79,8 @@ def _machine(args: argparse.Namespace) -> GridConfig:
     elif Path(args.source).suffix in (".yaml", ".yml"):
         machine = load_machine(args.source)
     else:
-        known = ", ".join(name for name in INSTANCES if isinstance(published(name), GridConfig))
-        raise FabricstudyError(f"{args.source}: neither a published machine nor a .yaml file; known: {known}")
+        grids = ", ".join(name for name in INSTANCES if isinstance(published(name), GridConfig))
+        raise FabricstudyError(f"{args.source}: neither a published machine nor a .yaml file; known: {grids}")
     if not isinstance(machine, GridConfig):
         kinds = ", ".join((*KINDS, "hypercube"))
         raise FabricstudyError(f"a machine of kind {machine.kind} has no cuboids; take one of {kinds}")
@@ -137,7 +137,7 @@ def _entry(path: Path, entry: Any) -> Sequence[int]:
 
 
 def show_partitions(rows: list[dict[str, Any]]) -> None:
-    """Print what `list_partitions` found."""
+    """Print the result of `list_partitions`."""
     midplanes, listed = rows[0]["midplanes"] is not None, any(row["production"] for row in rows)
     names = ("production", "best", "worst") if listed else ("best", "worst")
     table = Table(box=None)

@@ -83,7 +83,7 @@ def _memory_bytes(point: PlannedPoint) -> float | None:
 
 
 def show_plan(summary: dict[str, Any]) -> None:
-    """Print what `plan_study` found."""
+    """Print the result of `plan_study`."""
     print(f"study     {summary['study']}")
     rows = summary.get("list", [])
     for row in [rows[0].keys(), *(row.values() for row in rows)] if rows else []:

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def point_details(args: argparse.Namespace) -> dict[str, Any]:
     """Show one point with what is known of it, or simulate it in the foreground."""
-    # First the study, which may have kinds of its own.
+    # First the study, whose extensions may have further kinds.
     limits = pipeline_of(args.study).plan.study.limits if args.study else Limits()
     planned, record = _find_point(args.point_id, args.study, results_folder(args))
     if not args.run:
@@ -66,7 +66,7 @@ def _find_point(point_id: str, study: str | None, results: Path) -> tuple[Planne
 
 
 def show_point(details: dict[str, Any]) -> None:
-    """Print what `point_details` found."""
+    """Print the result of `point_details`."""
     for key, value in details.items():
         text = value if isinstance(value, str) else json.dumps(value, indent=1)
         print(f"{key}: {text}")

@@ -34,7 +34,7 @@ def schedule_study(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show_schedule(outcome: dict[str, Any]) -> None:
-    """Print what `schedule_study` found."""
+    """Print the result of `schedule_study`."""
     from .schedule_run import show_schedule
 
     show_schedule(outcome)

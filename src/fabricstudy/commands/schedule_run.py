@@ -59,17 +59,17 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
 
 
 def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
-    known = list(dict.fromkeys(row.schedule for row in planned.run_rows))
-    if not known:
+    schedules = list(dict.fromkeys(row.schedule for row in planned.run_rows))
+    if not schedules:
         raise FabricstudyError(f"{args.study}: the study has no schedules", "no-such-schedule")
-    name = args.schedule or known[0]
-    if name not in known:
-        raise FabricstudyError(f"{name}: no such schedule; {suggestion(name, known)}", "no-such-schedule")
+    name = args.schedule or schedules[0]
+    if name not in schedules:
+        raise FabricstudyError(f"{name}: no such schedule; {suggestion(name, schedules)}", "no-such-schedule")
     rows = [row for row in planned.run_rows if row.schedule == name]
     for axis, wanted in map(_condition, args.where):
-        own = [one for one, label in rows[0].labels.items() if label is not None]
-        if axis not in own:
-            raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, own)}", "no-such-axis")
+        axes = [one for one, label in rows[0].labels.items() if label is not None]
+        if axis not in axes:
+            raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, axes)}", "no-such-axis")
         labels = {label_text(row.labels[axis]) for row in rows}
         rows = [row for row in rows if label_text(row.labels[axis]) == wanted]
         if not rows:
@@ -136,11 +136,13 @@ def _resources(done: Performed, partition: int) -> str:
     return " ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
 
 
-def show_schedule(found: dict[str, Any]) -> None:
-    """Print what `run_schedule` found."""
+def show_schedule(result: dict[str, Any]) -> None:
+    """Print the result of `run_schedule`."""
     console = Console(highlight=False)
-    labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in found["labels"].items())
-    console.print(f"{found['schedule']}{f' ({labels})' if labels else ''}, seed {found['seed']}: {found['jobs']} jobs")
+    labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in result["labels"].items())
+    console.print(
+        f"{result['schedule']}{f' ({labels})' if labels else ''}, seed {result['seed']}: {result['jobs']} jobs"
+    )
     for name, words in (
         ("utilisation", "busy"),
         ("useful", "useful"),
@@ -149,14 +151,14 @@ def show_schedule(found: dict[str, Any]) -> None:
         ("lost_scattered", "idle, scattered"),
         ("empty", "nothing waits"),
     ):
-        console.print(f"{words:24} {100 * found[name]:6.1f} %")
+        console.print(f"{words:24} {100 * result[name]:6.1f} %")
     table = Table(box=None)
     for head in ("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)"):
         table.add_column(head, justify="right")
-    every = {**found, "class_nodes": "all"}
-    for one in (*found["classes"], every):
+    every = {**result, "class_nodes": "all"}
+    for one in (*result["classes"], every):
         times = [f"{one[name] / HOUR_S:.2f}" for name in ("wait_mean_s", "wait_p95_s", "response_mean_s")]
         table.add_row(str(one["class_nodes"]), str(one["jobs"]), *times)
     console.print(table)
-    for file in found["files"]:
+    for file in result["files"]:
         console.print(f"written: {file}")

@@ -43,14 +43,14 @@ def study_status(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _look(progress: Progress) -> tuple[dict[str, Any], float]:
-    """Give what is found, and how long to wait before the next look."""
+    """Give the status, and how long to wait before the next look."""
     start = time.monotonic()
     counts = progress.look()
     return counts, max(WATCH_S, (time.monotonic() - start) / WATCH_SHARE)
 
 
 def show_status(counts: dict[str, Any]) -> None:
-    """Print what `study_status` found."""
+    """Print the result of `study_status`."""
     print(_progress_text(counts))
 
 

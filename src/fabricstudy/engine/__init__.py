@@ -3,7 +3,7 @@
 In: a planned point, its machine and best cut from the stores, its placed jobs.
 Out: one record a point (`simulate`): status, reason, usage, and for each job its size, bound and runtime, for each
 link class its load. `batches` divides points into the jobs of the workflow; `run_batch` works one off, taking from
-the store whatever is finished; `validity` says whether a record may be believed. Each engine is a package of its own,
+the store whatever is finished; `validity` says whether a record may be believed. Each engine is a separate package,
 with what a study may say about it (`EngineSettings`) and its adapter (`Engine`).
 """
 

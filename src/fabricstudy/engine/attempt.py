@@ -43,7 +43,7 @@ TIMES = ("runtime_ns", "rank_mean_ns")
 
 
 def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
-    """Place, prepare, run and read one point in the empty `folder`; give how it went."""
+    """Place, prepare, run and read one point in the empty `folder`; give its record."""
     start = time.process_time()
     record: Record = {"status": "done"}
     try:
@@ -57,14 +57,14 @@ def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Lim
     except OSError:
         raise  # a full disk or a lost folder is no property of the point
     except Exception as error:
-        # Whatever goes wrong with one point, the others have their rows, and this one says why.
+        # An error in one point leaves the others alone, and is the reason in its row.
         record |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
     record["overhead_cpu_s"] = time.process_time() - start
     return record
 
 
 def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record) -> None:
-    """Add to `record` as much as there is before something goes wrong."""
+    """Fill `record` step by step, so that it keeps the facts from before a failure."""
     machine = analysed.machine
     check_supported(point, engine, machine)
     check_memory(engine.predict_memory_bytes(point), limits)
@@ -85,7 +85,7 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
 def _simulated(
     point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record
 ) -> EngineResult:
-    """Prepare, run and read a point, and again as long as its background has to last another time."""
+    """Prepare, run and read a point; repeat that while its background has to last longer or shorter."""
     for _ in range(MOST_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
         if command is not None and point.engine.processes > 1:
@@ -103,7 +103,7 @@ def _simulated(
 def prepare(
     point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, record: Record
 ) -> tuple[list[PlacedJob], list[str] | None]:
-    """Write the engine's input to the empty `folder` and add to `record` what is known before it runs."""
+    """Write the engine's input to the empty `folder`, and the facts that need no run to `record`."""
     machine = analysed.machine
     jobs = place(point, machine, analysed.cut_side)
     of_nodes = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)

@@ -69,8 +69,8 @@ def batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float)
         alike.setdefault((point.point.engine.kind, point.point.engine.processes), []).append(point)
     return [
         batch
-        for (engine, processes), own in sorted(alike.items())
-        for batch in _batches_of(engine, processes, own, limits, target_cpu_s, MOST_BATCHES // len(alike))
+        for (engine, processes), points_of_engine in sorted(alike.items())
+        for batch in _batches_of(engine, processes, points_of_engine, limits, target_cpu_s, MOST_BATCHES // len(alike))
     ]
 
 

@@ -31,14 +31,14 @@ class BundledEngine(ProgramEngine):
     @classmethod
     def program_path(cls) -> Path | None:
         """Give the program that would be run: that of FABRICSTUDY_<NAME>, the clone's build, or one on PATH."""
-        given = os.environ.get(cls._variable())
-        if given:
-            return Path(given) if os.access(given, os.X_OK) else None
+        named = os.environ.get(cls._variable())
+        if named:
+            return Path(named) if os.access(named, os.X_OK) else None
         built = cls.built()
         if os.access(built, os.X_OK):
             return built
-        found = shutil.which(built.name)
-        return Path(found) if found else None
+        on_path = shutil.which(built.name)
+        return Path(on_path) if on_path else None
 
     @classmethod
     def _variable(cls) -> str:

@@ -70,7 +70,7 @@ def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> flo
 
 
 class OtherBackground(Exception):
-    """The jobs in the background have to last another time: until the others end, and where it counts, no longer.
+    """The background has to last longer or shorter: until the other jobs end and, where it matters, no longer.
 
     Parameters
     ----------
@@ -96,24 +96,24 @@ class Engine(Protocol):
 
     name: str
     simulates: bool
-    """Whether it tells times; one that does not has no part in comparisons of engines."""
+    """Whether it gives runtimes; one that does not is left out of comparisons of engines."""
     bundled: bool
     """Whether the program comes with this repository, and so with an artifact."""
     reading: str
     """The module that reads results; what it imports of the engine's package counts, too."""
     caveats: tuple[Caveat, ...]
-    """Why its times differ from those of other engines, in the order in which the report tells it."""
+    """Reasons why its times differ from those of other engines, in the order of the report."""
 
     def probe(self) -> Probe:
         """Look for the program; cheap, and never raises."""
         ...
 
     def program(self) -> str | None:
-        """Give what tells the program that is here from any other that could give other results; None if none is."""
+        """Identify the installed program by a version or digest that no other has; None if there is no program."""
         ...
 
     def sources(self) -> str:
-        """Digest of what of ours beside Python modules takes part in a run, such as a script that the program runs."""
+        """Digest of our files that take part in a run and are no Python modules, such as a script for the program."""
         ...
 
     def predict_cpu_s(self, point: Point) -> float:

@@ -22,7 +22,7 @@ class NotDone(Exception):
 
 
 def check_memory(needed_bytes: float | None, limits: Limits) -> None:
-    """Do not start what is predicted to need more memory than it may have, or than there is.
+    """Refuse a point that is predicted to need more memory than its limit, or than the computer has.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def check_memory(needed_bytes: float | None, limits: Limits) -> None:
 
 
 def run_program(command: list[str], folder: Path, limits: Limits, record: Record) -> int:
-    """Run the simulator within the limits, add to `record` what that took, and give its exit code.
+    """Run the simulator within the limits, add time and memory to `record`, and give the exit code.
 
     Raises
     ------

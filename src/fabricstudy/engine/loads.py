@@ -34,7 +34,7 @@ class TrafficClass:
 
 @dataclass(frozen=True)
 class JobTraffic:
-    """What a job that sends something sends, by size, its ranks, and whether these stand at random."""
+    """Messages of a job by size, its ranks, and whether these are placed at random."""
 
     pattern: str
     ranks: int
@@ -43,7 +43,7 @@ class JobTraffic:
 
     @property
     def work(self) -> str:
-        """Name of what an engine does for it: partners far apart take more than close ones."""
+        """Key of the engine's cost law for it: partners far apart cost more than close ones."""
         return self.pattern + AT_RANDOM * self.at_random
 
 
@@ -52,7 +52,7 @@ def traffic_by_job(point: Point) -> list[JobTraffic]:
     jobs, bytes_of_node, background = [], [], []
     for job in point.jobs:
         pattern = job.pattern
-        # One that states no traffic of its own, as an extension's may, cannot be predicted.
+        # A pattern that states no traffic, as an extension's may, cannot be predicted.
         if pattern.silent or type(pattern).traffic is Pattern.traffic:
             continue
         iterations = getattr(pattern, "iterations", 1)
@@ -70,15 +70,15 @@ def traffic_by_job(point: Point) -> list[JobTraffic]:
         )
         background.append(job.background)
     return [
-        _repeated(job, _rounds(own, bytes_of_node, background) if repeats else 1.0)
-        for job, own, repeats in zip(jobs, bytes_of_node, background, strict=True)
+        _repeated(job, _rounds(sent_bytes, bytes_of_node, background) if repeats else 1.0)
+        for job, sent_bytes, repeats in zip(jobs, bytes_of_node, background, strict=True)
     ]
 
 
-def _rounds(own: float, bytes_of_node: list[float], background: list[bool]) -> float:
+def _rounds(sent_bytes: float, bytes_of_node: list[float], background: list[bool]) -> float:
     """Rounds in which a node sends as much as the busiest one of a job that ends, at least one."""
     most = max((sent for sent, repeats in zip(bytes_of_node, background, strict=True) if not repeats), default=0.0)
-    return max(1.0, most / own) if own else 1.0
+    return max(1.0, most / sent_bytes) if sent_bytes else 1.0
 
 
 def _repeated(job: JobTraffic, times: float) -> JobTraffic:

@@ -1,4 +1,4 @@
-"""What engines have in common that run a program of their own."""
+"""What engines have in common that run a separate program."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def check_one_port(point: Point) -> None:
 
 
 class ProgramEngine(ABC):
-    """An engine whose program is looked for, run in a folder, and read; a subclass says what is its own."""
+    """An engine whose program is looked for, run in a folder, and read; a subclass adds the rest."""
 
     name: str
     title: str
-    """The program's own name, for messages."""
+    """The program's name, for messages."""
     simulates: bool = True
     bundled: bool = False
     reading: str
@@ -78,7 +78,7 @@ class ProgramEngine(ABC):
 
     @property
     def package(self) -> str:
-        """Name of the engine's own package, which holds its law, too."""
+        """Name of the engine's package, which holds its law of cost, too."""
         return type(self).__module__.rpartition(".")[0]
 
     @property
@@ -113,7 +113,7 @@ class ProgramEngine(ABC):
         """
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply the engine's own test of success, and read what it says.
+        """Apply the engine's test of success, and read its output.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class ProgramEngine(ABC):
 
     @abstractmethod
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read what a run that ended with 0 has written, which proves nothing yet.
+        """Read the output of a run that ended with exit code 0, which proves nothing yet.
 
         Raises
         ------

@@ -24,7 +24,7 @@ ASK_S = 0.005
 GRACE_S = 2.0
 _ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 _BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
-# What the kernel tells of a child is believed from this many times our own memory.
+# The kernel's figure for a child counts only above this many times the memory of our process.
 _MORE_THAN_OURS = 1.1
 
 
@@ -41,7 +41,7 @@ class Outcome:
     cpu_s, wall_s : float
         Processor time (user and system, waited-for children included) and elapsed time.
     memory_bytes : int or None
-        Largest resident set known; None where nothing is, as for a run that ended before the first look.
+        Largest resident set; None if unknown, as for a run that ended before the first look.
     """
 
     ended: Literal["exit", "timeout", "memory", "missing"]
@@ -63,7 +63,7 @@ class _Child:
             self._descriptor = None
 
     def has_ended(self, within_s: float) -> bool:
-        """Wait for the end for so long; say whether it has come."""
+        """Wait for the end, at most `within_s`; say whether it has come."""
         if self._descriptor is not None:
             poller = select.poll()
             poller.register(self._descriptor, select.POLLIN)
@@ -112,9 +112,9 @@ def _peak_bytes(pid: int) -> int:
 
 
 def _ended_s(orphan: int) -> float:
-    """End a process that came to us when its parent ended, and give its processor time; 0 if it is none of ours.
+    """End an orphan that became our child, and give its processor time; 0 if it is no child of ours.
 
-    ``mpirun`` gives its processes sessions of their own, which the signal to the group does not reach.
+    ``mpirun`` starts new sessions for its processes, which the signal to the group does not reach.
     """
     try:
         pid, _, usage = os.wait4(orphan, os.WNOHANG)
@@ -139,8 +139,8 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
-    adopt_orphans()  # what a killed process started comes to us: what it used counts, too
-    start, own_bytes = time.monotonic(), _own_peak_bytes()
+    adopt_orphans()  # descendants of a killed process become our children: their processor time counts, too
+    start, our_bytes = time.monotonic(), _our_peak_bytes()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:
             process = subprocess.Popen(
@@ -172,13 +172,13 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     if ended == "exit" and process.returncode in _ASKED_TO_END:
         # Interrupted here, we leave no record of a failure that was none.
         time.sleep(GRACE_S)
-    known_bytes = max(seen_bytes, _told_bytes(usage, own_bytes))
+    peak_bytes = max(seen_bytes, _kernel_peak_bytes(usage, our_bytes))
     return Outcome(
-        "memory" if ended == "exit" and known_bytes > memory_bytes else ended,
+        "memory" if ended == "exit" and peak_bytes > memory_bytes else ended,
         process.returncode,
         usage.ru_utime + usage.ru_stime + orphans_s,
         time.monotonic() - start,
-        known_bytes or None,
+        peak_bytes or None,
     )
 
 
@@ -202,17 +202,17 @@ def _watch(
     return "exit", peak_bytes
 
 
-def _own_peak_bytes() -> int:
+def _our_peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_OF_MAXRSS
 
 
-def _told_bytes(usage: resource.struct_rusage, own_bytes: int) -> int:
-    """Largest resident set of one process as the kernel tells it, or 0 where that may be our own memory.
+def _kernel_peak_bytes(usage: resource.struct_rusage, our_bytes: int) -> int:
+    """Largest resident set of one process by the kernel's count, or 0 where that may be our memory.
 
     A child has our memory until it becomes the program, and the kernel counts that, too.
     """
-    told = usage.ru_maxrss * _BYTES_OF_MAXRSS
-    return told if told > _MORE_THAN_OURS * own_bytes else 0
+    peak_bytes = usage.ru_maxrss * _BYTES_OF_MAXRSS
+    return peak_bytes if peak_bytes > _MORE_THAN_OURS * our_bytes else 0
 
 
 def _kill(pid: int) -> None:

@@ -31,7 +31,7 @@ def simulate(
     Parameters
     ----------
     version, missing : str or None
-        What the engine's probe said: its version, or why it cannot be run.
+        Result of the engine's probe: its version, or why it cannot be run.
     """
     store, point = stores.points, planned.point
     stored = store.record(planned.point_id)
@@ -75,7 +75,7 @@ def _without_point(record: Record | None) -> Record:
 def _checked(
     stored: Record, planned: PlannedPoint, engine: Engine, analysed: AnalysedMachine, store: Store
 ) -> Record | None:
-    """Prepare a point again; if the engine would get what it got, stamp its record anew, with our own part of it.
+    """Prepare a point again; if the engine would get the same input, stamp its record anew, with our part of it.
 
     The same input and the same program mean the same result. None if the point is to be simulated again.
     """
@@ -99,7 +99,7 @@ def _checked(
         for name in KEPT:
             if (folder / name).exists():
                 shutil.copy2(folder / name, work / name)
-        # It was the program of the record that found it; here there may be none.
+        # The times are from the record's program, which may not be installed here.
         made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
         record = stored | fresh | {"fingerprint": str(made_by)}
         store.keep(work, record)

@@ -1,4 +1,4 @@
-"""Where the stages keep what they made, and a machine with what is known of it."""
+"""Where the stages keep their results, and a machine with its stored facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AnalysedMachine:
     Parameters
     ----------
     cut_side : bool array [routers]
-        One side of the best cut known.
+        One side of the best cut found.
     """
 
     machine: Machine

@@ -27,7 +27,7 @@ class Validity(Enum):
     """What is to be done about a point that has a record."""
 
     VALID = "valid"
-    """Nothing: this code and this program would find the same."""
+    """Nothing: this code and this program would give the same result."""
 
     UNCHECKED = "unchecked"
     """Code has changed that prepares the point: prepare it, and see whether the simulator would get the same input."""
@@ -85,16 +85,16 @@ def _nested(kind: Kind) -> Iterator[Kind]:
 
 @cache
 def _code(kinds: frozenset[str], sources: str) -> str:
-    own = code_digest(_CORE, *sorted(kinds))
-    return hashlib.sha256(f"{own} {sources}".encode()).hexdigest()[:_LENGTH] if sources else own
+    digest = code_digest(_CORE, *sorted(kinds))
+    return hashlib.sha256(f"{digest} {sources}".encode()).hexdigest()[:_LENGTH] if sources else digest
 
 
 @cache
 def _reading(module: str) -> str:
     """Digest of the modules of an engine's own package that its reader uses, and of the arrays that it fills."""
     package = module.rsplit(".", 1)[0]
-    own = {name for name in imported(module) if name.startswith(f"{package}.") or name == package}
-    return digest_of(frozenset({*own, module, f"{OURS}.machine.graph", f"{OURS}.engine.contract"}))
+    modules = {name for name in imported(module) if name.startswith(f"{package}.") or name == package}
+    return digest_of(frozenset({*modules, module, f"{OURS}.machine.graph", f"{OURS}.engine.contract"}))
 
 
 def validity(record: Record | None, point: Point) -> Validity:

@@ -49,7 +49,7 @@ class Dimension:
 
     @property
     def is_closed(self) -> bool:
-        """Whether a cable of its own closes it to a ring."""
+        """Whether a cable from its last place to the first closes it to a ring."""
         return self.wrap and self.length > 2
 
     @property
@@ -95,7 +95,7 @@ class Dimension:
         return low.astype(np.int32), high.astype(np.int32)
 
     def joined(self) -> npt.NDArray[np.bool_]:
-        """Tell which two coordinates are joined, bool [length, length]."""
+        """Mark the pairs of coordinates that are joined, bool [length, length]."""
         low, high = self.pairs()
         joined = np.zeros((self.length, self.length), dtype=np.bool_)
         joined[low, high] = joined[high, low] = True
@@ -125,7 +125,7 @@ class Dimension:
         return crossing if side < self.length else (crossing + self.is_closed) * self.parallel
 
     def keeps_routes(self, side: int) -> bool:
-        """Tell whether shortest routes between `side` consecutive routers never leave them.
+        """Say whether shortest routes between `side` consecutive routers never leave them.
 
         On a ring of k routers that holds for all k, and for at most (k + 1) / 2, where the way within is the shorter.
 
@@ -145,5 +145,5 @@ class Dimension:
         array([1, 1, 3, 3, 5, 5])
         """
         spans = np.array(self.spans)
-        found: npt.NDArray[np.int64] = spans[np.searchsorted(spans, np.maximum(distance, 1), side="right") - 1]
-        return found
+        longest: npt.NDArray[np.int64] = spans[np.searchsorted(spans, np.maximum(distance, 1), side="right") - 1]
+        return longest

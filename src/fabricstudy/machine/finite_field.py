@@ -112,5 +112,5 @@ def _powers_of_x(tail: tuple[int, ...], prime: int) -> IntArray | None:
         powers.append(sum(digit * prime**place for place, digit in enumerate(element)))
         shifted = (0, *element)
         element = tuple((shifted[place] - shifted[-1] * digit) % prime for place, digit in enumerate(tail))
-    found = np.array(powers)
-    return found if len(np.unique(found)) == q - 1 and 0 not in powers else None
+    elements = np.array(powers)
+    return elements if len(np.unique(elements)) == q - 1 and 0 not in powers else None

@@ -94,12 +94,12 @@ class GraphMachine(FromFile, FabricRules, Topology):
                 {key: value[key] for key in value if key in keys}, context=context, by_alias=True, by_name=False
             )
         except ValidationError:
-            return {}  # told again where the fields are read
+            return {}  # reading the fields raises the same error
         machine = _assembled(content, rules, value["file"])
         return {"router_count": machine.routers, "node_count": machine.nodes, "cable_count": machine.cables}
 
     def __hash__(self) -> int:
-        """Hash what it says: quantities by class stand in mappings, which have no hash of their own."""
+        """Hash the values as JSON: quantities by class are mappings, which have no hash."""
         return hash(self.model_dump_json())
 
     @property
@@ -180,7 +180,7 @@ def assemble(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMa
         cable_head=columns[1],
         cable_class=columns[2],
         cable_count=np.array(list(rows.values()), dtype=np.int32),
-        classes=tuple(classes.found),
+        classes=tuple(classes.links),
         host=host,
         routers=len(numbers),
         cores_per_node=cores_per_node,
@@ -203,17 +203,17 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
     for port in fabric.ports:
         ports[port.host].append(port)
     nodes = []
-    for host, own in ports.items():
-        if len(own) > 1 and rules.host_ports is None:
+    for host, ports_of_host in ports.items():
+        if len(ports_of_host) > 1 and rules.host_ports is None:
             remedy = "set host_ports: each (every port is a node) or first (one of them is)"
-            raise FileMistake(f"a host with {len(own)} ports", remedy, own[1].where, host)
-        for port in [min(own, key=lambda port: port.name)] if rules.host_ports == "first" else own:
-            name = host if len(own) == 1 or rules.host_ports == "first" else port.name
+            raise FileMistake(f"a host with {len(ports_of_host)} ports", remedy, ports_of_host[1].where, host)
+        for port in [min(ports_of_host, key=lambda port: port.name)] if rules.host_ports == "first" else ports_of_host:
+            name = host if len(ports_of_host) == 1 or rules.host_ports == "first" else port.name
             nodes.append(_Node(numbers[port.router], name, (port.name, *port.also), port))
-    told = {port.router for port in fabric.ports}
+    with_ports = {port.router for port in fabric.ports}
     for router, count in fabric.routers.items():
-        own_nodes = (0 if router in told else rules.nodes_per_router or 0) if count is None else count
-        nodes += [_Node(numbers[router], f"{router}/{number}", (), None) for number in range(own_nodes)]
+        unnamed = (0 if router in with_ports else rules.nodes_per_router or 0) if count is None else count
+        nodes += [_Node(numbers[router], f"{router}/{number}", (), None) for number in range(unnamed)]
     if not nodes:
         remedy = "give the file nodes, as the reference says of its format, or set nodes_per_router"
         raise FileMistake("the fabric has no node", remedy)
@@ -223,10 +223,10 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
 
 
 class _Classes:
-    """The classes of the cables, as they are found."""
+    """The classes of the cables, in the order in which cables first have them."""
 
     def __init__(self, rules: FabricRules) -> None:
-        self.found: list[LinkClass] = []
+        self.links: list[LinkClass] = []
         self._rules = rules
         self._numbers: dict[str, int] = {}
 
@@ -234,11 +234,11 @@ class _Classes:
         """Give the number of a cable's class."""
         name = cable.link.name
         link = self._link(name, (name,), cable)
-        known = self._numbers.get(name)
-        if known is None:
-            self._numbers[name] = len(self.found)
-            self.found.append(link)
-        elif self.found[known] != link:
+        number = self._numbers.get(name)
+        if number is None:
+            self._numbers[name] = len(self.links)
+            self.links.append(link)
+        elif self.links[number] != link:
             remedy = f"call one of them otherwise, or set bandwidth and latency of {name} in the study"
             raise FileMistake("two bandwidths or latencies of one class", remedy, cable.where, name)
         return self._numbers[name]
@@ -259,24 +259,24 @@ class _Classes:
 
     def check_all_used(self, of_ports: set[str]) -> None:
         """Refuse quantities of a class that is not there."""
-        known = {*self._numbers, *of_ports, HOST, ANY}
+        names = {*self._numbers, *of_ports, HOST, ANY}
         for key in ("bandwidth", "latency"):
             for name in self._rules.bandwidth_Bps if key == "bandwidth" else self._rules.latency_ns:
-                if name not in known:
+                if name not in names:
                     problem = "the fabric has no links of this class"
-                    raise ConfigError(problem, suggestion(name, known), (key, name), name, "unknown-word")
+                    raise ConfigError(problem, suggestion(name, names), (key, name), name, "unknown-word")
 
-    def _link(self, name: str, names: tuple[str, ...], said: Cable | Port | None) -> LinkClass:
+    def _link(self, name: str, names: tuple[str, ...], listed: Cable | Port | None) -> LinkClass:
         """Take each quantity from the study by name, from the file, or from the study for any class."""
-        told = None if said is None else said.link
+        link = None if listed is None else listed.link
         rules = self._rules
         bandwidth_Bps = _first(
-            [*map(rules.bandwidth_Bps.get, names), told and told.bandwidth_Bps, rules.bandwidth_Bps.get(ANY)]
+            [*map(rules.bandwidth_Bps.get, names), link and link.bandwidth_Bps, rules.bandwidth_Bps.get(ANY)]
         )
-        latency_ns = _first([*map(rules.latency_ns.get, names), told and told.latency_ns, rules.latency_ns.get(ANY)])
+        latency_ns = _first([*map(rules.latency_ns.get, names), link and link.latency_ns, rules.latency_ns.get(ANY)])
         if bandwidth_Bps is None:
             remedy = f"give it in the file, or set bandwidth: {{{names[-1]}: 100 Gb/s}} in the study"
-            raise FileMistake(f"no bandwidth of links of class {names[-1]}", remedy, said.where if said else "")
+            raise FileMistake(f"no bandwidth of links of class {names[-1]}", remedy, listed.where if listed else "")
         return LinkClass(name, bandwidth_Bps, LATENCY_NS if latency_ns is None else latency_ns)
 
 
@@ -300,13 +300,13 @@ def _links_of_ports(
 ) -> dict[str, int]:
     """Give the directed link that leaves each port of a router that the file names."""
     place = {row: number for number, row in enumerate(rows)}
-    found = {}
+    link_of_port = {}
     for cable in cables:
         if cable.ports is None:
             continue
         tail, head = numbers[cable.tail], numbers[cable.head]
         row = place[(min(tail, head), max(tail, head), classes.number(cable))]
         # Link 2 i leads from the row's tail, which is the lower router, to its head.
-        found[f"{tail}:{cable.ports[0]}"] = 2 * row + (tail > head)
-        found[f"{head}:{cable.ports[1]}"] = 2 * row + (head > tail)
-    return found
+        link_of_port[f"{tail}:{cable.ports[0]}"] = 2 * row + (tail > head)
+        link_of_port[f"{head}:{cable.ports[1]}"] = 2 * row + (head > tail)
+    return link_of_port

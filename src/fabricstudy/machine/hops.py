@@ -47,8 +47,8 @@ class Hops:
         Examples
         --------
         >>> from fabricstudy.machine.torus import TorusConfig
-        >>> found = hops(TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "1 GB/s"}).build())
-        >>> found.between(np.array([0, 0]), np.array([4 + 8 * 4 + 64 * 4, 7])).tolist()
+        >>> torus = hops(TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "1 GB/s"}).build())
+        >>> torus.between(np.array([0, 0]), np.array([4 + 8 * 4 + 64 * 4, 7])).tolist()
         [12, 1]
         """
         total = np.zeros(np.broadcast_shapes(np.shape(tail), np.shape(head)), dtype=np.int64)
@@ -58,7 +58,7 @@ class Hops:
         return total
 
     def matrix(self) -> npt.NDArray[np.int16]:
-        """Hops between all routers, int16 [routers, routers]; of large grids that is much."""
+        """Hops between all routers, int16 [routers, routers]; large for large grids."""
         every = np.arange(self.routers)
         if len(self.length) == 1 and np.array_equal(self.place[:, 0], every):
             return self.table.reshape(self.routers, self.routers)

@@ -55,7 +55,7 @@ def symmetric_twist(shape: tuple[int, ...]) -> Rows | None:
     long = [length == 2 * short for length in shape]
     if len(shape) not in (2, 3) or not any(long) or set(shape) != {short, 2 * short} or sorted(long) != long:
         return None
-    return tuple(tuple(0 if own else short * other for other in long) for own in long)
+    return tuple(tuple(0 if is_long else short * other for other in long) for is_long in long)
 
 
 def modulo(place: Ints, shape: tuple[int, ...], twist: Rows) -> Ints:

@@ -69,9 +69,9 @@ def _rising(count: int, least: int, most: int) -> tuple[tuple[int, ...], ...]:
     """Tuples of `count` numbers from `least` on that never fall and whose product is at most `most`."""
     if count == 1:
         return tuple((number,) for number in range(least, most + 1))
-    found: list[tuple[int, ...]] = []
+    tuples: list[tuple[int, ...]] = []
     number = least
     while number**count <= most:
-        found += [(number, *rest) for rest in _rising(count - 1, number, most // number)]
+        tuples += [(number, *rest) for rest in _rising(count - 1, number, most // number)]
         number += 1
-    return tuple(found)
+    return tuple(tuples)

@@ -113,7 +113,7 @@ def verdicts(tables: Tables) -> Grid:
     )
     for (claim, _), part in both.groupby(["claim", "part"], sort=False):
         first = part.iloc[0]
-        texts = [_told(part[part["engine"] == engine], first["show"]) for engine in engines]
+        texts = [_verdict_text(part[part["engine"] == engine], first["show"]) for engine in engines]
         kinds = set(part["verdict"])
         same = "\N{EN DASH}" if "not run" in kinds else "yes" if len(kinds) == 1 else "no"
         says = "" if pd.isna(first["part_says"]) else first["part_says"]
@@ -123,6 +123,6 @@ def verdicts(tables: Tables) -> Grid:
     return Grid(head, rows)
 
 
-def _told(rows: pd.DataFrame, how: str | None) -> str:
+def _verdict_text(rows: pd.DataFrame, how: str | None) -> str:
     row = rows.iloc[0]
     return row["verdict"] if pd.isna(row["measured"]) else f"{shown(row['measured'], how)}, {row['verdict']}"

@@ -125,7 +125,7 @@ def _data(figure: Figure, tables: Tables) -> _Data:
 
 
 def _noise(figure: Figure, tables: Tables) -> tuple[float, float] | None:
-    """Slowdowns of jobs that share no link, from which others cannot be told; None where no floor is known."""
+    """Least and largest slowdown of jobs that share no link: the noise of the others; None if there are none."""
     if figure.y != "slowdown" or figure.normalise_to:
         return None
     rows = tables.interference[tables.interference["experiment"] == figure.experiment]
@@ -135,9 +135,9 @@ def _noise(figure: Figure, tables: Tables) -> tuple[float, float] | None:
 
 def _beside(figure: Figure) -> dict[str, str]:
     """Columns of the table that are drawn beside y."""
-    found = dict(zip(("low", "high"), figure.interval, strict=True)) if figure.interval else {}
+    interval = dict(zip(("low", "high"), figure.interval, strict=True)) if figure.interval else {}
     parts = {str(level): column for level, column in enumerate(figure.parts)}
-    return {**found, **parts, **({"bound": "bound_ns"} if figure.show_bound else {})}
+    return {**interval, **parts, **({"bound": "bound_ns"} if figure.show_bound else {})}
 
 
 def _basis(
@@ -185,7 +185,7 @@ def _canvas(figure: Figure, data: _Data) -> Canvas:
     _scales(figure, data, [axes for line in grid for axes in line], width / wide - 0.6)
     handles = _handles(figure, data)
     families = len(set(data.family.values()))
-    # Each family of colours has a column of its own.
+    # Each family of colours gets its own column.
     add_legend(canvas, handles, families if families < len(data.hues) == len(handles) else None)
     said_below(canvas, data.basis)
     return canvas
@@ -260,7 +260,7 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     high = by_x["high" if figure.interval else "y"].max()[order]
     place = data.hues.index(hue)
     look: dict[str, Any] = {"color": colour(data.family, hue), "zorder": 2 + place * 0.01}
-    # Larger markers and caps lie below smaller ones, so that equal values of several series can be told.
+    # Larger markers and caps lie below smaller ones, so that equal values of several series are all seen.
     axes.errorbar(
         at, middle, yerr=np.maximum([middle - low, high - middle], 0), marker=MARKERS[place % len(MARKERS)],
         markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else look["color"],

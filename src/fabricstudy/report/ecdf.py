@@ -104,20 +104,20 @@ def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[n
 
 
 def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:
-    told = []
+    lines = []
     for hue in family:
-        own = part.loc[part["hue"] == hue, "x"]
-        if own.empty:
+        values = part.loc[part["hue"] == hue, "x"]
+        if values.empty:
             continue
-        at, shares = steps(own)
+        at, shares = steps(values)
         # The line comes from nothing at the least value.
         axes.step(np.append(at[0], at), np.append(0.0, shares), where="post", color=colour(family, hue), linewidth=1.4)
-        half, most = own.median(), own.max()
-        told.append(f"{f'{hue}: ' if hue else ''}half at most {number(half, 3)}, all at most {number(most, 3)}")
+        half, most = values.median(), values.max()
+        lines.append(f"{f'{hue}: ' if hue else ''}half at most {number(half, 3)}, all at most {number(most, 3)}")
     axes.set_ylim(0, 1.02)
     if figure.x_log:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
     elif (part["x"] >= 0).all():
         axes.set_xlim(left=0)
-    return ", ".join(told)
+    return ", ".join(lines)

@@ -168,7 +168,7 @@ def _table(source: _Source) -> str:
         "metrics": [_metric(metric, source.rows[metric]) for metric in source.metrics],
     }
     text = f"{json.dumps(source.name)}:{json.dumps(facts, separators=(',', ':'))}"
-    # No label of a study can end the script element that it stands in.
+    # So that no label of a study ends the script element.
     return text.replace("<", "\\u003c")
 
 

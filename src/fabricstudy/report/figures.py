@@ -50,7 +50,7 @@ def draw(figure: AnyFigure, tables: Tables, study: Study | None = None) -> Drawn
             return Drawn(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
         svg, pdf = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": figure.title})
-        # Where all stands is known; to find it takes as long as to draw.
+        # The layout is done; computing it again takes as long as drawing.
         canvas.set_layout_engine("none")
         canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
     return Drawn(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)

@@ -129,7 +129,7 @@ def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: floa
 
 
 def _words(field: pd.DataFrame) -> str:
-    """Tell the least and the largest number of a panel, and where they stand."""
+    """Write the least and the largest number of a panel, and their labels."""
     numbers = field.to_numpy(dtype=np.float64)
     ends = []
     for word, place in (("least", np.nanargmin(numbers)), ("largest", np.nanargmax(numbers))):

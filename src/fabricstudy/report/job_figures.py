@@ -53,7 +53,7 @@ def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Stu
     """
     runs = runs_of(figure, study, tables)
     canvas, words = canvas_of(figure, runs)
-    rows = [row for own in runs.values() for row, _ in own]
+    rows = [row for panel in runs.values() for row, _ in panel]
     basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
     said_below(canvas, basis)
     names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
@@ -78,9 +78,9 @@ def runs_of(figure: JobsFigure | EcdfFigure, study: Study, tables: Tables) -> di
     for row in rows:
         panels.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", []).append(row)
     if figure.kind != "ecdf":
-        panels = {label: own[:1] for label, own in panels.items()}
+        panels = {label: panel[:1] for label, panel in panels.items()}
     points = _points(tables)
-    return {label: [(row, _performed(planned, row, points)) for row in own] for label, own in panels.items()}
+    return {label: [(row, _performed(planned, row, points)) for row in panel] for label, panel in panels.items()}
 
 
 def _is_chosen(row: RunRow, figure: JobsFigure | EcdfFigure) -> bool:
@@ -96,16 +96,16 @@ def _performed(planned: Plan, row: RunRow, points: Mapping[str, Any]) -> Perform
 
 
 def _points(tables: Tables) -> dict[str, dict[str, Any]]:
-    """Give the times of points as their records have them."""
-    found: dict[str, dict[str, Any]] = {
+    """Give the records of points, with the times of their jobs."""
+    records: dict[str, dict[str, Any]] = {
         str(one["point_id"]): {"status": one["status"], "reason": one["reason"], "jobs": []}
         for one in tables.points[["point_id", "status", "reason"]].to_dict("records")
     }
     times = tables.jobs.drop_duplicates(["point_id", "job"])[["point_id", "messages", "runtime_ns", "bound_ns"]]
     for job in times.to_dict("records"):
-        known = {key: None if pd.isna(job[key]) else job[key] for key in ("messages", "runtime_ns", "bound_ns")}
-        found[str(job["point_id"])]["jobs"].append(known)
-    return {name: record for name, record in found.items() if record["status"] != DONE or record["jobs"]}
+        times_of_job = {key: None if pd.isna(job[key]) else job[key] for key in ("messages", "runtime_ns", "bound_ns")}
+        records[str(job["point_id"])]["jobs"].append(times_of_job)
+    return {name: record for name, record in records.items() if record["status"] != DONE or record["jobs"]}
 
 
 def draw_panel(
@@ -122,7 +122,7 @@ def draw_panel(
 def classes_of(runs: Mapping[str, Sequence[Run]]) -> list[int]:
     """Give the size classes of all runs of a figure, ascending."""
     return sorted(
-        {int(one) for own in runs.values() for _, run in own for one in np.unique(run.result.class_nodes) if one}
+        {int(one) for panel in runs.values() for _, run in panel for one in np.unique(run.result.class_nodes) if one}
     )
 
 
@@ -157,8 +157,8 @@ def _timeline(axes: Sequence[Axes], run: Performed, window: tuple[float, float],
     steps = np.diff(instants.time_s[inside], append=window[1])
     total = steps.sum() * run.partitions.machine_nodes
     shares = {cause: float((getattr(instants, cause)[inside] * block * steps).sum() / total) for cause in CAUSES}
-    told = ", ".join(f"{cause} {100 * share:.1f} %" for cause, share in shares.items())
-    return f"idle: {told}; at most {instants.queue[inside].max()} jobs wait"
+    idle_shares = ", ".join(f"{cause} {100 * share:.1f} %" for cause, share in shares.items())
+    return f"idle: {idle_shares}; at most {instants.queue[inside].max()} jobs wait"
 
 
 def busy_nodes(run: Performed, size: int) -> npt.NDArray[np.int64]:
@@ -206,7 +206,7 @@ def _boxes(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float,
 
 
 def blocked_by_cables(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
-    """Give when which midplane stands idle for want of cables: start, end, midplane; one span follows no other."""
+    """Give each span for which a midplane is idle for want of cables, as long as it lasts: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
     time_s = run.result.instants.time_s
     first, last = (int(np.searchsorted(time_s, end_s, "right")) for end_s in window)
@@ -241,34 +241,34 @@ def _idle_for_cables(run: Performed, now_s: float) -> npt.NDArray[np.bool_]:
                 (np.isfinite(run.factors.table) == wanted).all(axis=1) & waiting & (result.class_nodes == size)
             ).any():
                 continue
-            own = (partitions.nodes == size) & np.array(wanted)[partitions.variant]
-            nearly = on_midplanes[np.flatnonzero(own & has_midplanes)].sum(axis=0) > 0
-            wholly = on_midplanes[np.flatnonzero(own & has_all)].sum(axis=0) > 0
+            usable = (partitions.nodes == size) & np.array(wanted)[partitions.variant]
+            nearly = on_midplanes[np.flatnonzero(usable & has_midplanes)].sum(axis=0) > 0
+            wholly = on_midplanes[np.flatnonzero(usable & has_all)].sum(axis=0) > 0
             idle |= nearly & ~wholly
     return idle & ~taken
 
 
 def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
     series = list(_series(figure, runs))
-    told = []
+    lines = []
     for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
         hours = np.sort(wait_s) / HOUR_S
         ax.step(
             hours, np.arange(1, len(hours) + 1) / len(hours), where="post", color=colour, linewidth=1.3, label=label
         )
-        told.append(
+        lines.append(
             f"{label or 'all'}: half wait at most {np.median(hours):.3g} h, 95 % {np.quantile(hours, 0.95):.3g} h"
         )
     ax.set_xscale("symlog", linthresh=0.1)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(left=0)
     ax.set_ylim(0, 1)
-    return "; ".join(told)
+    return "; ".join(lines)
 
 
 def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
     by_class = "class_nodes" in figure.hue
-    found: dict[str, list[npt.NDArray[np.float64]]] = {}
+    waits: dict[str, list[npt.NDArray[np.float64]]] = {}
     for row, run in runs:
         wait_s, ran = run.result.start_s - run.jobs.submit_s, run.result.ran
         sizes = np.unique(run.result.class_nodes[ran]) if by_class else [0]
@@ -278,8 +278,8 @@ def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.
                 continue
             labels = [f"{size:,}" if name == "class_nodes" else label_text(row.labels[name]) for name in figure.hue]
             mine = ran & (run.result.class_nodes == size) if by_class else ran
-            found.setdefault(", ".join(labels), []).append(wait_s[mine])
-    return ((label, np.concatenate(parts)) for label, parts in found.items())
+            waits.setdefault(", ".join(labels), []).append(wait_s[mine])
+    return ((label, np.concatenate(parts)) for label, parts in waits.items())
 
 
 def canvas_of(figure: JobsFigure | EcdfFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
@@ -293,9 +293,9 @@ def canvas_of(figure: JobsFigure | EcdfFigure, runs: Mapping[str, Sequence[Run]]
     ratios = [4, 1] if high == 2 else [1]
     grid = canvas.subplots(high, wide, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
     words = []
-    for place, (label, own) in enumerate(runs.items()):
-        told = draw_panel(figure, list(grid[:, place]), own, colours)
-        words.append(f"{label}: {told}" if label else told)
+    for place, (label, panel) in enumerate(runs.items()):
+        panel_words = draw_panel(figure, list(grid[:, place]), panel, colours)
+        words.append(f"{label}: {panel_words}" if label else panel_words)
         if label:
             grid[0][place].set_title(f"{figure.columns}: {label}")
         grid[-1][place].set_xlabel("wait (h)" if figure.kind == "ecdf" else "days from the start of the trace")

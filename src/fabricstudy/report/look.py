@@ -1,4 +1,4 @@
-"""What the figures of tables have in common: style, colours, labels, ticks, legends and what is said of the marks."""
+"""What the figures of tables have in common: style, colours, labels, ticks, legends and notes on the marks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STYLE = {
 }
 MARKERS = "osD^vPX*<>"
 MOST_APART = 10.0
-"""Panels whose largest values differ by more have scales of their own."""
+"""Panels whose largest values differ by more have separate scales."""
 
 CHARACTER_INCHES = 0.09
 """Width of a character of the labels of ticks."""
@@ -88,7 +88,7 @@ def panels_width(columns: int) -> float:
 
 
 def one_scale(asked: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
-    """Tell whether panels share a scale: as asked, else unless their largest values differ by more than ten times.
+    """Say whether panels share a scale: as asked, else unless their largest values differ by more than ten times.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
 
 
 def panel_labels(frame: pd.DataFrame, figure: TableFigure) -> dict[str, pd.Series[Any]]:
-    """Columns `column` and `row`: of which panel each row of a table is."""
+    """Columns `column` and `row`: the panel of each row of a table."""
     named = {"column": figure.columns, "row": figure.rows}
     return {side: joined(frame, (name,) if name else ()) for side, name in named.items()}
 
@@ -178,7 +178,7 @@ def merged(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: 
 
 
 def said_pairs(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
-    """Say how many points, seeds apart, are divided by another one, and that the others are left out."""
+    """Count the points, seeds apart, that have a partner to be divided by; the others are left out."""
     pairs, asked = (len(some.loc[~mask(some, to), seen.keys].drop_duplicates()) for some in (frame, seen.frame))
     return f"{counted_pairs(pairs, asked)}{'; what has no partner is left out' if pairs < asked else ''}"
 

@@ -50,16 +50,16 @@ def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> Dra
 
 def _chosen(figure: MachineFigure, rows: list[Row]) -> dict[str, Row]:
     """Give the first row of each panel, of the least seed."""
-    own = [row for row in rows if row.experiment == figure.experiment and _is_chosen(row, figure)]
-    if not own:
+    selected = [row for row in rows if row.experiment == figure.experiment and _is_chosen(row, figure)]
+    if not selected:
         raise NothingToDraw("no point of the study is selected")
-    found: dict[str, Row] = {}
-    for row in own:
-        if row.seed == min(other.seed for other in own):
-            found.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", row)
-    if len(found) > MOST_PANELS:
-        raise NothingToDraw(f"{len(found)} machines side by side; choose at most {MOST_PANELS} by `where`")
-    return found
+    of_label: dict[str, Row] = {}
+    for row in selected:
+        if row.seed == min(other.seed for other in selected):
+            of_label.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", row)
+    if len(of_label) > MOST_PANELS:
+        raise NothingToDraw(f"{len(of_label)} machines side by side; choose at most {MOST_PANELS} by `where`")
+    return of_label
 
 
 def _is_chosen(row: Row, figure: MachineFigure) -> bool:

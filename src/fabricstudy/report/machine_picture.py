@@ -103,20 +103,20 @@ def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str =
     canvas = Canvas(figsize=(7.6, down * (width * min(max(shape, 0.3), 1.3) + 0.25) + 1.0), layout="constrained")
     grid = canvas.subplots(down, across, squeeze=False)
     scale = _scale(scenes, load)
-    told = []
+    words = []
     for axes, scene, layout in zip(grid.flat, scenes, layouts, strict=False):
         _panel(axes, scene, layout, scale)
-        told.append(": ".join(filter(None, (scene.title, _counted(scene.machine, layout)))))
+        words.append(": ".join(filter(None, (scene.title, _counted(scene.machine, layout)))))
     for axes in grid.flat[len(scenes) :]:
         axes.set_visible(False)
     add_legend(canvas, _handles(scenes, layouts, scale is None))
     if scale is not None:
         bar = canvas.colorbar(scale.colours, ax=grid, fraction=0.04, pad=0.01, shrink=0.7)
         bar.set_label(f"{_WORDS[str(load)]} ({scale.unit})")
-    parts = dict.fromkeys(part for one in zip(layouts, scenes, strict=True) for part in _said(*one, load))
+    parts = dict.fromkeys(part for one in zip(layouts, scenes, strict=True) for part in _legend_notes(*one, load))
     basis = f"{'; '.join([rests_on] * bool(rests_on) + list(parts))}."
     said_below(canvas, basis)
-    return canvas, "; ".join(told), basis
+    return canvas, "; ".join(words), basis
 
 
 @dataclass(frozen=True)
@@ -280,29 +280,29 @@ def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], by_class: bool)
 def _class_handles(machine: Machine, layout: Layout) -> list[Any]:
     handles = []
     for place, (ink, link) in enumerate(zip(inks(len(machine.classes)), machine.classes, strict=True)):
-        own = machine.cable_class == place
-        label = f"{link.name}: {several(int(machine.cable_count[own].sum()), 'cable')}, "
+        in_class = machine.cable_class == place
+        label = f"{link.name}: {several(int(machine.cable_count[in_class].sum()), 'cable')}, "
         label += f"{number(link.bandwidth_Bps / 1e9)} GB/s"
-        drawn = (layout.line_of_row[own] != WITHIN).any()
+        drawn = (layout.line_of_row[in_class] != WITHIN).any()
         style = {"color": ink, "linewidth": 2.0} if drawn else {"linestyle": ""}
         handles.append(Line2D([], [], label=label if drawn else f"{label}, inside the spots", **style))
     return handles
 
 
-def _said(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
-    said = [f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs)]
+def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
+    notes = [f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs)]
     cables = cables_of_lines(scene.machine, layout)
     if len(cables):
         low, high = int(cables.min()), int(cables.max())
         one = "a cable" if high == 1 else several(low, "cable")
-        said.append(f"line: {one}" if low == high else f"line: {low} to {several(high, 'cable')}, by its width")
-    said += [layout.says] if layout.says else []
+        notes.append(f"line: {one}" if low == high else f"line: {low} to {several(high, 'cable')}, by its width")
+    notes += [layout.says] if layout.says else []
     if load is not None:
         bundled = (layout.line_of_row == WITHIN).any()
-        said.append("colour: the fuller direction" + ", of several links the fullest" * bool(bundled))
-        said += ["ring of a spot: the fullest link inside"] if bundled else []
-        said.append("light grey: nothing")
-    return said
+        notes.append("colour: the fuller direction" + ", of several links the fullest" * bool(bundled))
+        notes += ["ring of a spot: the fullest link inside"] if bundled else []
+        notes.append("light grey: nothing")
+    return notes
 
 
 def _counted(machine: Machine, layout: Layout) -> str:

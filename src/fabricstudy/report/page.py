@@ -30,7 +30,7 @@ from fabricstudy.table.store import Tables
 
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
-from .found import choices, effects, leading, sentences
+from .findings import choices, effects, leading, sentences
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
@@ -144,22 +144,22 @@ def _extent(column: pd.Series[Any]) -> str:
 
 
 def _interference(rows: pd.DataFrame) -> Grid:
-    """Slowdowns of each experiment beside what chance does to them."""
-    known = rows[rows["slowdown"].notna()]
-    found = []
-    for (experiment, engine), part in known.groupby(["experiment", "engine"], sort=False):
+    """Slowdowns of each experiment beside those of jobs that share no link."""
+    compared = rows[rows["slowdown"].notna()]
+    written = []
+    for (experiment, engine), part in compared.groupby(["experiment", "engine"], sort=False):
         apart = int(shares_no_link(part).sum())
         floor = f"{number(part['noise_low'].min(), 3)} to {number(part['noise_high'].max(), 3)}" if apart else "unknown"
         inside = str(int(part["in_noise"].fillna(False).sum())) if apart else NO_NUMBER
         slowdown = part["slowdown"]
         facts = [number(value, 3) for value in (slowdown.min(), slowdown.median(), slowdown.max())]
         seeds = str(part["seed"].nunique())
-        found.append([str(experiment), str(engine), str(len(part)), seeds, *facts, str(apart), floor, inside])
+        written.append([str(experiment), str(engine), str(len(part)), seeds, *facts, str(apart), floor, inside])
     head = (
         "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "jobs that share no link",
         "their slowdowns (noise)", "slowdowns within noise",
     )  # fmt: skip
-    return Grid(head, found, frozenset(range(2, 10)))
+    return Grid(head, written, frozenset(range(2, 10)))
 
 
 def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
@@ -172,17 +172,16 @@ def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
 
 def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
     """Claims with their parts, ready to print."""
-    found = []
-    for claim, parts in claims.groupby("claim", sort=False):
-        first = parts.iloc[0]
-        found.append(
-            {
-                "id": claim, "says": first["says"], "source": first["source"], "verdict": first["claim_verdict"],
-                "note": "" if pd.isna(first["note"]) else first["note"],
-                "parts": [_part(row) for row in parts.to_dict("records")],
-            }
-        )  # fmt: skip
-    return found
+    return [_claim(rows) for _, rows in claims.groupby("claim", sort=False)]
+
+
+def _claim(rows: pd.DataFrame) -> dict[str, Any]:
+    first = rows.iloc[0]
+    return {
+        "id": first["claim"], "says": first["says"], "source": first["source"], "verdict": first["claim_verdict"],
+        "note": "" if pd.isna(first["note"]) else first["note"],
+        "parts": [_part(row) for row in rows.to_dict("records")],
+    }  # fmt: skip
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
@@ -204,7 +203,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _pairs(row: Mapping[Any, Any]) -> str:
-    """Say how many comparisons a number rests on, and how many found no partner."""
+    """Count the pairs that a number rests on, and the points without a partner."""
     return "" if pd.isna(row["pairs"]) else f", {counted_pairs(row['pairs'], row['pairs_asked'])}"
 
 
@@ -225,22 +224,23 @@ def _machines(tables: Tables) -> Grid:
 
 
 def _analyses(tables: Tables) -> list[dict[str, Any]]:
-    """Every analysis; a short one with its rows, without columns in which nothing stands."""
-    found = []
-    for name, frame in tables.analyses.items():
-        shown_frame = frame.drop(columns="kind").dropna(axis="columns", how="all")
-        short = len(frame) <= _MOST_ANALYSIS_ROWS
-        found.append(
-            {
-                "name": name, "rows": len(frame), "kind": frame["kind"].iloc[0] if len(frame) else "no rows",
-                "grid": Grid(
-                    [str(column).replace("_", " ") for column in shown_frame],
-                    [[_cell(value) for value in row] for row in shown_frame.itertuples(index=False)] if short else [],
-                    frozenset(i for i, kind in enumerate(shown_frame.dtypes) if pd.api.types.is_numeric_dtype(kind)),
-                ),
-            }
-        )  # fmt: skip
-    return found
+    """Every analysis; a short one with its rows, without empty columns."""
+    return [
+        {
+            "name": name, "rows": len(frame), "kind": frame["kind"].iloc[0] if len(frame) else "no rows",
+            "grid": _analysis_grid(frame.drop(columns="kind").dropna(axis="columns", how="all")),
+        }
+        for name, frame in tables.analyses.items()
+    ]  # fmt: skip
+
+
+def _analysis_grid(frame: pd.DataFrame) -> Grid:
+    short = len(frame) <= _MOST_ANALYSIS_ROWS
+    return Grid(
+        [str(column).replace("_", " ") for column in frame],
+        [[_cell(value) for value in row] for row in frame.itertuples(index=False)] if short else [],
+        frozenset(i for i, kind in enumerate(frame.dtypes) if pd.api.types.is_numeric_dtype(kind)),
+    )
 
 
 def _cell(value: Any) -> str:
@@ -248,7 +248,7 @@ def _cell(value: Any) -> str:
 
 
 def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
-    """Pictures with where they come from: the page itself as long as it stays small enough to mail."""
+    """Pictures and their sources: the page itself, up to `EMBEDDED_BYTES` in all, then files beside it."""
     pictures, embedded = [], 0
     for one in drawn:
         place = f"figures/{one.figure.id}"
@@ -268,12 +268,12 @@ def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
 
 
 def _bounds(jobs: pd.DataFrame) -> Grid:
-    """How far above the higher one of its two bounds the time of a job lies, and which job lies furthest above it."""
+    """Times of jobs over the higher one of their two bounds, and the job that lies furthest above it."""
     rows = []
-    known = jobs[jobs["over_bound"].notna()]
+    bounded = jobs[jobs["over_bound"].notna()]
     # The higher bound is the one that the time is closer to.
-    known = known.assign(**{_OVER: known[["over_bound", "over_phase_bound"]].min(axis="columns")})
-    for (experiment, method), part in known.groupby(["experiment", "bound_method"], sort=False):
+    bounded = bounded.assign(**{_OVER: bounded[["over_bound", "over_phase_bound"]].min(axis="columns")})
+    for (experiment, method), part in bounded.groupby(["experiment", "bound_method"], sort=False):
         over = part[_OVER]
         phase = int((part["phase_bound_ns"] > part["bound_ns"]).sum())
         facts = [number(value) for value in (over.min(), over.median(), over.max())]
@@ -289,7 +289,7 @@ def _bounds(jobs: pd.DataFrame) -> Grid:
 
 
 def _job_text(job: pd.Series[Any], among: pd.DataFrame) -> str:
-    """Name a job by its point and by what varies among the rows that it is from."""
+    """Name a job by its point and by the axes that vary among these rows."""
     axes = [axis for axis in axes_of(among) if among[axis].nunique() > 1]
     labels = "".join(f", {axis} {label_text(job[axis])}" for axis in axes)
     return f"{job['job_name']} (job {job['job']}) of {job['point_id']}{labels}, seed {job['seed']}"
@@ -315,8 +315,8 @@ def _reasons(points: pd.DataFrame) -> Grid:
     for group in groups.to_dict("records"):
         example = points.loc[group["first"]]
         labels = ", ".join(f"{axis} {label_text(example[axis])}" for axis in axes if not pd.isna(example[axis]))
-        known = f"{example['point_id']}{f' ({labels})' if labels else ''}"
-        rows.append([*(group[key] for key in keys), str(group["size"]), known])
+        example_text = f"{example['point_id']}{f' ({labels})' if labels else ''}"
+        rows.append([*(group[key] for key in keys), str(group["size"]), example_text])
     return Grid((*keys, "points", "for example"), rows, frozenset((3,)))
 
 

@@ -79,11 +79,11 @@ def _axis_labels(figure: ScatterFigure) -> tuple[str, str]:
 
 
 def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Observations, list[str]]:
-    """Give the numbers along the horizontal, and which columns match them with those along the vertical."""
-    own = figure.across()
-    if own is None:
+    """Give the values of x, and the columns that match them with those of y."""
+    selection = figure.across()
+    if selection is None:
         return observe(tables, figure, figure.x), keys
-    across = observe(tables, own, figure.x)
+    across = observe(tables, selection, figure.x)
     shared = [key for key in keys if key in across.keys]
     if by(across.frame, shared).size().gt(1).any():
         raise NothingToDraw(f"several rows of the analysis {figure.x_analysis} fit one mark; say in x_where which")
@@ -127,7 +127,7 @@ def _marks(figure: ScatterFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
 
 
 def _same(figure: ScatterFigure, marks: pd.DataFrame) -> dict[str, bool]:
-    """Tell which axes have one scale for all panels."""
+    """Say which axes have one scale for all panels."""
     asked = {"x": (figure.same_x, figure.x_log), "y": (figure.same_y, figure.y_log)}
     return {name: one_scale(same, marks, name, log) for name, (same, log) in asked.items()}
 
@@ -151,10 +151,10 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
     if figure.front:
         axes.margins(0.08)
         return f"on the front {_best(part)}"
-    said = _told(figure, part)
+    correlation = _correlation_text(figure, part)
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5}
-    axes.text(0.03, 0.97, said, transform=axes.transAxes, va="top", fontsize=8.5, bbox=box)
-    return said
+    axes.text(0.03, 0.97, correlation, transform=axes.transAxes, va="top", fontsize=8.5, bbox=box)
+    return correlation
 
 
 def _draw_front(axes: Axes, part: pd.DataFrame) -> None:
@@ -166,22 +166,22 @@ def _draw_front(axes: Axes, part: pd.DataFrame) -> None:
 
 
 def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
-    """Say of each figure with a front which of its marks no other one beats."""
-    told = []
+    """Name the marks on the Pareto front of each figure that has one."""
+    sentences = []
     for figure in figures:
         if isinstance(figure, ScatterFigure) and figure.front:
             with contextlib.suppress(NothingToDraw):
-                told.append(_of_front(figure, _marks(figure, tables)[0]))
-    return told
+                sentences.append(_of_front(figure, _marks(figure, tables)[0]))
+    return sentences
 
 
 def _of_front(figure: ScatterFigure, marks: pd.DataFrame) -> str:
-    axes, told = (figure.rows, figure.columns), []
+    axes, of_panels = (figure.rows, figure.columns), []
     for labels, part in marks.groupby(["row", "column"], sort=False):
         panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, labels, strict=True) if axis)
-        told.append(f"for {panel} {_best(part)}" if panel else _best(part))
-    more = f"; and {len(told) - _MOST_PANELS} more panels" * (len(told) > _MOST_PANELS)
-    best = f"{'; '.join(told[:_MOST_PANELS])}{more}"
+        of_panels.append(f"for {panel} {_best(part)}" if panel else _best(part))
+    more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
+    best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
     return f"{figure.title}: on the Pareto front are {best}. In brackets: {'; '.join(_axis_labels(figure))}."
 
 
@@ -190,16 +190,16 @@ def _best(part: pd.DataFrame) -> str:
     front = part[part["front"]].sort_values("x", kind="stable")
     named = front.groupby(joined(front, ("hue", "style")).str.strip(", "), sort=False)
     best = [
-        f"{name} ({number(own['x'].iloc[0], 4)}, {number(own['y'].iloc[0], 3)})".lstrip()
-        if len(own) == 1
-        else f"{len(own)} marked {name}".removesuffix(" marked ")
-        for name, own in named
+        f"{name} ({number(marks['x'].iloc[0], 4)}, {number(marks['y'].iloc[0], 3)})".lstrip()
+        if len(marks) == 1
+        else f"{len(marks)} marked {name}".removesuffix(" marked ")
+        for name, marks in named
     ]
     return f"{listed(best)}, of {len(part)}"
 
 
-def _told(figure: ScatterFigure, part: pd.DataFrame) -> str:
-    """Say how far both columns put the marks of a panel in the same order."""
+def _correlation_text(figure: ScatterFigure, part: pd.DataFrame) -> str:
+    """Write the rank correlation of a panel, or why it has none."""
     count = f"n = {len(part)}"
     if len(part) < LEAST_ROWS:
         return f"{count}, too few to rank"

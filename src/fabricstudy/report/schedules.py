@@ -50,7 +50,7 @@ class ScheduleWords:
 
 
 def schedule_words(tables: Tables) -> list[ScheduleWords]:
-    """Say what came of each schedule of a study."""
+    """Sum up each schedule of a study."""
     if tables.schedules.empty:
         return []
     return [_words(str(name), part, tables) for name, part in tables.schedules.groupby("schedule", sort=False)]
@@ -89,8 +89,8 @@ def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame
         shares = [f"{100 * part[share].median():.1f}" for share in _SHARES]
         hours = [number(part[column].median() / HOUR_S, 3) for column in ("wait_mean_s", "response_mean_s")]
         wanted = pd.MultiIndex.from_frame(part[[*axes, "seed"]]) if axes else pd.Index(part["seed"])
-        own = by_run.reindex(wanted).median()
-        each = [NO_NUMBER if pd.isna(own.get(size)) else number(own[size] / HOUR_S, 3) for size in sizes]
+        medians = by_run.reindex(wanted).median()
+        each = [NO_NUMBER if pd.isna(medians.get(size)) else number(medians[size] / HOUR_S, 3) for size in sizes]
         rows.append([*labels, *shares, *hours, *each])
     head = [
         *axes, "busy %", "useful %", "no cables %", "held %", "scattered %", "empty %", "mean wait (h)",
@@ -100,12 +100,12 @@ def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame
 
 
 def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> Grid:
-    own = lists[lists["schedule"] == name]
-    shown = [axis for axis in axes if own[axis].notna().any()]
+    of_schedule = lists[lists["schedule"] == name]
+    shown = [axis for axis in axes if of_schedule[axis].notna().any()]
     facts = ("class_nodes", "partitions", "at_once", "at_once_share", "cables", "conflicts", "bisection_links")
     rows = [
         [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in facts)]
-        for row in own.to_dict("records")
+        for row in of_schedule.to_dict("records")
     ]
     head = [*shown, *(fact.replace("_", " ") for fact in facts)]
     return Grid(head, rows, frozenset(range(len(shown), len(head))))

@@ -21,15 +21,15 @@ def _checked_engines(tables: Tables) -> dict[str, str]:
 def spot_check(tables: Tables) -> list[str]:
     """Say of each engine that asks for a check how its times compare with those of the other one."""
     return [
-        f"Spot check: {tables.points.loc[own, 'point_id'].nunique():,} points were simulated on {name}. "
+        f"Spot check: {tables.points.loc[is_simulated, 'point_id'].nunique():,} points were simulated on {name}. "
         f"{_checked(tables, name, by)}"
         for name, by in _checked_engines(tables).items()
-        if (own := tables.points["engine"] == name).any()
+        if (is_simulated := tables.points["engine"] == name).any()
     ]
 
 
 def _checked(tables: Tables, name: str, by: str) -> str:
-    """Tell the ratio of the times on the points of the spot check."""
+    """Give the ratio of the times on the points of the spot check."""
     rows, both = (table[table["experiment"] == SPOT_CHECK] for table in (tables.points, tables.agreement))
     both = both[(both["engine_a"] == by) | (both["engine_b"] == by)]
     if both.empty:
@@ -43,14 +43,14 @@ def _checked(tables: Tables, name: str, by: str) -> str:
 
 
 def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
-    """Name the claims that are judged by times of one such engine alone, and the engine."""
-    used = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
+    """Give the claims judged by the times of one engine alone that asks for a check, and that engine."""
+    engines_of = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
     checked = _checked_engines(tables)
-    found = {}
+    unchecked = {}
     for claim in study.claims:
         experiments = {one.experiment for part in claim.parts for one in part.measures() if one.of_points}
-        own = set().union(*(used.get(name, set()) for name in experiments))
-        told = {name for name in own if engine_named(name).simulates}
-        if len(told) == 1 and told <= checked.keys():
-            found[claim.id] = told.pop()
-    return found
+        ran_on = set().union(*(engines_of.get(name, set()) for name in experiments))
+        simulators = {name for name in ran_on if engine_named(name).simulates}
+        if len(simulators) == 1 and simulators <= checked.keys():
+            unchecked[claim.id] = simulators.pop()
+    return unchecked

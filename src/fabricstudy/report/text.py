@@ -53,7 +53,7 @@ def shown(value: Any, how: str | None) -> str:
 
 
 def counted_pairs(pairs: int, asked: int) -> str:
-    """Say how many comparisons were made, and of how many where some found no partner.
+    """Count the comparisons made, and those asked for where some have no partner.
 
     Examples
     --------

@@ -95,6 +95,13 @@ class Routes(ABC):
         """
         raise ValueError(f"link loads are not known beforehand for {self.kind} routing")
 
+    def loads_between(self, traffic_bytes: Floats) -> Floats:
+        """Give `loads` for bytes [from, to] between routers; the diagonal does not count."""
+        source, goal = np.nonzero(traffic_bytes)
+        apart = source != goal
+        source, goal = source[apart], goal[apart]
+        return self.loads(Flows(source, goal, traffic_bytes[source, goal]))
+
     @abstractmethod
     def support(self, flows: Flows) -> Bools:
         """Whether a packet may take the link, bool [links]."""

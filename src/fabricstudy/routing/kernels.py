@@ -16,6 +16,7 @@ from numba import njit
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 
 @njit(cache=True)
@@ -80,6 +81,45 @@ def group_by_destination(
 
 
 @njit(cache=True)
+def send(
+    destination: int,
+    flow: Floats,
+    first: Ints,
+    link: Ints,
+    head: Ints,
+    kind: Ints,
+    cables: Floats,
+    weight: Ints,
+    distance: Ints,
+    order: Ints,
+    queue: Ints,
+    load: Floats,
+) -> bool:
+    """Send the bytes `flow` [routers], which is changed, by minimal paths to one router; say whether all have one.
+
+    At each router they split in proportion to `cables`. What links carry is added to `load`; see `settle` for the rest.
+    """
+    reached = settle(destination, first, head, kind, weight, distance, order, queue)
+    for router in range(len(flow)):
+        if flow[router] != 0.0 and distance[router] < 0:
+            return False
+    for at in range(reached - 1, 0, -1):
+        router = order[at]
+        if flow[router] == 0.0:
+            continue
+        ways = 0.0
+        for i in range(first[router], first[router + 1]):
+            if distance[head[i]] + weight[kind[i]] == distance[router]:
+                ways += cables[i]
+        for i in range(first[router], first[router + 1]):
+            if distance[head[i]] + weight[kind[i]] == distance[router]:
+                part = flow[router] * (cables[i] / ways)
+                load[link[i]] += part
+                flow[head[i]] += part
+    return True
+
+
+@njit(cache=True)
 def minimal_loads(
     first: Ints,
     link: Ints,
@@ -104,25 +144,41 @@ def minimal_loads(
     for destination in range(routers):
         if start[destination] == start[destination + 1]:
             continue
-        reached = settle(destination, first, head, kind, weight, distance, order, queue)
         flow[:] = 0.0
         for i in range(start[destination], start[destination + 1]):
-            if distance[source[i]] < 0:
-                return np.full(1, np.nan)
             flow[source[i]] += size_bytes[i]
-        for at in range(reached - 1, 0, -1):
-            router = order[at]
-            if flow[router] == 0.0:
-                continue
-            ways = 0.0
-            for i in range(first[router], first[router + 1]):
-                if distance[head[i]] + weight[kind[i]] == distance[router]:
-                    ways += cables[i]
-            for i in range(first[router], first[router + 1]):
-                if distance[head[i]] + weight[kind[i]] == distance[router]:
-                    part = flow[router] * (cables[i] / ways)
-                    load[link[i]] += part
-                    flow[head[i]] += part
+        if not send(destination, flow, first, link, head, kind, cables, weight, distance, order, queue, load):
+            return np.full(1, np.nan)
+    return load
+
+
+@njit(cache=True)
+def minimal_loads_between(
+    first: Ints, link: Ints, head: Ints, kind: Ints, cables: Floats, weight: Ints, traffic: Floats
+) -> Floats:
+    """Give what `minimal_loads` gives, for bytes [source, destination]; the diagonal does not count.
+
+    Lists of as many messages as there are pairs of routers would take five times the memory.
+    """
+    routers = len(first) - 1
+    load = np.zeros(len(link))
+    distance = np.empty(routers, np.int64)
+    order = np.empty(routers, np.int64)
+    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    # Several columns at a time, since a cache line of `traffic` holds as many.
+    flows = np.empty((8, routers))
+    for begin in range(0, routers, len(flows)):
+        end = min(routers, begin + len(flows))
+        for source in range(routers):
+            for destination in range(begin, end):
+                flows[destination - begin, source] = traffic[source, destination]
+        for destination in range(begin, end):
+            flow = flows[destination - begin]
+            flow[destination] = 0.0
+            if flow.any() and not send(
+                destination, flow, first, link, head, kind, cables, weight, distance, order, queue, load
+            ):
+                return np.full(1, np.nan)
     return load
 
 
@@ -130,7 +186,7 @@ def minimal_loads(
 def early_arrivals(
     first: Ints, link: Ints, head: Ints, kind: Ints, cables: Floats, weight: Ints, traffic: Floats, middles: Ints
 ) -> Floats:
-    """Bytes [destination, middle] that meet their destination on the minimal way to each of `middles`.
+    """Bytes [middle, destination] that meet their destination on the minimal way to each of `middles`.
 
     All bytes of `traffic` [source, destination] are sent towards every middle. One NaN row if there is no path.
     """
@@ -164,26 +220,135 @@ def early_arrivals(
                     count += 1
             ways_share[ways_first[router] : count] /= ways
         ways_first[routers] = count
+        met = arrived[middle]
         for source in range(routers):
             if source == middle or not sends[source]:
                 continue
+            # As long as there is one way, all packets take it.
+            router = source
+            while router != middle and ways_first[router + 1] == ways_first[router] + 1:
+                router = ways_head[ways_first[router]]
+                if router != middle:
+                    met[router] += traffic[source, router]
+            if router == middle:
+                continue
             # Routers on the way, far ones first: each is complete when it is taken.
-            ahead = [-rank[source]]
-            probability[source] = 1.0
+            fork = router
+            ahead = [-rank[fork]]
+            probability[fork] = 1.0
             while len(ahead) > 0:
                 router = order[-heapq.heappop(ahead)]
                 share = probability[router]
                 probability[router] = 0.0
                 if router == middle:
                     continue
-                if router != source:
-                    arrived[router, middle] += traffic[source, router] * share
+                if router != fork:
+                    met[router] += traffic[source, router] * share
                 for i in range(ways_first[router], ways_first[router + 1]):
                     there = ways_head[i]
                     if probability[there] == 0.0:
                         heapq.heappush(ahead, -rank[there])
                     probability[there] += share * ways_share[i]
     return arrived
+
+
+@njit(cache=True)
+def detour_support(
+    first: Ints,
+    link: Ints,
+    head: Ints,
+    kind: Ints,
+    weight: Ints,
+    carries: Bools,
+    goals_of: Ints,
+    goal: Ints,
+    number_of: Ints,
+    senders: Ints,
+) -> Bools:
+    """Tell which directed links packets may take by way of any router that carries nodes.
+
+    They go by minimal paths to it, then to their goal, and end where they meet that. Those of router s have the goals
+    ``goal[goals_of[s] : goals_of[s + 1]]``, each once. Goals are numbered from 0 in `number_of` [routers], where others
+    have -1; `senders` [numbers] counts who sends there. One value, if routers are not connected: none is told.
+
+    A packet may be where some path leads without its goal. So what counts is which goals are on all minimal paths
+    between two routers, which the dominators of the paths tell (Lengauer, Tarjan: TOPLAS 1(1), 1979).
+    """
+    routers = len(first) - 1
+    distance = np.empty(routers, np.int64)
+    order = np.empty(routers, np.int64)
+    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    used = np.zeros(len(link), np.bool_)
+    # [goal, middle]: the senders whose packets all meet the goal on their way to the middle.
+    spared = np.zeros((len(senders), routers), np.int32)
+    asked = np.zeros(routers, np.bool_)
+    leads = np.empty(routers, np.bool_)
+    # Of each router as seen from a source: the last router on all paths to it, how many there are, the last goal among
+    # it and these, and the number of such goals.
+    above = np.empty(routers, np.int64)
+    depth = np.empty(routers, np.int64)
+    last_goal = np.empty(routers, np.int64)
+    met = np.empty(routers, np.int64)
+    for source in range(routers):
+        goals = goal[goals_of[source] : goals_of[source + 1]]
+        if len(goals) == 0:
+            continue
+        if settle(source, first, head, kind, weight, distance, order, queue) < routers:
+            return np.zeros(0, np.bool_)
+        asked[goals] = True
+        leads[:] = carries
+        for at in range(routers - 1, 0, -1):
+            router = order[at]
+            if leads[router]:
+                for i in range(first[router], first[router + 1]):
+                    if distance[head[i]] + weight[kind[i]] == distance[router]:
+                        leads[head[i]] = True
+        above[source] = source
+        depth[source] = met[source] = 0
+        last_goal[source] = -1
+        for at in range(1, routers):
+            router = order[at]
+            parent = -1
+            for i in range(first[router], first[router + 1]):
+                before = head[i]
+                if distance[before] + weight[kind[i]] != distance[router]:
+                    continue
+                # Links of a cable differ in their last bit.
+                if leads[router] and met[before] < len(goals):
+                    used[link[i] ^ 1] = True
+                parent = before if parent < 0 else parent
+                while parent != before:
+                    if depth[parent] > depth[before]:
+                        parent = above[parent]
+                    else:
+                        before = above[before]
+            above[router] = parent
+            depth[router] = depth[parent] + 1
+            met[router] = met[parent]
+            last_goal[router] = last_goal[parent]
+            if carries[router]:
+                there = last_goal[parent]
+                while there >= 0:
+                    spared[number_of[there], router] += 1
+                    there = last_goal[above[there]]
+            if asked[router]:
+                met[router] += 1
+                last_goal[router] = router
+        asked[goals] = False
+    for destination in range(routers):
+        number = number_of[destination]
+        if number < 0:
+            continue
+        settle(destination, first, head, kind, weight, distance, order, queue)
+        for router in range(routers):
+            leads[router] = carries[router] and spared[number, router] < senders[number]
+        for at in range(routers - 1, 0, -1):
+            router = order[at]
+            if leads[router]:
+                for i in range(first[router], first[router + 1]):
+                    if distance[head[i]] + weight[kind[i]] == distance[router]:
+                        used[link[i]] = leads[head[i]] = True
+    return used
 
 
 @njit(cache=True)

@@ -30,6 +30,14 @@ class MinimalRoutes(ObliviousMemoryless):
         load: Floats = minimal_loads(*self.links, weight_of_class(self.machine), *messages)
         return connected(load)
 
+    def loads_between(self, traffic_bytes: Floats) -> Floats:
+        """Do the same, without a list of all pairs of routers."""
+        from .kernels import minimal_loads_between
+
+        traffic = np.ascontiguousarray(traffic_bytes, dtype=np.float64)
+        load: Floats = minimal_loads_between(*self.links, weight_of_class(self.machine), traffic)
+        return connected(load)
+
     def support(self, flows: Flows) -> Bools:
         """Give the links that get some of one byte."""
         return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
@@ -66,15 +74,8 @@ def weight_of_class(machine: Machine) -> Ints:
     return np.array(machine.hop_weight, dtype=np.int64)
 
 
-def traffic_of(flows: Flows, routers: int) -> Floats:
-    """Bytes [source, destination] between routers."""
-    traffic = np.zeros((routers, routers))
-    traffic[flows.source, flows.goal] = flows.size_bytes
-    return traffic
-
-
 def connected(result: Floats) -> Floats:
-    """Give what a kernel found, unless it found no path."""
+    """Give a kernel's result, unless it is NaN, since some routers are not connected."""
     if np.isnan(result.flat[0] if result.size else 0.0):
         raise ValueError("the machine is not connected")
     return result

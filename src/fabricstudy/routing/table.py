@@ -81,7 +81,7 @@ class TableRoutes(ObliviousMemoryless):
 
     def _fill(self, entries: list[Entry], names: _Names) -> None:
         number_of_way: dict[tuple[int, ...], int] = {}
-        told: dict[tuple[int, str], str] = {}
+        line_of: dict[tuple[int, str], str] = {}
         for entry in entries:
             if entry.port is not None:
                 names.check_ports(entry.where)
@@ -89,10 +89,10 @@ class TableRoutes(ObliviousMemoryless):
             nodes = names.destination(entry)
             if len(nodes) == 0 or router == self._goal[nodes[0]]:
                 continue
-            if (router, entry.destination) in told:
-                problem = f"a second next hop, after {told[router, entry.destination]}"
+            if (router, entry.destination) in line_of:
+                problem = f"a second next hop, after {line_of[router, entry.destination]}"
                 raise FileMistake(problem, "give one", entry.where, entry.destination)
-            told[router, entry.destination] = entry.where
+            line_of[router, entry.destination] = entry.where
             way = names.way(router, entry)
             number = number_of_way.setdefault(way, len(self._ways))
             if number == len(self._ways):
@@ -126,10 +126,10 @@ class TableRoutes(ObliviousMemoryless):
         path = [source]
         while path[-1] not in path[:-1]:
             path.append(int(self._next[self._table[path[-1], goal]]))
-        told = ", ".join(names.name_of_router(router) for router in path[path.index(path[-1]) :])
+        circle = ", ".join(names.name_of_router(router) for router in path[path.index(path[-1]) :])
         pair = f"from {names.name_of_router(source)} to {names.name_of_node(goal)}"
         return FileMistake(
-            f"packets {pair} go round in a circle: {told}", "mend the table", "", names.name_of_node(goal)
+            f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.name_of_node(goal)
         )
 
 
@@ -165,7 +165,7 @@ class _Names:
         return self._routers[name]
 
     def destination(self, entry: Entry) -> Ints:
-        """Give the nodes for which an entry is; none if it need not be known."""
+        """Give the nodes that an entry leads to; none if the machine has not got it and need not."""
         if entry.to_router:
             return np.flatnonzero(self._machine.node_router == self.router(entry.destination, entry.where))
         if entry.destination in self._nodes:

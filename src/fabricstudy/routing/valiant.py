@@ -20,9 +20,10 @@ import numpy as np
 
 from fabricstudy.kinds import register
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.search import starts
 
-from .base import Bools, Detour, Floats, Flows, Routes, added_up
-from .minimal import MinimalRoutes, connected, traffic_of, weight_of_class
+from .base import Bools, Detour, Floats, Flows, Ints, Routes, added_up
+from .minimal import MinimalRoutes, connected, weight_of_class
 
 # Where less than this share is left of a link's bytes, rounding left it.
 ROUNDING = 1e-12
@@ -51,21 +52,23 @@ class DetourRoutes(Routes):
 
     def loads(self, flows: Flows) -> Floats:
         """Loads of both legs, less what packets are spared that meet their destination on the first."""
-        return self._loads(traffic_of(flows, self.machine.routers), spare=True)
+        return self._loads(self._traffic(flows.source, flows.goal, flows.size_bytes))
 
-    def support(self, flows: Flows) -> Bools:
-        """Give the links that get some of one byte of each flow."""
-        traffic = traffic_of(Flows(flows.source, flows.goal, np.ones(len(flows.source))), self.machine.routers)
-        return self._loads(traffic, spare=True) > ROUNDING * self._loads(traffic, spare=False)
+    def loads_between(self, traffic_bytes: Floats) -> Floats:
+        """Do the same, without a list of all pairs of routers."""
+        if traffic_bytes.diagonal().any():
+            traffic_bytes = traffic_bytes.copy()
+            np.fill_diagonal(traffic_bytes, 0.0)
+        return self._loads(np.ascontiguousarray(traffic_bytes, dtype=np.float64))
 
     @abstractmethod
-    def _loads(self, traffic: Floats, spare: bool) -> Floats:
-        """Bytes on links, float64 [links], for `traffic` [from, to]; without `spare` as if none arrived early."""
+    def _loads(self, traffic: Floats) -> Floats:
+        """Bytes on links, float64 [links], for `traffic` [from, to] whose diagonal is 0."""
 
-    def _minimal_loads(self, traffic: Floats) -> Floats:
-        np.fill_diagonal(traffic, 0.0)
-        start, end = np.nonzero(traffic)
-        return self._minimal.loads(Flows(start, end, traffic[start, end]))
+    def _traffic(self, source: Ints, goal: Ints, size_bytes: Floats | float) -> Floats:
+        traffic = np.zeros((self.machine.routers, self.machine.routers))
+        traffic[source, goal] = size_bytes
+        return traffic
 
 
 class ThroughRouters(DetourRoutes):
@@ -75,21 +78,37 @@ class ThroughRouters(DetourRoutes):
         super().__init__(machine)
         self._middles = np.flatnonzero(machine.nodes_of_router)
 
-    def _loads(self, traffic: Floats, spare: bool) -> Floats:
-        legs = np.zeros_like(traffic)
-        legs[:, self._middles] += traffic.sum(axis=1)[:, None]
-        legs[self._middles, :] += traffic.sum(axis=0)[None, :]
-        if spare:
-            early = self._early_arrivals(traffic)
-            legs -= early + early.T
-        return self._minimal_loads(legs / len(self._middles))
+    def support(self, flows: Flows) -> Bools:
+        """Give the links that get some of one byte of each flow."""
+        from .kernels import detour_support
 
-    def _early_arrivals(self, traffic: Floats) -> Floats:
-        """Bytes [destination, middle] that meet their destination on the way to each middle."""
+        first, link, head, kind, _ = self._minimal.links
+        routers = self.machine.routers
+        order = np.argsort(flows.source, kind="stable")
+        goals, senders = np.unique(flows.goal, return_counts=True)
+        number = np.full(routers, -1)
+        number[goals] = np.arange(len(goals))
+        goals_of = starts(flows.source, routers)
+        weight, carries = weight_of_class(self.machine), self.machine.nodes_of_router > 0
+        used: Bools = detour_support(
+            first, link, head, kind, weight, carries, goals_of, flows.goal[order], number, senders
+        )
+        if len(used) < self.machine.links:
+            raise ValueError("the machine is not connected")
+        return used
+
+    def _loads(self, traffic: Floats) -> Floats:
         from .kernels import early_arrivals
 
-        weight = weight_of_class(self.machine)
-        return connected(early_arrivals(*self._minimal.links, weight, traffic, self._middles))
+        # In place as far as it goes: each matrix of a machine of 100,000 nodes may take a gigabyte.
+        early = connected(early_arrivals(*self._minimal.links, weight_of_class(self.machine), traffic, self._middles))
+        early += early.T
+        legs = np.zeros_like(traffic)
+        legs[:, self._middles] = traffic.sum(axis=1)[:, None]
+        legs[self._middles, :] += traffic.sum(axis=0)[None, :]
+        legs -= early
+        legs /= len(self._middles)
+        return self._minimal.loads_between(legs)
 
 
 class ThroughGroups(DetourRoutes):
@@ -102,7 +121,13 @@ class ThroughGroups(DetourRoutes):
         self._group = machine.group
         self._groups = np.unique(machine.group[machine.nodes_of_router > 0])
 
-    def _loads(self, traffic: Floats, spare: bool) -> Floats:
+    def support(self, flows: Flows) -> Bools:
+        """Give the links that get some of one byte of each flow."""
+        traffic = self._traffic(flows.source, flows.goal, 1.0)
+        return self._loads(traffic) > ROUNDING * self._loads(traffic, spare=False)
+
+    def _loads(self, traffic: Floats, spare: bool = True) -> Floats:
+        """Give them; without `spare` as if no packet arrived early."""
         load, rest = np.zeros(self.machine.links), np.zeros_like(traffic)
         for group in self._groups:
             outside = self._group != group
@@ -118,7 +143,7 @@ class ThroughGroups(DetourRoutes):
             second[outside] = 0.0
             rest += second
             load += (start @ visits)[self.machine.link_tail] * share
-        expected: Floats = (load + self._minimal_loads(rest)) / len(self._groups)
+        expected: Floats = (load + self._minimal.loads_between(rest)) / len(self._groups)
         return expected
 
     def _first_leg(self, group: int) -> tuple[Floats, Floats]:

@@ -112,15 +112,19 @@ class Lines:
 
     def number(self, midplane: Sequence[int]) -> int:
         """Give the number of a midplane by its coordinates; the last dimension counts fastest."""
-        found = 0
+        number = 0
         for length, coordinate in zip(self.lengths, midplane, strict=True):
-            found = found * length + coordinate
-        return found
+            number = number * length + coordinate
+        return number
 
     def midplanes_of(self, partition: Partition) -> list[int]:
         """Give the numbers of a partition's midplanes."""
-        sides = [self.along(*own) for own in zip(itertools.count(), partition.corner, partition.shape, strict=False)]
-        return sorted(self.number(midplane) for midplane in itertools.product(*sides))
+        return sorted(self.number(midplane) for midplane in itertools.product(*self._sides(partition)))
+
+    def _sides(self, partition: Partition) -> list[list[int]]:
+        """Positions of a partition along each dimension."""
+        sides = enumerate(zip(partition.corner, partition.shape, strict=True))
+        return [self.along(dimension, first, side) for dimension, (first, side) in sides]
 
     def cables(self, partition: Partition) -> list[int]:
         """Give the numbers of the cables that a partition takes.
@@ -128,18 +132,18 @@ class Lines:
         The cable from a midplane to the next one along dimension d has the number of the midplane, plus d times all
         midplanes.
         """
-        sides = [self.along(*own) for own in zip(itertools.count(), partition.corner, partition.shape, strict=False)]
-        found = []
+        sides = self._sides(partition)
+        numbers = []
         for dimension, (first, side, wrap) in enumerate(
             zip(partition.corner, partition.shape, partition.wrap, strict=True)
         ):
             taken = [*sides[:dimension], self.cables_along(dimension, first, side, wrap), *sides[dimension + 1 :]]
-            found += [dimension * self.midplanes + self.number(place) for place in itertools.product(*taken)]
-        return sorted(found)
+            numbers += [dimension * self.midplanes + self.number(place) for place in itertools.product(*taken)]
+        return sorted(numbers)
 
     def corners(self, shape: Geometry, aligned: bool) -> list[Geometry]:
         """List the corners at which a cuboid may stand: multiples of its sides, or everywhere."""
-        return list(itertools.product(*(self._firsts(*own, aligned) for own in enumerate(shape))))
+        return list(itertools.product(*(self._firsts(axis, side, aligned) for axis, side in enumerate(shape))))
 
     def _firsts(self, dimension: int, side: int, aligned: bool) -> range:
         length = self.lengths[dimension]
@@ -176,15 +180,15 @@ def lines_of(space: Space, loops: Mapping[str, Sequence[Sequence[int]]], names: 
     """
     dimensions = space.dimensions[: space.outer]
     lengths = space.blocks
-    known = names[: len(lengths)]
+    outer_names = names[: len(lengths)]
     for name in loops:
-        if name not in known:
-            raise ConfigError("no such dimension", suggestion(name, known), (name,), name, code="unknown-word")
-    found = [
+        if name not in outer_names:
+            raise ConfigError("no such dimension", suggestion(name, outer_names), (name,), name, code="unknown-word")
+    closed_loops = [
         tuple(_loop(name, place, loop, length) for place, loop in enumerate(loops.get(name, ())))
-        for name, length in zip(known, lengths, strict=True)
+        for name, length in zip(outer_names, lengths, strict=True)
     ]
-    return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, tuple(found))
+    return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, tuple(closed_loops))
 
 
 def _loop(name: str, place: int, loop: Sequence[int], length: int) -> frozenset[int]:

@@ -19,7 +19,7 @@ MOST_CONFLICTS = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class Conflicts:
-    """With which others each partition conflicts; it is one of these itself.
+    """The partitions that each one conflicts with, itself included.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflict
         If there are more than a hundred million.
     """
     shared = (midplanes @ midplanes.T).astype(np.int32)
-    # Twice the cables, so that what is odd tells of midplanes.
+    # Cables count 2 and midplanes 1, so an odd entry shares a midplane.
     both = (shared.sign() + 2 * (cables @ cables.T).sign()).tocsr()
     if both.nnz > MOST_CONFLICTS:
         problem = f"{midplanes.shape[0]:,} partitions have {both.nnz // 2:,} conflicts, which is too many"

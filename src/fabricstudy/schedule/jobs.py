@@ -71,8 +71,8 @@ class Jobs:
         numbers = np.arange(1, len(submit) + 1) if number is None else np.asarray(number, dtype=np.int64)
         order = np.lexsort((numbers, submit))
 
-        def whole(given: npt.ArrayLike | None) -> Ints:
-            return np.asarray(unknown if given is None else given, dtype=np.int64)[order]
+        def whole(values: npt.ArrayLike | None) -> Ints:
+            return np.asarray(unknown if values is None else values, dtype=np.int64)[order]
 
         return cls(
             number=numbers[order],

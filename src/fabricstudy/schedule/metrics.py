@@ -1,4 +1,4 @@
-"""The rows of the tables: what a schedule comes to.
+"""The rows of the tables: metrics of a schedule.
 
 The *window* goes from the first to the last submission, so that neither the empty machine at the beginning nor the
 emptying one at the end counts. Jobs that were rejected count in `rejected` alone.
@@ -70,7 +70,7 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
 
 
 def _occupied(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled) -> npt.NDArray[np.int64]:
-    """Nodes that each job keeps from others."""
+    """Nodes that each job occupies: those of its partition, where there are partitions."""
     return jobs.nodes if isinstance(partitions, Pool) else scheduled.class_nodes
 
 
@@ -85,8 +85,8 @@ def _shares(
     if not length_s > 0:
         return dict.fromkeys(["utilisation", "useful", *list(names)[1:]])
     blocks = partitions.machine_nodes / partitions.block_nodes
-    found = in_window(scheduled.instants, *window_s)
-    shares: dict[str, float | None] = {name: found[cause] / blocks / length_s for name, cause in names.items()}
+    midplane_s = in_window(scheduled.instants, *window_s)
+    shares: dict[str, float | None] = {name: midplane_s[cause] / blocks / length_s for name, cause in names.items()}
     inside_s = np.clip(scheduled.end_s, *window_s) - np.clip(scheduled.start_s, *window_s)
     useful = float(np.nansum(inside_s * jobs.nodes / scheduled.factor))
     return {"utilisation": shares.pop("utilisation"), "useful": useful / partitions.machine_nodes / length_s, **shares}
@@ -99,8 +99,8 @@ def _times(jobs: Jobs, scheduled: Scheduled, of: npt.NDArray[np.bool_]) -> dict[
     wait = scheduled.start_s[of] - jobs.submit_s[of]
     response = scheduled.end_s[of] - jobs.submit_s[of]
     slowdown = bounded_slowdown(response, jobs.runtime_s[of])
-    found = (wait.mean(), np.percentile(wait, 95), wait.max(), response.mean(), slowdown.mean())
-    return dict(zip(names, map(float, found), strict=True))
+    values = (wait.mean(), np.percentile(wait, 95), wait.max(), response.mean(), slowdown.mean())
+    return dict(zip(names, map(float, values), strict=True))
 
 
 def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
@@ -115,7 +115,7 @@ def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
 
 
 def is_saturated(jobs: Jobs, scheduled: Scheduled, node_s: Floats, last_s: float) -> bool:
-    """Tell whether more work waits at the end than chance brings, so that means depend on the length of the trace.
+    """Say whether more work waits at the end than chance brings, so that means depend on the length of the trace.
 
     The node-seconds of n jobs that come at random vary by the root of the sum of their squares. On a machine that could
     just serve them, what waits in the end is that times the absolute value of a normal number: more than
@@ -124,7 +124,7 @@ def is_saturated(jobs: Jobs, scheduled: Scheduled, node_s: Floats, last_s: float
     Parameters
     ----------
     node_s : float64 array [jobs]
-        Nodes times time that each job keeps from others; NaN for one that was rejected.
+        Nodes that each job occupies, times its run time; NaN for one that was rejected.
     last_s : float
         When the last job came.
     """
@@ -169,17 +169,17 @@ def list_rows(partitions: Partitions) -> list[Row]:
     cables = np.asarray(partitions.cable_table.sum(axis=1)).reshape(-1)
     rivals = partitions.conflicts.counts - 1
     links = np.array([variant.bisection_links for variant in partitions.variants])[partitions.variant]
-    found = []
+    rows = []
     for nodes in np.unique(partitions.nodes):
-        own = partitions.nodes == nodes
-        most = len(at_once(partitions, own))
-        found.append({
+        of_size = partitions.nodes == nodes
+        most = len(at_once(partitions, of_size))
+        rows.append({
             "class_nodes": int(nodes),
-            "partitions": int(own.sum()),
-            "cables": float(cables[own].mean()),
-            "conflicts": float(rivals[own].mean()),
+            "partitions": int(of_size.sum()),
+            "cables": float(cables[of_size].mean()),
+            "conflicts": float(rivals[of_size].mean()),
             "at_once": most,
             "at_once_share": most * int(nodes) / partitions.machine_nodes,
-            "bisection_links": int(links[own].max()),
+            "bisection_links": int(links[of_size].max()),
         })  # fmt: skip
-    return found
+    return rows

@@ -32,7 +32,7 @@ def at_once(
     Raises
     ------
     FabricstudyError
-        If the partitions given conflict, or no optimum is found.
+        If the partitions in use conflict, or no optimum is found.
 
     References
     ----------
@@ -63,9 +63,9 @@ def at_once(
     takes = sparse.hstack([partitions.midplane_table, partitions.cable_table]).tocsr()[places].T
     once = sparse.csr_array(takes)[np.asarray(takes.sum(axis=1)).reshape(-1) > 1]
     limits = [LinearConstraint(once, ub=np.ones(once.shape[0]))] if once.shape[0] else []
-    found = milp(
+    optimum = milp(
         -np.ones(len(places)), integrality=np.ones(len(places), dtype=np.int64), bounds=Bounds(0, 1), constraints=limits
     )
-    if found.status != 0:
-        raise FabricstudyError(f"no optimum was found for {len(places)} partitions: {found.message}")
-    return tuple(places[found.x > 0.5].tolist())
+    if optimum.status != 0:
+        raise FabricstudyError(f"no optimum was found for {len(places)} partitions: {optimum.message}")
+    return tuple(places[optimum.x > 0.5].tolist())

@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Variant:
-    """What partitions can have in common that matters to how long a job runs.
+    """The properties of a partition that decide how long a job runs.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def partitions_of(
         lines=lines,
         block_nodes=space.block_nodes,
         listed=tuple(listed),
-        nodes=np.array([variants[own].nodes for own in variant], dtype=np.int64),
+        nodes=np.array([variants[place].nodes for place in variant], dtype=np.int64),
         variant=np.array(variant, dtype=np.int64),
         variants=variants,
         rank=np.array([(rank or {}).get(partition.shape, 0) for partition in listed], dtype=np.int64),
@@ -193,5 +193,5 @@ class Pool:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The one there is; its nodes are those of the machine."""
+        """A single variant, with the nodes of the machine."""
         return (Variant(self.machine_nodes, True, 0, 0.0),)

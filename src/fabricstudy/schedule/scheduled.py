@@ -1,4 +1,4 @@
-"""What a schedule comes to."""
+"""The result of a schedule."""
 
 from __future__ import annotations
 

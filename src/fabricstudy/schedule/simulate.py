@@ -60,8 +60,8 @@ def simulate(
     >>> jobs = Jobs.of([0, 0, 0], [60, 60, 60], [60, 60, 60], [32768, 1024, 1024])
     >>> order, backfill = Order.model_validate("fcfs"), Backfill.model_validate("easy")
     >>> for name in ("intrepid-torus", "intrepid-mesh"):
-    ...     found = PartitionList.model_validate(name).partitions(published("intrepid"))
-    ...     print(simulate(found, jobs, order, backfill).start_s.tolist())
+    ...     partitions = PartitionList.model_validate(name).partitions(published("intrepid"))
+    ...     print(simulate(partitions, jobs, order, backfill).start_s.tolist())
     [0.0, 0.0, 0.0]
     [0.0, 0.0, 0.0]
     """
@@ -94,9 +94,9 @@ def _check(partitions: Partitions | Pool, jobs: Jobs, factors: Floats) -> None:
 def _result(
     partitions: Partitions | Pool, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants
 ) -> Scheduled:
-    def spread(found: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
-        whole = np.full(size, otherwise, dtype=found.dtype)
-        whole[kept] = found
+    def spread(of_kept: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
+        whole = np.full(size, otherwise, dtype=of_kept.dtype)
+        whole[kept] = of_kept
         return whole
 
     done = task.jobs

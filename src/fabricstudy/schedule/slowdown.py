@@ -26,7 +26,7 @@ Share = Annotated[Number, Field(ge=0, le=1)]
 Numbers = tuple[Annotated[Whole, Field(ge=0)], ...]
 
 _DRAW = 20_483
-"""Tells the stream of applications from those of the trace, which have the same seed."""
+"""Makes the random stream of applications differ from those of the trace, which have the same seed."""
 
 
 class Application(Model):
@@ -93,12 +93,12 @@ class Slowdown(Model):
 
     @model_validator(mode="after")
     def _one_way(self) -> Slowdown:
-        given = [name for name in ("mesh", "measured", "bisection") if getattr(self, name) is not None]
-        if len(given) > 1:
+        ways = [name for name in ("mesh", "measured", "bisection") if getattr(self, name) is not None]
+        if len(ways) > 1:
             raise ConfigError(
-                f"the slowdown is given in {len(given)} ways",
+                f"the slowdown is given in {len(ways)} ways",
                 "keep one of them",
-                (given[1],),
+                (ways[1],),
                 code="given-twice-or-not",
             )
         names = [one.name for one in self.applications]
@@ -111,7 +111,7 @@ class Slowdown(Model):
 
     @cached_property
     def kinds(self) -> tuple[Application, ...]:
-        """The applications; where none are given, the one that all jobs are of."""
+        """The applications; one for all jobs where the study has none."""
         return self.applications or (Application(name="all"),)
 
 
@@ -149,7 +149,7 @@ class Factors:
 def factors(
     slowdown: Slowdown, jobs: Jobs, partitions: Partitions | Pool, machine: Topology, seed: int, ratios: Ratios
 ) -> Factors:
-    """Give how many times as long each job runs where.
+    """Give how many times as long each job runs on each variant of partition.
 
     Parameters
     ----------
@@ -167,10 +167,12 @@ def factors(
         For `measured`: all that `lesser` asks for.
     """
     variants = partitions.variants
-    found = [_of_application(slowdown, number, variants, machine, ratios) for number in range(len(slowdown.kinds))]
+    of_applications = [
+        _of_application(slowdown, number, variants, machine, ratios) for number in range(len(slowdown.kinds))
+    ]
     application = _drawn(slowdown.kinds, jobs, seed)
-    table = np.array([factor for factor, _ in found])[application]
-    return Factors(table, application, np.array([source for _, source in found]))
+    table = np.array([factor for factor, _ in of_applications])[application]
+    return Factors(table, application, np.array([source for _, source in of_applications]))
 
 
 def lesser(partitions: Partitions | Pool) -> list[int]:
@@ -189,31 +191,31 @@ def _drawn(kinds: Sequence[Application], jobs: Jobs, seed: int) -> Ints:
 def _of_application(
     slowdown: Slowdown, number: int, variants: Sequence[Variant], machine: Topology, ratios: Ratios
 ) -> tuple[list[float], list[str]]:
-    own = slowdown.kinds[number]
+    application = slowdown.kinds[number]
     meshes = {variant.nodes for variant in variants if not variant.torus}
-    factor, source = [], []
+    factors_of, sources = [], []
     for variant in variants:
-        found = _factor(slowdown, own, variant, machine, ratios.get((number, variant.nodes)))
-        refused = (own.asks == "torus" and not variant.torus) or (
-            own.asks == "mesh" and variant.torus and variant.nodes in meshes
+        factor, source = _factor(slowdown, application, variant, machine, ratios.get((number, variant.nodes)))
+        refused = (application.asks == "torus" and not variant.torus) or (
+            application.asks == "mesh" and variant.torus and variant.nodes in meshes
         )
-        factor.append(np.inf if refused else found[0])
-        source.append(found[1])
-    return factor, source
+        factors_of.append(np.inf if refused else factor)
+        sources.append(source)
+    return factors_of, sources
 
 
 def _factor(
-    slowdown: Slowdown, own: Application, variant: Variant, machine: Topology, ratio: Ratio | None
+    slowdown: Slowdown, application: Application, variant: Variant, machine: Topology, ratio: Ratio | None
 ) -> tuple[float, str]:
     if slowdown.bisection is not None:
-        share = slowdown.bisection if own.communication is None else own.communication
+        share = slowdown.bisection if application.communication is None else application.communication
         return 1 + share * (_bisection_ratio(variant, machine) - 1), "bisection"
-    loss = slowdown.mesh if own.mesh is None else own.mesh
+    loss = slowdown.mesh if application.mesh is None else application.mesh
     if variant.torus:
         return 1.0, "none"
     if slowdown.measured is not None:
         assert ratio is not None  # planned for all of them
-        share = 1.0 if own.communication is None else own.communication
+        share = 1.0 if application.communication is None else application.communication
         return 1 + share * (ratio.value - 1), ratio.source
     return (1.0, "none") if loss is None else (1 + loss, "given")
 

@@ -1,7 +1,6 @@
 """The runs of one job of the workflow: their records as JSON lines, and the jobs of some of them as Parquet.
 
-A run costs less than a look into a store would, so there is none: what Snakemake asks for is computed. The same runs
-give the same bytes.
+Nothing is stored between calls, since a run costs less than a look into a store. The same runs give the same bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from .slowdown import Factors, Ratio, factors
 Record = Mapping[str, Any]
 
 LIST = "list"
-"""Key of the lines that tell of a list of partitions instead of a run."""
+"""Key of the lines about a list of partitions instead of a run."""
 
 _JOB_COLUMNS = [column.name for column in TABLES["scheduled_jobs"] if column.name not in ("schedule", "seed")]
 
@@ -39,7 +38,7 @@ class MissingRatio(Exception):
 
 
 def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record], shard: Path, jobs_file: Path) -> None:
-    """Run some runs and write what came of them.
+    """Run some runs and write their records and jobs.
 
     Parameters
     ----------
@@ -82,16 +81,16 @@ def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[st
 
 
 def facts_of(done: Performed) -> dict[str, Any]:
-    """Give what came of a run, and below `classes` of each size class, as plain values."""
+    """Give the metrics of a run, and below `classes` those of each size class, as plain values."""
     facts = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.jobs, done.result)
     mended = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
-    found: dict[str, Any] = _plain({**facts, "mended": mended or None, "classes": classes})
-    return found
+    plain: dict[str, Any] = _plain({**facts, "mended": mended or None, "classes": classes})
+    return plain
 
 
 class Performed:
-    """A run that was run, with all that went in."""
+    """A run's result, with its partitions, jobs and slowdown factors."""
 
     def __init__(self, planned: PlannedRun, points: Mapping[str, Record]) -> None:
         run = planned.run
@@ -198,7 +197,7 @@ def _time(metric: str, point_id: str, points: Mapping[str, Record]) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Give numbers of numpy as Python's, and None for what is no number."""
+    """Turn numpy's numbers into Python's, and infinities and NaN into None."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

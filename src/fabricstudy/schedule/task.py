@@ -149,9 +149,9 @@ def task_of(
         parts=_parts(listed, of_group, above),
         conflicts=_conflicts(listed),
         groups=_groups(of_group),
-        members=np.nonzero(of_group)[1],
-        groups_of=np.nonzero(of_group.T)[1],
-        above=np.nonzero(above)[1],
+        members=_columns(of_group),
+        groups_of=_columns(of_group.T),
+        above=_columns(above),
         words=np.empty((0, 0), dtype=np.uint64) if listed is None else _words(listed),
         used=np.zeros(0 if listed is None else -(-listed.midplanes // WORD), dtype=np.uint64),
         jobs=_jobs(jobs, group, lowest, _places(order, jobs)),
@@ -177,6 +177,14 @@ def _groups_of(usable: Array) -> tuple[Array, Array]:
     for byte in np.packbits(usable, axis=1).T:
         group = np.unique(group << 8 | byte, return_inverse=True)[1]
     return usable[np.unique(group, return_index=True)[1]], group
+
+
+def _columns(table: Array) -> Array:
+    """Give what is set in each row of a table, all rows in one list.
+
+    It is contiguous: what numpy gives is so only where it has no two elements, and the loops would be compiled twice.
+    """
+    return np.ascontiguousarray(np.nonzero(table)[1])
 
 
 def _edges(table: Array) -> tuple[Array, Array]:

@@ -125,10 +125,7 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
     way = routes(machine, routing)
     if way.by_destination_node:
         raise ValueError(f"{routing.kind} routing goes by destination nodes, and traffic between routers names none")
-    source, destination = np.nonzero(traffic_bytes)
-    apart = source != destination
-    source, destination = source[apart], destination[apart]
-    return way.loads(Flows(source, destination, traffic_bytes[source, destination]))
+    return way.loads_between(traffic_bytes)
 
 
 def _flows(machine: Machine, way: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:

@@ -400,16 +400,16 @@ def _check_selection(
             "no such experiment", remedy, None, f"{path}.experiment", selection.experiment, code="no-such-experiment"
         )
     names = NAMES.get(selection.table, {})
-    known = {*experiments[selection.experiment], *KEYS[selection.table], *names, "seed"}
+    axes = {*experiments[selection.experiment], *KEYS[selection.table], *names, "seed"}
     if selection.table == "jobs" and selection.over_jobs != "each":
-        known -= {"job", *names}
+        axes -= {"job", *names}
     if selection.table == "agreement":
-        known -= {"engine"}
+        axes -= {"engine"}
     if selection.table == "predictors":
-        known -= set(mapping_axes.get(selection.experiment, ()))
-    unknown = sorted(selection.axes() - known)
+        axes -= set(mapping_axes.get(selection.experiment, ()))
+    unknown = sorted(selection.axes() - axes)
     if unknown:
-        remedy = f"take one of {', '.join(sorted(known))}"
+        remedy = f"take one of {', '.join(sorted(axes))}"
         raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
 
 
@@ -432,8 +432,10 @@ def _check_across(
 
 def _check_schedule(path: str, selection: Selection, name: str, schedules: Mapping[str, Iterable[str]]) -> None:
     if name not in schedules:
-        known = ", ".join(sorted(schedules)) or "none: write them below `schedules`"
-        raise StudyError("no such schedule", f"known: {known}", None, f"{path}.schedule", name, code="no-such-schedule")
+        choices = ", ".join(sorted(schedules)) or "none: write them below `schedules`"
+        raise StudyError(
+            "no such schedule", f"known: {choices}", None, f"{path}.schedule", name, code="no-such-schedule"
+        )
     keys = ("class_nodes",) if selection.draws_jobs else KEYS[selection.table]
     unknown = sorted(selection.axes() - {*schedules[name], *keys, "seed"})
     if unknown:
@@ -445,8 +447,8 @@ def _check_columns(
     path: str, selection: Selection, name: str, analyses: Mapping[str, Analysis], key: str = "analysis"
 ) -> None:
     if name not in analyses:
-        known = ", ".join(sorted(analyses)) or "none: write them below `analyses`"
-        raise StudyError("no such analysis", f"known: {known}", None, f"{path}.{key}", name, code="no-such-analysis")
+        choices = ", ".join(sorted(analyses)) or "none: write them below `analyses`"
+        raise StudyError("no such analysis", f"known: {choices}", None, f"{path}.{key}", name, code="no-such-analysis")
     for names, known_names, noun in (
         (selection.axes() - {"seed"}, analyses[name].columns(), "column"),
         (selection.numbers(), analyses[name].numbers, "number"),

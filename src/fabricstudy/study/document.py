@@ -109,7 +109,7 @@ def _by_reference(node: Any, shared: dict[str, Any], top: bool = False) -> Any:
     described = {key: _by_reference(item, shared) for key, item in node.items()}
     if top or "properties" not in node or "title" not in node:
         return described
-    # A key may have a title or description of its own beside the model's.
+    # A key may have a title or description beside the model's.
     name = node["title"]
     if shared.setdefault(name, described) != described:
         return described
@@ -160,14 +160,14 @@ def _section(path: str, model: type[Model]) -> str:
     if list(fields) == ["kind"]:
         return f"{title}\n\n{about} It has no other keys.\n"
     lines = [title, "", about, "", "| key | type | default | meaning |", "|---|---|---|---|"]
-    own = inspect.get_annotations(model)
-    in_order = sorted(fields.items(), key=lambda item: (item[0] != "kind", not _is_own(item[0], model, own)))
+    of_model = inspect.get_annotations(model)
+    in_order = sorted(fields.items(), key=lambda item: (item[0] != "kind", not _is_own(item[0], model, of_model)))
     lines += [_row(key, field) for key, field in in_order]
     return "\n".join(lines) + "\n"
 
 
-def _is_own(key: str, model: type[Model], own: dict[str, Any]) -> bool:
-    return any(name in own for name, field in model.model_fields.items() if key in (field.alias, name))
+def _is_own(key: str, model: type[Model], annotations: dict[str, Any]) -> bool:
+    return any(name in annotations for name, field in model.model_fields.items() if key in (field.alias, name))
 
 
 def _has_tag(model: type[Model]) -> bool:
@@ -205,7 +205,7 @@ def _default(key: str, field: FieldInfo) -> str:
 
 
 def _type(annotation: Any, metadata: list[Any]) -> str:
-    """Tell a type in words."""
+    """Write a type in words."""
     for mark in metadata:
         if isinstance(mark, Unit):
             return f"quantity in {mark.name}, like `{mark.example}`"
@@ -219,8 +219,8 @@ def _type(annotation: Any, metadata: list[Any]) -> str:
     if origin is Literal:
         return "`" + "`, `".join(map(str, inner)) + "`"
     if origin in (Union, types.UnionType):
-        given = [part for part in inner if part is not type(None)]
-        return _type(given[0], metadata) if len(given) == 1 else _union(annotation, inner, metadata)
+        choices = [part for part in inner if part is not type(None)]
+        return _type(choices[0], metadata) if len(choices) == 1 else _union(annotation, inner, metadata)
     if origin is tuple:
         each = _type(inner[0], [])
         return f"list of {each}" if inner[-1] is Ellipsis else f"list of {len(inner)}: {each}"

@@ -39,7 +39,7 @@ Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | Range
 
 
 def fulfils(label: object, condition: Condition) -> bool:
-    """Tell whether a label is what a condition asks for; text equals a number that is written so.
+    """Say whether a label is what a condition asks for; text equals a number that is written so.
 
     Examples
     --------
@@ -148,8 +148,8 @@ def unit_factor(column: str, unit: str) -> float:
     >>> unit_factor("runtime_ns", "ms")
     1e-06
     """
-    own = column_unit(column) or ""
-    return to_unit(f"1 {own}", unit, own)
+    base_unit = column_unit(column) or ""
+    return to_unit(f"1 {base_unit}", unit, base_unit)
 
 
 def check_unit(key: str, column: str, unit: str | None) -> None:
@@ -246,10 +246,10 @@ class EcdfFigure(Selection, Panels):
     @model_validator(mode="after")
     def _fits_table(self) -> EcdfFigure:
         if self.draws_jobs:
-            given = sorted(self.model_fields_set & {"x", "x_label", "unit", "rows", "x_log"})
-            if given:
+            unfit = sorted(self.model_fields_set & {"x", "x_label", "unit", "rows", "x_log"})
+            if unfit:
                 problem = "of a schedule waits are drawn, in hours"
-                raise ConfigError(problem, "leave it out", (given[0],), code="not-with-these-keys")
+                raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
         elif self.x is None:
             problem = "this key is missing"
             raise ConfigError(
@@ -287,10 +287,10 @@ class MachineFigure(Selection, Picture):
 
     @model_validator(mode="after")
     def _is_of_points(self) -> MachineFigure:
-        given = sorted(self.model_fields_set & {"table", "analysis", "schedule", "over_jobs"})
-        if given:
+        unfit = sorted(self.model_fields_set & {"table", "analysis", "schedule", "over_jobs"})
+        if unfit:
             problem = "a picture of a machine is of one point"
-            raise ConfigError(problem, "leave it out", (given[0],), code="not-with-these-keys")
+            raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
         return self
 
     @property
@@ -442,13 +442,13 @@ class ScatterFigure(Selection, Panels):
         return set(self.where) | set(self.hue) | {name for name in (self.style, self.columns, self.rows) if name}
 
     def across(self) -> Across | None:
-        """Give the rows that x is taken from, if they are those of an analysis of their own."""
+        """Give the selection of rows for x, if x is from another analysis than y."""
         if self.x_analysis is None:
             return None
         return Across(analysis=self.x_analysis, where=self.x_where, column=self.x)
 
     def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it draws, without that of an analysis of its own."""
+        """Names of the columns of numbers that it draws, without x if that is from another analysis."""
         return (self.y,) if self.x_analysis else (self.x, self.y)
 
 

@@ -60,12 +60,12 @@ _PER_SECOND = re.compile(r"([0-9.]+)\s*([kMGT]?[bB])(?:it|yte)?(?:s?/s|ps)")
 
 
 def mistakes(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
-    """Tell all that is wrong with `raw` in plain words; the first mistake leads, the others go with it.
+    """Explain all mistakes of `raw` in plain words: the first one, with the others in its `others`.
 
     Parameters
     ----------
     error : ValidationError
-        What pydantic said.
+        Pydantic's findings.
     raw : object
         The value as read from the file.
     annotation : type
@@ -74,10 +74,12 @@ def mistakes(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
     by_path: dict[tuple[str, ...], list[ErrorDetails]] = {}
     for detail in sorted(error.errors(include_url=False), key=_rank):
         by_path.setdefault(_as_written(detail, raw), []).append(detail)
-    # A list with a broken entry is also called too short; that is no mistake of its own.
-    own = [path for path in by_path if not any(other[: len(path)] == path for other in by_path if other != path)]
-    own = [path for path in own if not _is_misspelt(path, by_path)]
-    first, *others = [one for path in own for one in _explain(by_path[path], path, raw, annotation).below(*path).each()]
+    # Pydantic calls a list with a broken entry too short as well; that is no second mistake.
+    paths = [path for path in by_path if not any(other[: len(path)] == path for other in by_path if other != path)]
+    paths = [path for path in paths if not _is_misspelt(path, by_path)]
+    first, *others = [
+        one for path in paths for one in _explain(by_path[path], path, raw, annotation).below(*path).each()
+    ]
     return ConfigError(first.problem, first.remedy, first.path, first.value, first.code, others)
 
 
@@ -87,7 +89,7 @@ def _rank(detail: ErrorDetails) -> int:
 
 
 def _is_misspelt(path: tuple[str, ...], by_path: dict[tuple[str, ...], list[ErrorDetails]]) -> bool:
-    """Tell whether a missing key stands beside an unknown one that was probably meant to be it."""
+    """Say whether a missing key stands beside an unknown one that is probably a misspelling of it."""
     if by_path[path][0]["type"] != "missing":
         return False
     beside = [other[-1] for other, (detail, *_) in by_path.items() if other and detail["type"] == "extra_forbidden"
@@ -169,8 +171,8 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         key = str(detail["loc"][-1])
         holder = path[:-1] if path and path[-1] == key else path
         owner = _chosen(_asked_for(holder, raw, annotation), _at(raw, holder))
-        found = _about_key(kind, key, fields_of(owner) if owner else {})
-        return found if len(path) > len(holder) else found.below(key)
+        mistake = _about_key(kind, key, fields_of(owner) if owner else {})
+        return mistake if len(path) > len(holder) else mistake.below(key)
     if kind == "union_tag_invalid":
         kinds = re.findall(r"'([^']*)'", str(context["expected_tags"]))
         return ConfigError("unknown kind", suggestion(context["tag"], kinds), ("kind",), context["tag"], "unknown-kind")
@@ -213,7 +215,7 @@ def _about_type(value: Any, wanted: list[str]) -> ConfigError:
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:
-    """Take a validator's own words."""
+    """Give the error that a validator raised."""
     if isinstance(error, ConfigError):
         value = shown if error.value is None and not error.path else error.value
         rate = _PER_SECOND.fullmatch(str(value)) if error.code == "not-a-quantity" else None

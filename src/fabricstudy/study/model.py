@@ -175,5 +175,5 @@ class Study(Sweep):
             return {}
         if self.experiments:
             return self.experiments
-        own = {name: getattr(self, name) for name in Sweep.model_fields}
-        return {WHOLE_SWEEP: Experiment.model_construct(**own, settings={})}
+        sweep = {name: getattr(self, name) for name in Sweep.model_fields}
+        return {WHOLE_SWEEP: Experiment.model_construct(**sweep, settings={})}

@@ -137,15 +137,15 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
                 if isinstance(measure, Pairs) and _is_planned(measure):
                     along = measure.along if isinstance(measure, Trend) else {}
                     path = f"claims.{index}.parts.{number}.measure"
-                    yield _known(_Comparison(path, measure, measure.of, measure.against, along))
+                    yield _without_link_classes(_Comparison(path, measure, measure.of, measure.against, along))
 
 
 def _is_planned(selection: Selection) -> bool:
     return selection.of_points and selection.table not in ("agreement", "predictors")
 
 
-def _known(comparison: _Comparison) -> _Comparison:
-    """Leave out link classes, of which only the results tell."""
+def _without_link_classes(comparison: _Comparison) -> _Comparison:
+    """Leave out conditions on link classes, which only the results have."""
     if comparison.selection.table != "links":
         return comparison
     of = {name: wanted for name, wanted in comparison.of.items() if name != "class"}
@@ -156,14 +156,14 @@ def _known(comparison: _Comparison) -> _Comparison:
 
 
 def _observations(
-    comparison: _Comparison, own: tuple[str, ...], rows: Sequence[Row], points: Mapping[str, PlannedPoint]
+    comparison: _Comparison, axes: tuple[str, ...], rows: Sequence[Row], points: Mapping[str, PlannedPoint]
 ) -> list[Observation]:
     """Give the selected numbers, each with the labels that tell it apart."""
     selection, mentioned = comparison.selection, comparison.selection.axes()
     sides = ({**comparison.where, **comparison.of}, {**comparison.where, **comparison.against})
     observed: list[tuple[Observation, str]] = []
     for row in rows:
-        labels = {name: row.labels[name] for name in own}
+        labels = {name: row.labels[name] for name in axes}
         if "engine" in mentioned:
             labels["engine"] = points[row.point_id].point.engine.kind
         for observation in _of_point(selection, labels, row, points):
@@ -182,7 +182,7 @@ def _of_point(
         return [labels]
     jobs = points[row.point_id].point.jobs
     sending = [number for number, job in enumerate(jobs) if not job.pattern.silent]
-    # One in the background has no number of its own.
+    # A job in the background has no number in the tables.
     busy = [number for number in sending if not jobs[number].background]
     if selection.table == "jobs" and selection.over_jobs != "each":
         return [labels] if busy else []
@@ -197,7 +197,7 @@ def _of_point(
 
 
 def _of_machines(observed: Sequence[tuple[Observation, str]], mentioned: set[str]) -> list[Observation]:
-    """One number a machine, told apart by the axes mentioned and those with one label for each machine."""
+    """Give one number a machine, labelled by the axes mentioned and those with one label for each machine."""
     labels_of: dict[tuple[str, str], set[Any]] = {}
     for observation, machine in observed:
         for name, label in observation.items():

@@ -17,7 +17,7 @@ from fabricstudy.kinds import kind_of, members_of
 from fabricstudy.model import ConfigError, Model
 
 _SEED = "seed"
-"""What repeats a point or a run; it has a grammar of its own, and no path leads to it."""
+"""The key that repeats a point or a run; it has a separate grammar, and no path leads to it."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Path:
         return self.steps[0].key
 
     def covers(self, other: Path) -> bool:
-        """Tell whether setting this path replaces all that setting `other` did."""
+        """Say whether setting this path replaces all that setting `other` did."""
         pairs = zip(self.steps, other.steps, strict=False)
         return len(self.steps) <= len(other.steps) and all(a.key in ("*", b.key) for a, b in pairs)
 
     def touches(self, keys: tuple[str, ...]) -> bool:
-        """Tell whether the path and the concrete path `keys` lie on one line."""
+        """Say whether the path and the concrete path `keys` lie on one line."""
         pairs = zip(self.steps, keys, strict=False)
         return all(step.key == key or (step.in_list and step.key == "*") for step, key in pairs)
 
@@ -99,15 +99,15 @@ def find_path(text: str, root: type[Model]) -> Path:
             steps.append(Step(key, True))
             info = None
             continue
-        known = [key for model in models for key in fields_of(model) if number or key != _SEED]
-        if not known:
+        allowed = [key for model in models for key in fields_of(model) if number or key != _SEED]
+        if not allowed:
             raise ConfigError(
                 f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text, code="no-such-path"
             )
-        if key not in known:
+        if key not in allowed:
             where = f" in '{here}'" if here else ""
             raise ConfigError(
-                f"no such path: there is no '{key}'{where}", suggestion(key, known), value=text, code="no-such-path"
+                f"no such path: there is no '{key}'{where}", suggestion(key, allowed), value=text, code="no-such-path"
             )
         fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
         # What may stand at the end of a path is not asked for, and may be many kinds to import.

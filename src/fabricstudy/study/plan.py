@@ -61,8 +61,8 @@ def plan(study: Study) -> Plan:
     ------
     StudyError
         If a point cannot be; the path is that of the axis value it stems from. Mistakes of one sort at one place are
-        told once, at the first point that shows them. Or at the first figure or claim that compares a point which has
-        no partner.
+        reported once, at the first point that shows them. Or at the first figure or claim that compares a point which
+        has no partner.
     """
     planner = _Planner(study)
     with only_extensions_of(study.extension_package):
@@ -150,7 +150,7 @@ class _Sections:
 
     def __init__(self, study: Study) -> None:
         self._context = {"folder": study.folder}
-        self._known: dict[tuple[str, str], _Section] = {}
+        self._checked: dict[tuple[str, str], _Section] = {}
         self._latest: dict[tuple[str, ...], tuple[Any, _Section]] = {}
         self._silent: dict[_Section, _Section] = {}
         self._fitting: set[tuple[_Section, ...]] = set()
@@ -181,9 +181,9 @@ class _Sections:
         if latest is not None and latest[0] is raw:
             return latest[1]
         key = (kind, repr(raw))
-        section = self._known.get(key)
+        section = self._checked.get(key)
         if section is None:
-            section = self._known[key] = self._check(kind, raw, path)
+            section = self._checked[key] = self._check(kind, raw, path)
         self._latest[path] = (raw, section)
         return section
 
@@ -248,7 +248,7 @@ class _Planner:
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
             alone_ids = tuple(None if ids_alone is None else ids_alone[position] for ids_alone in alone)
-            self.rows.append(Row(name, dict(labels), seed, ids[position], alone_ids, names))
+            self.rows.append(Row(name, labels, seed, ids[position], alone_ids, names))
 
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""
@@ -278,8 +278,13 @@ class _Planner:
         return self._machine_ids[machine]
 
 
+_FIELDS = set(Point.model_fields)
+"""The same for all points, since a set for each would take as much as the point."""
+
+
 def _point(sections: Sections, seed: int) -> Point:
     return Point.model_construct(
+        _FIELDS,
         machine=sections["machine"][0].model,
         routing=sections["routing"][0].model,
         jobs=tuple(job.model for job in sections["jobs"]),
@@ -331,7 +336,7 @@ class _Expansion:
         return self._trees[-1]
 
     def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
-        """Hand over positions and raw point of each combination; mistakes of one sort at one place are told once.
+        """Hand over positions and raw point of each combination; mistakes of one sort at one place are reported once.
 
         Raises
         ------
@@ -357,16 +362,16 @@ class _Expansion:
 
     def error(self, error: ConfigError, indices: tuple[int, ...]) -> StudyError:
         """Trace what is wrong with a point to the value that it stems from."""
-        own = self._touching(error.path, indices)
+        at_path = self._touching(error.path, indices)
         # What does not fit the machine may stem from an axis over the machine.
-        touching = own or self._touching(("machine",), indices)
+        touching = at_path or self._touching(("machine",), indices)
         if not touching:
             return self._error_in_base(error)
         name, index, path, value = touching[-1]
         place = ("sweep", name, *self._varied.sweep[name].place(index, path.text))
         labels = {other: str(self._varied.sweep[other].labels[number]) for other, number, _, _ in touching}
         at = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
-        if own:
+        if at_path:
             place, value = (*place, *error.path[len(path.steps) :]), error.value
         return self.error_at(error, place, value, at)
 

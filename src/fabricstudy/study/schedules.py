@@ -62,7 +62,7 @@ class Schedule(Varied, RunBase):
 
     @property
     def fixed(self) -> list[Any]:
-        """Nothing: a schedule has no base but its own."""
+        """Nothing: a schedule does not build on the study's base."""
         return []
 
 
@@ -151,26 +151,30 @@ class RunPlanner:
         if measured is None:
             return {}
         return {
-            (number, nodes): self._needed(measured, number, own, nodes)
-            for number, own in enumerate(run.slowdown.kinds)
+            (number, nodes): self._needed(measured, number, application, nodes)
+            for number, application in enumerate(run.slowdown.kinds)
             for nodes in lesser(partitions)
         }
 
-    def _needed(self, measured: Measured, number: int, own: Application, nodes: int) -> Needed:
+    def _needed(self, measured: Measured, number: int, application: Application, nodes: int) -> Needed:
         for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "bound_ns")):
             if experiment is None:
                 continue
-            sides = [self._side(measured, experiment, own, nodes, side) for side in (measured.of, measured.against)]
+            sides = [
+                self._side(measured, experiment, application, nodes, side) for side in (measured.of, measured.against)
+            ]
             if all(sides):
                 return Needed(metric, tuple(sides[0]), tuple(sides[1]))
-        told = ", ".join(f"{axis} {label}" for axis, label in own.where.items())
-        problem = f"no point of the study says how much longer jobs run on {nodes} nodes{f' ({told})' if told else ''}"
+        which = ", ".join(f"{axis} {label}" for axis, label in application.where.items())
+        problem = (
+            f"no point of the study says how much longer jobs run on {nodes} nodes{f' ({which})' if which else ''}"
+        )
         remedy = "add this size to the experiment, or name one in `beyond` that has its bounds"
         key = "experiment" if measured.beyond is None else "beyond"
         raise ConfigError(problem, remedy, ("slowdown", "measured", key), getattr(measured, key), "no-partner")
 
     def _side(
-        self, measured: Measured, experiment: str, own: Application, nodes: int, side: Mapping[str, Condition]
+        self, measured: Measured, experiment: str, application: Application, nodes: int, side: Mapping[str, Condition]
     ) -> list[str]:
         """Give the points of one side of a ratio, one a seed."""
         rows = [row for row in self._points if row.experiment == experiment]
@@ -180,18 +184,18 @@ class RunPlanner:
             raise ConfigError(
                 "no such experiment", suggestion(experiment, names), path, experiment, "no-such-experiment"
             )
-        wanted: dict[str, Condition] = {**own.where, **side, measured.nodes: nodes}
+        wanted: dict[str, Condition] = {**application.where, **side, measured.nodes: nodes}
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
-                known = [name for name, label in rows[0].labels.items() if label is not None]
+                axes = [name for name, label in rows[0].labels.items() if label is not None]
                 raise ConfigError(
-                    "no such axis", suggestion(axis, known), ("slowdown", "measured"), axis, "no-such-axis"
+                    "no such axis", suggestion(axis, axes), ("slowdown", "measured"), axis, "no-such-axis"
                 )
-        found = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
-        others = {tuple(row.labels.items()) for row in found}
+        selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
+        others = {tuple(row.labels.items()) for row in selected}
         if len(others) > 1:
-            differing = [axis for axis in found[0].labels if len({row.labels[axis] for row in found}) > 1]
+            differing = [axis for axis in selected[0].labels if len({row.labels[axis] for row in selected}) > 1]
             problem = f"points of the experiment {experiment} that differ in {', '.join(differing)} are taken for one"
             remedy = "say in `where` of the application, `of` or `against` which"
             raise ConfigError(problem, remedy, ("slowdown", "measured"), code="no-partner")
-        return [row.point_id for row in found]
+        return [row.point_id for row in selected]

@@ -118,14 +118,14 @@ class Axis(Model):
         return self
 
     @property
-    def _given(self) -> Any:
+    def _choices(self) -> Any:
         """What `of` is set to: a list, or a mapping of labels."""
         return self.values if self.mix is None else self.mix.workloads
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Labels in the order of the file; they become the axis' column in every table."""
-        return _same_kind(list(self.settings if self.settings is not None else self._given))
+        return _same_kind(list(self.settings if self.settings is not None else self._choices))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -136,7 +136,7 @@ class Axis(Model):
         if self.settings is not None:
             return tuple(self.settings.values())
         assert self.of is not None
-        values = self._given.values() if isinstance(self._given, dict) else self._given
+        values = self._choices.values() if isinstance(self._choices, dict) else self._choices
         return tuple({self.of: value} for value in values)
 
     def place(self, index: int, path: str) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class Axis(Model):
 
     def index(self, label: Label) -> int | None:
         """Give the position of a label, or None."""
-        keys = [label_key(known) for known in self.labels]
+        keys = [label_key(other) for other in self.labels]
         for key in (label_key(label), str(label)):
             if key in keys:
                 return keys.index(key)
@@ -335,8 +335,8 @@ class Varied(Model):
     def dimensions(self) -> tuple[tuple[str, ...], ...]:
         """Axes that move together, in the order of the file."""
         group_of = {name: group for group in self.zip_ for name in group}
-        found = dict.fromkeys(tuple(sorted(group_of.get(n, (n,)), key=list(self.sweep).index)) for n in self.sweep)
-        return tuple(found)
+        groups = dict.fromkeys(tuple(sorted(group_of.get(n, (n,)), key=list(self.sweep).index)) for n in self.sweep)
+        return tuple(groups)
 
     @property
     def size(self) -> int:

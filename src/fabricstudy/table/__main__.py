@@ -13,7 +13,8 @@ from fabricstudy.errors import exit_code_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 
-from .collect import Record, collect
+from .collect import collect
+from .gathered import Record
 from .schedules import schedule_of, schedule_tables
 from .store import TableError, read_shards, write_tables
 

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ALONE, BY_LINK, DONE, SIZES_OF_MACHINE, TABLES, names_of
+from fabricstudy.columns import ALONE, BY_LINK, SIZES_OF_MACHINE, TABLES, names_of
 from fabricstudy.store import Store
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
+from .gathered import Columns, Gathered, Record
 from .link_loads import link_loads
 from .noise import with_noise
 from .predictors import axes_left, predictors
 from .schemas import checked, checked_analysis, labels
 from .store import Tables
-
-Record = Mapping[str, Any]
 
 ALONE_ID = "(alone point)"
 """Column of the point in which a job runs by itself."""
@@ -73,18 +72,20 @@ def collect(
     TableError
         If links are asked for one by one, and the store has lost them.
     """
-    by_id = _latest(record for record in records if record["point_id"] in plan.points)
     axes = list(plan.axes)
     keys = _keys(plan)
+    facts = {name: _facts(name, keys) for name in ("points", "jobs", "links")}
+    found = Gathered(records, plan.points, **facts)
     frames = {
-        "points": _points(keys, by_id),
-        "jobs": _jobs(plan, keys, by_id),
-        "links": _links(plan, keys, by_id),
+        "points": pd.concat([keys, found.facts(keys["point_id"])], axis=1),
+        "jobs": _jobs(plan, keys, found),
+        "links": _links(plan, keys, found),
         "machines": _machines(plan, keys, structures),
     }
     if plan.study.link_loads:
-        frames[BY_LINK] = link_loads(plan, keys, by_id, points)
-    frames["interference"] = _interference(frames["jobs"], by_id)
+        frames[BY_LINK] = link_loads(plan, keys, found, points)
+    del found
+    frames["interference"] = _interference(frames["jobs"])
     frames["agreement"] = agreement(plan, frames["jobs"])
     frames["predictors"] = predictors(plan, keys, frames["jobs"])
     of_engine = engine_axes(plan)
@@ -93,7 +94,8 @@ def collect(
         "agreement": [name for name in axes if name not in of_engine],
         "predictors": axes_left(plan),
     }
-    tables = {name: checked(name, frames[name], axes_in.get(name, axes)) for name in frames}
+    # Each frame goes when its table is there.
+    tables = {name: checked(name, frames.pop(name), axes_in.get(name, axes)) for name in list(frames)}
     named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
     unjudged = Tables(**tables, **schedules, analyses=named)
     return replace(
@@ -101,15 +103,6 @@ def collect(
         claims=checked("claims", judge(plan.study.claims, unjudged)),
         verdicts=checked("verdicts", verdicts(plan.study.claims, unjudged)),
     )
-
-
-def _latest(records: Iterable[Record]) -> dict[str, Record]:
-    by_id: dict[str, Record] = {}
-    for record in records:
-        earlier = by_id.get(record["point_id"])
-        if earlier is None or record["status"] == DONE or earlier["status"] != DONE:
-            by_id[record["point_id"]] = record
-    return by_id
 
 
 def _keys(plan: Plan) -> pd.DataFrame:
@@ -132,16 +125,8 @@ def _keys(plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(frame)
 
 
-def _points(keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
-    none: Record = {"status": "missing", "reason": "no record"}
-    records = [by_id.get(point_id, none) for point_id in keys["point_id"]]
-    facts = {name: [record.get(name) for record in records] for name in _facts("points", keys)}
-    return pd.concat([keys, pd.DataFrame(facts, dtype=object)], axis=1)
-
-
-def _expand(keys: pd.DataFrame, at: list[int], rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Repeat the keys' rows `at` and put the columns of `rows` beside them."""
-    facts = pd.DataFrame(rows, columns=list(columns))
+def _expand(keys: pd.DataFrame, at: list[int], facts: pd.DataFrame) -> pd.DataFrame:
+    """Repeat the keys' rows `at` and put the facts beside them."""
     return pd.concat([keys.iloc[at].reset_index(drop=True), facts], axis=1)
 
 
@@ -156,18 +141,21 @@ def _numeric(table: str, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: pd.to_numeric(frame[name]) for name in names})
 
 
-def _jobs(plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
+def _jobs(plan: Plan, keys: pd.DataFrame, found: Gathered) -> pd.DataFrame:
     at: list[int] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[int] = []
+    of_plan = Columns(_OF_PLAN)
     for index, row in enumerate(plan.rows):
-        for job in _done(by_id, row.point_id).get("jobs", ()):
+        for place in found.jobs_of(row.point_id):
             at.append(index)
-            alone_id = row.alone_ids[job["job"]] if job["job"] < len(row.alone_ids) else None
-            alone_ns = _alone_ns(alone_id, job["job"], by_id)
-            background = plan.points[row.point_id].point.jobs[job["job"]].background
-            own = (background, row.job_names[job["job"]], alone_ns, alone_id)
-            rows.append({**job, **dict(zip(_OF_PLAN, own, strict=True))})
-    jobs = _numeric("jobs", _expand(keys, at, rows, (*_facts("jobs", keys), *_OF_PLAN)))
+            rows.append(place)
+            job = found.jobs["job"][place]
+            alone_id = row.alone_ids[job] if job < len(row.alone_ids) else None
+            background = plan.points[row.point_id].point.jobs[job].background
+            own = (background, row.job_names[job], _alone_ns(alone_id, job, found), alone_id)
+            of_plan.add(dict(zip(_OF_PLAN, own, strict=True)))
+    facts = pd.concat([found.jobs.frame(rows), of_plan.frame(range(len(rows)))], axis=1)
+    jobs = _numeric("jobs", _expand(keys, at, facts))
     # A record says what a job computes only if it does; in the background that is not known.
     compute_ns = jobs["compute_ns"].fillna(0.0).where(~jobs["background"].astype(bool))
     return jobs.assign(
@@ -183,15 +171,9 @@ def _jobs(plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.Dat
     )
 
 
-def _done(by_id: Mapping[str, Record], point_id: str | None) -> Record:
-    record = by_id.get(point_id or "", {})
-    return record if record.get("status") == DONE else {}
-
-
-def _alone_ns(alone_id: str | None, job: int, by_id: Mapping[str, Record]) -> float | None:
+def _alone_ns(alone_id: str | None, job: int, found: Gathered) -> float | None:
     # In an alone point the jobs before this one are idle and later ones are left out, so the number stays.
-    alone = _done(by_id, alone_id)
-    times = [other["runtime_ns"] for other in alone.get("jobs", ()) if other["job"] == job]
+    times = [found.jobs["runtime_ns"][row] for row in found.jobs_of(alone_id) if found.jobs["job"][row] == job]
     return times[0] if times else None
 
 
@@ -199,43 +181,26 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
     return of.astype(float) / against.astype(float).where(against > 0, np.nan)
 
 
-def _links(plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
+def _links(plan: Plan, keys: pd.DataFrame, found: Gathered) -> pd.DataFrame:
     at: list[int] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[int] = []
     for index, row in enumerate(plan.rows):
-        links = _done(by_id, row.point_id).get("links") or ()
-        at += [index] * len(links)
-        rows += links
-    links = _numeric("links", _expand(keys, at, rows, _facts("links", keys)))
+        own = found.links_of(row.point_id)
+        at += [index] * len(own)
+        rows += own
+    links = _numeric("links", _expand(keys, at, found.links.frame(rows)))
     return links.assign(
         load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),
         imbalance=_ratio(links["load_max_bytes"], links["load_mean_bytes"]),
     )
 
 
-def _interference(jobs: pd.DataFrame, by_id: Mapping[str, Record]) -> pd.DataFrame:
+def _interference(jobs: pd.DataFrame) -> pd.DataFrame:
     """Jobs that shared the machine with another one that communicated."""
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
     rows = busy[together & ~busy["background"].astype(bool)]
-    facts = [_sharing(by_id[point_id], job) for point_id, job in zip(rows["point_id"], rows["job"], strict=True)]
-    columns = [f"{name}{how}" for how in _SHARING.values() for name in ("mls", "tls", "links_shared")]
-    shares: dict[str, Any] = {name: [fact.get(name) for fact in facts] for name in columns}
-    return with_noise(rows.assign(**shares, variation=_variation(rows)))
-
-
-_SHARING = {"simulated": "", "routes": "_routes"}
-
-
-def _sharing(record: Record, job: int) -> dict[str, float]:
-    """Link sharing of a point and the share of a job's links that others use, as simulated and by the routes alone."""
-    shares: dict[str, float] = {}
-    for kind, suffix in _SHARING.items():
-        one = record.get("sharing", {}).get(kind)
-        if one:
-            shared = one["shared"][job] / max(1, one["used"][job])
-            shares |= {f"mls{suffix}": one["mls"], f"tls{suffix}": one["tls"], f"links_shared{suffix}": shared}
-    return shares
+    return with_noise(rows.assign(variation=_variation(rows)))
 
 
 def _variation(rows: pd.DataFrame) -> pd.Series[Any]:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import DONE, names_of
+from fabricstudy.columns import names_of
 from fabricstudy.engine.contract import EngineResult
 from fabricstudy.engine.simulate import kept_result
 from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Store
 from fabricstudy.study.plan import Plan
 
+from .gathered import Gathered
 from .store import TableError
 
 
-def link_loads(
-    plan: Plan, keys: pd.DataFrame, by_id: Mapping[str, Mapping[str, Any]], points: Store | None
-) -> pd.DataFrame:
+def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store | None) -> pd.DataFrame:
     """Give a row for each directed link of each point that is done, of the experiments that the study names.
 
     Parameters
@@ -29,8 +25,8 @@ def link_loads(
         Its size was checked.
     keys : DataFrame
         One row a planned point, in the order of the plan, with the study's axes.
-    by_id : mapping
-        Records of points.
+    found : Gathered
+        Which points are done.
     points : Store or None
         Where the arrays are.
 
@@ -42,7 +38,7 @@ def link_loads(
     built: dict[str, Machine] = {}
     parts = []
     for index, row in enumerate(plan.rows):
-        if row.experiment not in plan.study.link_loads or by_id.get(row.point_id, {}).get("status") != DONE:
+        if row.experiment not in plan.study.link_loads or not found.is_done(row.point_id):
             continue
         result = _stored(points, row.point_id)
         if result.link_bytes is None:

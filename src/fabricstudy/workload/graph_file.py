@@ -82,16 +82,16 @@ def read_graph(path: Path) -> GraphFile:
     except UnicodeDecodeError:
         raise _wrong(path, "the graph file is not UTF-8", "save it as text") from None
     if path.suffix not in _READERS:
-        known = ", ".join(_READERS)
-        raise _wrong(path, f"no kind of graph file ends in '{path.suffix}'", f"let its name end in one of {known}")
+        endings = ", ".join(_READERS)
+        raise _wrong(path, f"no kind of graph file ends in '{path.suffix}'", f"let its name end in one of {endings}")
     try:
-        found = _READERS[path.suffix](path, text)
+        read = _READERS[path.suffix](path, text)
     except ConfigError:
         raise
     except (ValueError, IndexError, KeyError, TypeError) as error:
         problem = f"not a graph file of its kind: {str(error) or type(error).__name__}"
         raise _wrong(path, problem, "see the format named in docs/concepts/mapping.md") from None
-    return _checked(path, found, hashlib.sha256(data).hexdigest())
+    return _checked(path, read, hashlib.sha256(data).hexdigest())
 
 
 def _bytes(path: Path) -> bytes:
@@ -104,13 +104,13 @@ def _wrong(path: Path, problem: str, remedy: str) -> ConfigError:
     return ConfigError(problem, remedy, ("file",), str(path), "graph-file")
 
 
-def _checked(path: Path, found: _Read, sha256: str) -> GraphFile:
-    source, destination, units = (np.asarray(column) for column in found[:3])
+def _checked(path: Path, read: _Read, sha256: str) -> GraphFile:
+    source, destination, units = (np.asarray(column) for column in read[:3])
     if not np.all(np.isfinite(units)):
         raise _wrong(path, "a weight is no number", "give every edge a finite weight")
     if np.any(units < 0):
         raise _wrong(path, "a weight is negative", "give weights from 0 on")
-    tasks = int(max(source.max(initial=-1), destination.max(initial=-1))) + 1 if found.work is None else len(found.work)
+    tasks = int(max(source.max(initial=-1), destination.max(initial=-1))) + 1 if read.work is None else len(read.work)
     for end in (source, destination):
         if len(end) and (end.min() < 0 or end.max() >= tasks):
             raise _wrong(path, f"a vertex is out of range (there are {tasks})", "number them without a gap")
@@ -118,7 +118,7 @@ def _checked(path: Path, found: _Read, sha256: str) -> GraphFile:
         raise _wrong(path, "the graph has fewer than two vertices", "give a graph with edges")
     loops = source == destination
     kept = ~loops & (units > 0)
-    work = np.ones(tasks, dtype=np.int64) if found.work is None else found.work
+    work = np.ones(tasks, dtype=np.int64) if read.work is None else read.work
     ends = source[kept].astype(np.int64), destination[kept].astype(np.int64)
     return GraphFile(*ends, units[kept].astype(np.float64), work, int(np.count_nonzero(loops)), sha256)
 
@@ -168,11 +168,11 @@ def _read_csv(path: Path, text: str) -> _Read:
     rows = csv.reader(text.splitlines())
     if [name.strip() for name in next(rows, [])] != _HEAD:
         raise _wrong(path, "the first line is not source,destination,weight", "write these three names there")
-    found = [row for row in rows if row]
-    if any(len(row) != len(_HEAD) for row in found):
+    entries = [row for row in rows if row]
+    if any(len(row) != len(_HEAD) for row in entries):
         raise _wrong(path, "a line has not three values", "write source, destination and weight in each line")
-    ends = np.array([row[:2] for row in found], dtype=np.int64).reshape(-1, 2)
-    return _Read(ends[:, 0], ends[:, 1], np.array([row[2] for row in found], dtype=np.float64), None)
+    ends = np.array([row[:2] for row in entries], dtype=np.int64).reshape(-1, 2)
+    return _Read(ends[:, 0], ends[:, 1], np.array([row[2] for row in entries], dtype=np.float64), None)
 
 
 _READERS: dict[str, Callable[[Path, str], _Read]] = {
@@ -209,8 +209,8 @@ def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
     weight = np.maximum(1, np.rint(edges.size_bytes * scale)).astype(np.int64)
     adjacency = pymetis.CSRAdjacency(edges.first, edges.partner)
     options = pymetis.Options(seed=0)
-    found = pymetis.part_graph(ranks, adjacency, vweights=graph.work, eweights=weight, options=options)
-    part = np.asarray(found.vertex_part, dtype=np.int64)
+    partition = pymetis.part_graph(ranks, adjacency, vweights=graph.work, eweights=weight, options=options)
+    part = np.asarray(partition.vertex_part, dtype=np.int64)
     return _none_empty(part, ranks)
 
 

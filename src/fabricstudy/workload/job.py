@@ -44,10 +44,10 @@ class Job(Model):
     @model_validator(mode="after")
     def _one_size(self) -> Job:
         explicit = self.allocation.node_count() is not None
-        given = (self.share is not None) + (self.nodes is not None) + explicit
-        if given != 1:
+        sizes = (self.share is not None) + (self.nodes is not None) + explicit
+        if sizes != 1:
             remedy = "give it exactly once: as share (like 0.5), as nodes (like 36), or by an explicit allocation"
-            raise ConfigError(f"the job's size is given {given} times", remedy, code="given-twice-or-not")
+            raise ConfigError(f"the job's size is given {sizes} times", remedy, code="given-twice-or-not")
         return self
 
     @model_validator(mode="after")

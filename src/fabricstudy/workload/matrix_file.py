@@ -81,8 +81,8 @@ def _read_matrix_market(data: bytes) -> Any:
     try:
         return coo_array(mmread(io.BytesIO(data)))
     except (ValueError, OverflowError, TypeError) as error:
-        found = re.match(r"Line (\d+): (.*)", str(error))
-        where, problem = (at(int(found[1])), found[2]) if found else ("", str(error))
+        match = re.match(r"Line (\d+): (.*)", str(error))
+        where, problem = (at(int(match[1])), match[2]) if match else ("", str(error))
         raise FileMistake(f"not Matrix Market: {problem}", "write it with scipy.io.mmwrite", where) from None
 
 
@@ -93,10 +93,10 @@ def _read_csv(data: bytes) -> Any:
     if not rows:
         raise FileMistake("the file is empty", f"give the matrix, or {','.join(HEAD)} and lines of it")
     if rows[0][1] == HEAD:
-        found = np.array([_numbers(number, row, HEAD, whole=2) for number, row in rows[1:]]).reshape(-1, 3)
-        ends = found[:, :2].astype(np.int64)
+        entries = np.array([_numbers(number, row, HEAD, whole=2) for number, row in rows[1:]]).reshape(-1, 3)
+        ends = entries[:, :2].astype(np.int64)
         ranks = int(ends.max(initial=0)) + 1
-        return coo_array((found[:, 2], (ends[:, 0], ends[:, 1])), shape=(ranks, ranks))
+        return coo_array((entries[:, 2], (ends[:, 0], ends[:, 1])), shape=(ranks, ranks))
     columns = [str(rank) for rank in range(len(rows[0][1]))]
     return coo_array(np.array([_numbers(number, row, columns) for number, row in rows]))
 
@@ -104,7 +104,7 @@ def _read_csv(data: bytes) -> Any:
 def _numbers(number: int, row: list[str], names: list[str], whole: int = 0) -> list[float]:
     """Read the cells of a line, of which the first `whole` ones are ranks."""
     check_width(number, row, names)
-    found = []
+    values = []
     for column, (cell, name) in enumerate(zip(row, names, strict=True), 1):
         try:
             value = float(int(cell)) if column <= whole else float(cell)
@@ -113,8 +113,8 @@ def _numbers(number: int, row: list[str], names: list[str], whole: int = 0) -> l
         if not 0 <= value < np.inf:
             remedy = "write a rank, from 0 on" if column <= whole else "write a number of bytes, from 0 on"
             raise FileMistake("not a number that can be", remedy, at(number, column, name), cell)
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def _read_npz(data: bytes) -> Any:
@@ -131,8 +131,8 @@ def _read_npz(data: bytes) -> Any:
             f"not a file of numpy: {error}", "write it with numpy.savez or scipy.sparse.save_npz"
         ) from None
     if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":
-        told = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
-        raise FileMistake(f"not one matrix of numbers but {told or 'nothing'}", "save one array of two dimensions")
+        contents = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
+        raise FileMistake(f"not one matrix of numbers but {contents or 'nothing'}", "save one array of two dimensions")
     return coo_array(arrays[0])
 
 

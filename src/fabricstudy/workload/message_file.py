@@ -72,16 +72,16 @@ def _read_csv(data: bytes) -> tuple[Ints, _Places]:
         if name not in COLUMNS or head.index(name) != column - 1:
             raise FileMistake("not a column of messages", suggestion(name, COLUMNS), at(number, column), name)
     _check_columns(head, at(number))
-    found, lines = [], []
+    messages, lines = [], []
     for number, row in rows:
         check_width(number, row, head)
         lines.append(number)
-        found.append([_whole(row[head.index(name)], at(number, head.index(name) + 1, name)) for name in COLUMNS])
-    return np.array(found, dtype=np.int64).reshape(-1, 4), _Places("line", lines)
+        messages.append([_whole(row[head.index(name)], at(number, head.index(name) + 1, name)) for name in COLUMNS])
+    return np.array(messages, dtype=np.int64).reshape(-1, 4), _Places("line", lines)
 
 
 class _Places:
-    """Where each message stands."""
+    """The line or row of each message in its file."""
 
     def __init__(self, noun: str, numbers: list[int] | None = None) -> None:
         self._noun, self._numbers = noun, numbers
@@ -117,7 +117,7 @@ def _read_parquet(data: bytes) -> tuple[Ints, _Places]:
         raise FileMistake("messages of several jobs", "give those of one", "column job")
     for name in COLUMNS:
         if not pa.types.is_integer(table[name].type) or table[name].null_count:
-            found = f"{table[name].type} with {table[name].null_count} missing"
-            raise FileMistake("not whole numbers throughout", "give integers", f"column {name}", found)
+            contents = f"{table[name].type} with {table[name].null_count} missing"
+            raise FileMistake("not whole numbers throughout", "give integers", f"column {name}", contents)
     columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
     return np.stack(columns, axis=1), _Places("row")

@@ -36,7 +36,7 @@ class _HasJobs(Protocol):
         """Seed of all random choices."""
 
 
-# About 8 GB while they are put in order; a study that asks for more is told so rather than killed.
+# About 8 GB while they are put in order; a study that asks for more is refused rather than killed.
 MOST_MESSAGES = 2**27
 
 

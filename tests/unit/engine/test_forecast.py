@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, slowness
 from fabricstudy.engine.loads import traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
+
+from ...machines import point_on
 
 FIT = Fit(records=1, programs=["x"], processor="x", cpu_error_median=1, cpu_error_95=1, memory_error_95=1)
 LAW = Law(
@@ -107,3 +110,12 @@ def test_typical_hops_are_near_the_mean_distance(machine: dict[str, Any]) -> Non
 def test_laws_say_what_they_were_fitted_to(engine: str) -> None:
     fit = law_of(f"fabricstudy.engine.{engine}").fit
     assert fit.records > 100 and fit.programs and 1 <= fit.cpu_error_median <= fit.cpu_error_95
+
+
+def test_memory_of_codes_goes_by_the_packets_that_it_sends() -> None:
+    """On a torus they are parts of the study's packets. CODES 65f91189 took 380 MB here."""
+    bandwidth = {"links": "1 GB/s", "host": "6 GB/s"}
+    jobs = [{"share": 1.0, "pattern": {"kind": "ring", "message": "10 kB"}, "mapping": "random"}]
+    torus = {"kind": "torus", "shape": [8, 8, 8], "bandwidth": bandwidth}
+    needed = Codes().predict_memory_bytes(point_on(torus, "dimension-order", jobs=jobs, engine="codes"))
+    assert 380e6 / 1.5 < needed < 380e6 * 1.5

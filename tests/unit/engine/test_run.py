@@ -44,7 +44,7 @@ def test_memory_that_nobody_saw_is_missing_and_not_0(tmp_path: Path, monkeypatch
 
 def test_memory_beyond_our_own_is_known_from_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "FIRST_LOOK_S", 60.0)
-    size = running._own_peak_bytes() + 200_000_000
+    size = running._our_peak_bytes() + 200_000_000
     outcome = run(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, 100 * GB)
     assert outcome.ended == "exit"
     assert outcome.memory_bytes is not None and size < outcome.memory_bytes < size + 100_000_000
@@ -52,7 +52,7 @@ def test_memory_beyond_our_own_is_known_from_the_kernel(tmp_path: Path, monkeypa
 
 def test_a_limit_holds_for_what_is_known_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "FIRST_LOOK_S", 60.0)
-    size = running._own_peak_bytes() + 200_000_000
+    size = running._our_peak_bytes() + 200_000_000
     outcome = run(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, size // 2)
     assert outcome.ended == "memory" and outcome.exit_code == 0
 
@@ -110,7 +110,7 @@ def without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("without_proc")
 def test_without_proc_memory_is_what_the_kernel_tells_at_the_end(tmp_path: Path) -> None:
     assert run(["sleep", "0.05"], tmp_path, 60, GB).memory_bytes is None
-    size = running._own_peak_bytes() + 200_000_000
+    size = running._our_peak_bytes() + 200_000_000
     outcome = run(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, size // 2)
     assert outcome.ended == "memory" and outcome.memory_bytes is not None and outcome.memory_bytes > size
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,19 +90,35 @@ def structure(machine_id: str, exact: bool) -> dict[str, Any]:
     return {"machine_id": machine_id, **facts, "bisection": bisection}
 
 
+def case_of(file: Path, lost: int) -> Case:
+    """Read the study of a file and collect its made-up tables."""
+    study = load_study(file)
+    planned = plan(study)
+    records = [record(name, one.point, number) for number, (name, one) in enumerate(planned.points.items())]
+    for failed in itertools.islice(records, lost):
+        failed |= {"status": "failed", "reason": f"crashed {HOSTILE}", "jobs": []}
+    machines = [structure(name, exact=number > 0) for number, name in enumerate(planned.machines)]
+    return Case(file, study, planned, collect(planned, records, machines))
+
+
+@pytest.fixture(scope="session")
+def made() -> dict[tuple[str, int], Case]:
+    """Cases that were made before; most tests ask for one of a few."""
+    return {}
+
+
 @pytest.fixture
-def make(tmp_path: Path) -> Callable[..., Case]:
+def make(tmp_path: Path, made: dict[tuple[str, int], Case]) -> Callable[..., Case]:
     """Give a function that makes a case; `lost` points have failed, and keys of the study may be replaced."""
 
     def make(lost: int = 0, **changes: Any) -> Case:
         file = tmp_path / "a study's $(touch file).yaml"
-        file.write_text(yaml.safe_dump({**STUDY, **changes}, sort_keys=False))
-        study = load_study(file)
-        planned = plan(study)
-        records = [record(name, one.point, number) for number, (name, one) in enumerate(planned.points.items())]
-        for failed in itertools.islice(records, lost):
-            failed |= {"status": "failed", "reason": f"crashed {HOSTILE}", "jobs": []}
-        machines = [structure(name, exact=number > 0) for number, name in enumerate(planned.machines)]
-        return Case(file, study, planned, collect(planned, records, machines))
+        text = yaml.safe_dump({**STUDY, **changes}, sort_keys=False)
+        file.write_text(text)
+        if "extensions" in changes:  # they stand beside the file
+            return case_of(file, lost)
+        if (text, lost) not in made:
+            made[text, lost] = case_of(file, lost)
+        return replace(made[text, lost], file=file, tables=deepcopy(made[text, lost].tables))
 
     return make

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
+import yaml
 from matplotlib.figure import Figure
 
 from fabricstudy.report.axis_figures import _canvas, _data
@@ -24,19 +25,41 @@ from fabricstudy.report.scatter import fronts
 from fabricstudy.study.figures import Figure as AxisFigure
 from fabricstudy.study.figures import HeatmapFigure
 
-from .conftest import FIGURES, STUDY, Case
+from .conftest import FIGURES, STUDY, Case, case_of
 
 Make = Callable[..., Case]
 HEATMAP = {"id": "a", "kind": "heatmap", "title": "A", "x": "alpha", "y": "routing", "value": "runtime_ns"}
 
 
-def drawn(case: Case, *names: str) -> dict[str, Drawn]:
-    """The figures of a case with these ids, or all of them."""
-    return {figure.id: draw(figure, case.tables) for figure in case.study.figures if figure.id in names or not names}
+def drawn(case: Case, *names: str, formats: Sequence[str] = ("svg", "pdf")) -> dict[str, Drawn]:
+    """The figures of a case with these ids, or all of them; pictures of other formats than these are empty."""
+    save = Figure.savefig
+
+    def savefig(figure: Figure, file: Any, **options: Any) -> None:
+        if options["format"] in formats:
+            save(figure, file, **options)
+
+    figures = [figure for figure in case.study.figures if figure.id in names or not names]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", savefig)
+        return {figure.id: draw(figure, case.tables) for figure in figures}
 
 
-def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(make: Make) -> None:
-    for name, one in drawn(make()).items():
+def told(case: Case, *names: str) -> dict[str, Drawn]:
+    """What is said of the figures, without their pictures, which take most of the time."""
+    return drawn(case, *names, formats=())
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawn]:
+    """All figures of the study, drawn once."""
+    file = tmp_path_factory.mktemp("pictures") / "study.yaml"
+    file.write_text(yaml.safe_dump(STUDY, sort_keys=False))
+    return drawn(case_of(file, lost=0))
+
+
+def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(pictures: dict[str, Drawn]) -> None:
+    for name, one in pictures.items():
         if name == "nothing":
             continue
         assert ElementTree.fromstring(one.svg).tag.endswith("svg")
@@ -47,19 +70,18 @@ def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(make: Make) -
         assert b"<script" not in one.svg
 
 
-def test_points_seeds_and_meaning_of_the_bars_are_stated(make: Make) -> None:
-    found = drawn(make(), "lines", "boxes", "cuts")
-    assert found["lines"].basis == (
+def test_points_seeds_and_meaning_of_the_bars_are_stated(pictures: dict[str, Drawn]) -> None:
+    assert pictures["lines"].basis == (
         "n = 24 points, 3 seeds; median over seeds, whiskers: least to largest; "
         "dotted: bound, the least time that the links allow; none missing."
     )
-    assert "box: quartiles and median, whiskers: least and largest" in found["boxes"].basis
-    assert found["cuts"].basis == "n = 2 machines; whiskers: interval of 1 values; none missing."
+    assert "box: quartiles and median, whiskers: least and largest" in pictures["boxes"].basis
+    assert pictures["cuts"].basis == "n = 2 machines; whiskers: interval of 1 values; none missing."
 
 
 def test_axes_that_a_figure_does_not_tell_apart_are_named(make: Make) -> None:
     figure = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
-    basis = drawn(make(figures=[figure]))["a"].basis
+    basis = told(make(figures=[figure]))["a"].basis
     assert "median over seeds and routing and message, whiskers: least to largest" in basis
 
 
@@ -69,31 +91,31 @@ def test_an_axis_that_moves_with_a_drawn_one_is_not_named(make: Make) -> None:
         "buffer": {"of": "network.buffer", "values": ["64 kB", "32 kB"]},
     }
     figure = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
-    basis = drawn(make(figures=[figure], claims=[], sweep=sweep, zip=[["alpha", "buffer"]]))["a"].basis
+    basis = told(make(figures=[figure], claims=[], sweep=sweep, zip=[["alpha", "buffer"]]))["a"].basis
     assert "; median over seeds, whiskers" in basis
 
 
-def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make) -> None:
+def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make, pictures: dict[str, Drawn]) -> None:
     # The first three points are all seeds of ratio 0.5, minimal, first message.
-    found = drawn(make(lost=3), "lines", "bars")
+    found = drawn(make(lost=3), "lines", "bars", formats=["svg"])
     assert "n = 21 points, 3 seeds" in found["lines"].basis
     assert "3 of 24 points missing (3 failed)" in found["lines"].basis
     assert "3 of 4 pairs" in found["bars"].basis
-    assert "; 4 pairs." in drawn(make(), "bars")["bars"].basis
+    assert "; 4 pairs." in pictures["bars"].basis
     assert found["bars"].svg
 
 
 def test_without_any_result_the_reason_stands_instead(make: Make) -> None:
-    found = drawn(make(lost=24))
+    found = drawn(make(lost=24), "lines", "nothing", "cuts", formats=["svg"])
     assert not found["lines"].svg and not found["lines"].pdf
     assert found["lines"].basis == "Nothing to draw: table jobs has no such rows; 24 of 24 points missing (24 failed)."
     assert found["nothing"].basis.startswith("Nothing to draw: table agreement has no such rows")
     assert found["cuts"].svg
 
 
-def test_normalised_values_are_ratios_of_medians(make: Make) -> None:
+def test_normalised_values_are_ratios_of_medians(pictures: dict[str, Drawn]) -> None:
     """Numbers 1 to 3 of the first base have the median 1.01 ms; all values of ratio 2 are twice as large."""
-    alt = drawn(make(), "bars")["bars"].alt
+    alt = pictures["bars"].alt
     values = [float(text) for text in re.findall(r"([\d.]+) at", alt)]
     assert min(values) == 1.0
     assert max(values) == pytest.approx(2.0, abs=0.2)
@@ -122,17 +144,15 @@ def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
     assert len(data.family) == 4
 
 
-def test_units_stand_on_the_axes(make: Make) -> None:
-    found = drawn(make(), "lines", "cuts")
-    assert ": runtime (ms) against" in found["lines"].alt
-    assert "bisection upper (GB/s)" in found["cuts"].alt
-    assert "1.01 at" in found["lines"].alt
+def test_units_stand_on_the_axes(pictures: dict[str, Drawn]) -> None:
+    assert ": runtime (ms) against" in pictures["lines"].alt
+    assert "bisection upper (GB/s)" in pictures["cuts"].alt
+    assert "1.01 at" in pictures["lines"].alt
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure["id"])
-def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any]) -> None:
-    case = make(figures=[figure])
-    one, two = drawn(case)[figure["id"]], drawn(case)[figure["id"]]
+@pytest.mark.parametrize("name", [figure["id"] for figure in FIGURES])
+def test_the_same_tables_give_the_same_picture(make: Make, pictures: dict[str, Drawn], name: str) -> None:
+    one, two = pictures[name], drawn(make(), name)[name]
     assert (one.svg, one.pdf) == (two.svg, two.pdf)
 
 
@@ -153,7 +173,7 @@ def test_the_same_tables_give_the_same_picture(make: Make, figure: dict[str, Any
     ],
 )
 def test_all_ways_of_drawing(make: Make, change: dict[str, Any]) -> None:
-    (one,) = drawn(make(figures=[{**FIGURES[0], **change}])).values()
+    (one,) = drawn(make(figures=[{**FIGURES[0], **change}]), formats=["svg"]).values()
     assert one.svg
 
 
@@ -212,7 +232,7 @@ def test_a_scatter_plot_says_how_far_both_columns_agree_in_each_panel(
     case = many(make, figures=[{**SCATTER, "correlation": form, "x_unit": "kB", "unit": "ms"}])
     # Eight marks each: in the same order; in the opposite one but for two neighbours.
     hops = {"small": [1, 2, 3, 4, 5, 6, 7, 8], "large": [8, 7, 6, 5, 4, 3, 1, 2]}
-    one = drawn(with_hops(case, hops))["a"]
+    one = told(with_hops(case, hops))["a"]
     assert f"small: {sign} = 1.00, n = 8; large: {sign} = {value}, n = 8." in one.alt
     assert one.panels == 2
     assert "n = 16 points, 1 seed; " in one.basis and one.basis.endswith("; none missing.")
@@ -221,32 +241,32 @@ def test_a_scatter_plot_says_how_far_both_columns_agree_in_each_panel(
 
 def test_a_scatter_plot_tells_no_correlation_where_there_is_none(make: Make) -> None:
     case = many(make, figures=[SCATTER])
-    constant = drawn(with_hops(case, {"small": [1], "large": list(range(8))}))["a"]
+    constant = told(with_hops(case, {"small": [1], "large": list(range(8))}))["a"]
     assert "small: n = 8, no order: one column is constant; large: ρ" in constant.alt
-    few = drawn(many(make, figures=[{**SCATTER, "where": {"alpha": ["1", "2"]}}]))["a"]
+    few = told(many(make, figures=[{**SCATTER, "where": {"alpha": ["1", "2"]}}]))["a"]
     assert few.alt.count("n = 4, too few to rank") == 2
 
 
-def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(make: Make) -> None:
-    one = drawn(make(), "marks")["marks"]
+def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(pictures: dict[str, Drawn]) -> None:
+    one = pictures["marks"]
     assert "24 points, 3 seeds; medians over seeds; ρ: Spearman's rank correlation" in one.basis
     assert one.alt.count("n = 4, too few to rank") == 2
 
 
-def test_a_heat_map_tells_the_ends_of_each_panel(make: Make) -> None:
+def test_a_heat_map_tells_the_ends_of_each_panel(pictures: dict[str, Drawn]) -> None:
     """Points 0 to 2 are the seeds of alpha 0.5, minimal, first message; 18 to 20 of alpha 2, Valiant."""
-    alt = drawn(make(), "cells")["cells"].alt
+    alt = pictures["cells"].alt
     assert alt.startswith("Heat map: runtime (ms) by alpha and routing. ")
     assert "least 1.01 at 0.5, minimal; largest 2.38 at 2, valiant" in alt
 
 
 def test_a_heat_map_of_ratios_counts_its_pairs_and_leaves_lost_cells_blank(make: Make) -> None:
     figure = {**HEATMAP, "columns": "message", "normalise_to": {"routing": "minimal"}}
-    one = drawn(make(lost=3, figures=[figure]))["a"]
+    one = drawn(make(lost=3, figures=[figure]), formats=["svg"])["a"]
     assert one.svg and "3 of 24 points missing (3 failed); 3 of 4 pairs; what has no partner is left out." in one.basis
     assert "least 1 at " in one.alt
     plain = {**figure, "normalise_to": {}, "columns": None, "value": "bound_ns", "log": True}
-    assert "median over seeds and message" in drawn(make(figures=[plain]))["a"].basis
+    assert "median over seeds and message" in told(make(figures=[plain]))["a"].basis
     assert drawn(make(lost=24, figures=[plain]))["a"].basis.startswith("Nothing to draw: table jobs has no such rows")
 
 
@@ -302,10 +322,10 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     for axes, times in zip(canvas.axes, [(1.07, 1.01), (2.32, 2.20)], strict=True):
         (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
         assert line.get_xydata().tolist() == pytest.approx(np.array([(20.0, times[0]), (30.0, times[1])]))  # type: ignore[union-attr]
-    (told,) = fronts(case.study.figures, case.tables)
+    (front,) = fronts(case.study.figures, case.tables)
     minimal, valiant = "rich (20, 1.07) and lean (30, 1.01), of 3", "rich (20, 2.32) and lean (30, 2.2), of 3"
-    assert f"for routing minimal {minimal}; for routing valiant {valiant}." in told
-    one = drawn(case)["a"]
+    assert f"for routing minimal {minimal}; for routing valiant {valiant}." in front
+    one = told(case)["a"]
     assert "whiskers: least to largest; none missing." in one.basis
     assert f"minimal: on the front {minimal}" in one.alt
     (without,) = fronts([figure.model_copy(update={"hue": ()})], case.tables)
@@ -314,7 +334,7 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
 
 def test_a_mark_takes_its_price_from_one_row(make: Make) -> None:
     two = priced(make, dict.fromkeys(MACHINES, 1.0), parts=("all", "cables"), x_where={"part": ["all", "cables"]})
-    assert drawn(two)["a"].basis.startswith("Nothing to draw: several rows of the analysis bill fit one mark")
+    assert told(two)["a"].basis.startswith("Nothing to draw: several rows of the analysis bill fit one mark")
     assert fronts(two.study.figures, two.tables) == []
 
 
@@ -337,7 +357,7 @@ def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
     assert heights == whole | {0.2}
     assert [text.get_text() for text in canvas.legends[0].get_texts()][-2:] == ["communication", "compute"]
     jobs["compute_ns"] *= 2
-    assert drawn(case)["a"].basis == "Nothing to draw: compute_ns and communication_ns do not add up to runtime_ns."
+    assert told(case)["a"].basis == "Nothing to draw: compute_ns and communication_ns do not add up to runtime_ns."
 
 
 def canvas_of(case: Case) -> Figure:
@@ -369,8 +389,8 @@ def test_panels_that_differ_by_more_than_ten_have_scales_of_their_own(make: Make
     panels = canvas_of(replace(case, tables=tables)).axes
     assert (panels[0].get_ylim() == panels[1].get_ylim()) == same
     assert [axes.get_ylabel() for axes in panels] == ["runtime_ns", ""]
-    told = draw(case.study.figures[0], tables).basis
-    assert ("scales differ between panels" in told) == (not same)
+    (one,) = told(replace(case, tables=tables)).values()
+    assert ("scales differ between panels" in one.basis) == (not same)
 
 
 def test_panels_go_by_the_names_of_jobs(make: Make) -> None:
@@ -386,10 +406,10 @@ def test_one_panel_is_as_wide_as_two(make: Make) -> None:
 
 def test_an_ecdf_is_the_share_of_values_that_are_no_larger(make: Make) -> None:
     case = make(figures=[{"id": "a", "kind": "ecdf", "title": "A", "x": "runtime_ns", "hue": "routing"}])
-    told = draw(case.study.figures[0], case.tables)
-    assert "24 values of n = 24 points, 3 seeds" in told.basis
+    (one,) = told(case).values()
+    assert "24 values of n = 24 points, 3 seeds" in one.basis
     times = case.tables.jobs.query("routing == 'valiant'")["runtime_ns"]
-    assert f"valiant: half at most {times.median():.0f}" in told.alt
+    assert f"valiant: half at most {times.median():.0f}" in one.alt
     values = np.random.default_rng(1).random(50_000)
     at, shares = steps(values)
     assert len(at) <= 1000 and shares[-1] == 1

@@ -76,7 +76,7 @@ def test_the_page_has_all_sections_and_every_tag_is_closed(make: Make, tmp_path:
 
 
 def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
-    text, page = written(make(lost=2), tmp_path / "out")
+    text, page = written(make(lost=2, figures=FIGURES[1:2]), tmp_path / "out")
     assert {tag for tag, _ in page.tags}.isdisjoint({"b>", "i", "u"})
     assert text.count("<script") == text.count("</script") == page.scripts == 4  # data, libraries, explorer, marks
     for place in ("Title", "Asked", "Says", "Source", "Note", "Part", "crashed"):
@@ -170,16 +170,23 @@ def test_nothing_done_still_gives_a_page(make: Make, tmp_path: Path) -> None:
 
 
 def test_figures_of_an_earlier_run_go(make: Make, tmp_path: Path) -> None:
-    written(make(figures=FIGURES[:1]), tmp_path / "out")
+    (tmp_path / "out/figures").mkdir(parents=True)
+    for suffix in ("svg", "pdf"):
+        (tmp_path / f"out/figures/old.{suffix}").touch()
     written(make(figures=[]), tmp_path / "out")
     assert not list((tmp_path / "out/figures").iterdir())
 
 
-def test_the_command_line_writes_the_same_page_each_time(make: Make, tmp_path: Path) -> None:
-    case = make(figures=FIGURES[1:3])
+def test_the_command_line_writes_the_same_page_each_time(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = make(lost=2, figures=FIGURES[2:3])
     write_tables(case.tables, tmp_path / "tables")
     for name in ("one", "two"):
         main(["--study", str(case.file), "--tables", str(tmp_path / "tables"), "--out", str(tmp_path / name)])
+        assert capsys.readouterr().out == (
+            f"hostile: 22 of 24 points done (2 failed: see Failures); {tmp_path / name}/index.html\n"
+        )
     assert (tmp_path / "one/index.html").read_bytes() == (tmp_path / "two/index.html").read_bytes()
 
 

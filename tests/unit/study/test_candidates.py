@@ -123,5 +123,5 @@ def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: 
 
 
 def test_what_nothing_fits_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["candidates", "--nodes", "5000", "--radix", "3", "--families", "xgft"]) == 1
+    assert main(["candidates", "--nodes", "500", "--radix", "3", "--families", "xgft"]) == 1
     assert "raise" in capsys.readouterr().err

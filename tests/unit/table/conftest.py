@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -30,22 +31,29 @@ def make_tables(rows: Sequence[Row], machines: Sequence[Row] = (), links: Sequen
     for axis in axes:
         frame[axis] = labels([row.get(axis) for row in full])
     points = frame.drop_duplicates(["experiment", "point_id"])
+    return Tables(
+        points=checked("points", points, axes),
+        jobs=checked("jobs", frame[frame["runtime_ns"].notna()], axes),
+        links=_links(frame, axes, links) if links else _empty("links", *axes),
+        interference=_empty("interference", *axes),
+        machines=checked("machines", pd.DataFrame(list(machines))) if machines else _empty("machines"),
+        agreement=_empty("agreement", *axes),
+        predictors=_empty("predictors", *axes),
+    )
+
+
+def _links(frame: pd.DataFrame, axes: list[str], links: Sequence[Row]) -> pd.DataFrame:
     cables = frame.iloc[[link["row"] for link in links]].reset_index(drop=True)
     cables = pd.concat(
         [cables[["experiment", *axes, "seed", "point_id", "machine_id", "engine"]], pd.DataFrame(list(links))], axis=1
     )
-    for name in names_of("links"):
-        if name not in cables:
-            cables[name] = 0
-    return Tables(
-        points=checked("points", points, axes),
-        jobs=checked("jobs", frame[frame["runtime_ns"].notna()], axes),
-        links=checked("links", cables, axes),
-        interference=checked("interference", pd.DataFrame(columns=[*names_of("interference"), *axes]), axes),
-        machines=checked("machines", pd.DataFrame(list(machines), columns=list(names_of("machines")))),
-        agreement=checked("agreement", pd.DataFrame(columns=[*names_of("agreement"), *axes]), axes),
-        predictors=checked("predictors", pd.DataFrame(columns=[*names_of("predictors"), *axes]), axes),
-    )
+    return checked("links", cables.assign(**{name: 0 for name in names_of("links") if name not in cables}), axes)
+
+
+@cache
+def _empty(table: str, *axes: str) -> pd.DataFrame:
+    """Give a table without rows; a check of it takes as long as one of many rows."""
+    return checked(table, pd.DataFrame(columns=[*names_of(table), *axes]), axes)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.__main__ import main
 from fabricstudy.table.collect import collect
+from fabricstudy.table.gathered import Gathered
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.store import TableError, read_shards, read_tables, write_tables
 
@@ -404,9 +406,28 @@ def test_claims_are_judged_by_each_engine_alone(tmp_path: Path) -> None:
 def test_a_record_that_is_no_result_is_refused(tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)
-    found[of.rows[0].point_id]["jobs"][0]["runtime_ns"] = -1.0
-    with pytest.raises(SchemaErrors):
+    first, last = found[of.rows[0].point_id], found[of.rows[-1].point_id]
+    last["cpu_s"] = "soon"
+    with pytest.raises(SchemaErrors, match="cpu_s"):
         collect(of, found.values(), structures(of))
+    last["cpu_s"] = None
+    first["jobs"][0]["runtime_ns"] = -1.0
+    with pytest.raises(SchemaErrors, match="runtime_ns"):
+        collect(of, found.values(), structures(of))
+
+
+def test_records_are_not_kept_as_objects(tmp_path: Path) -> None:
+    """A record is some 4 kB as objects, most of which are numbers that 8 bytes hold."""
+    of = planned(tmp_path, slowdown=False)
+    one = json.dumps(next(iter(records(of).values())))
+    ids = [f"p{number:012x}" for number in range(1000)]
+    wanted = {name: [column.name for column in TABLES[name]] for name in ("points", "jobs", "links")}
+    tracemalloc.start()
+    found = Gathered(({**json.loads(one), "point_id": name} for name in ids), ids, **wanted)
+    kept_bytes = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert found.is_done(ids[-1]) and len(found.jobs_of(ids[-1])) == 2
+    assert kept_bytes < 1500 * len(ids)
 
 
 def test_files_say_what_the_tables_say(tmp_path: Path) -> None:

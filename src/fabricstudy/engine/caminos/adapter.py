@@ -41,8 +41,8 @@ class Caminos(BundledEngine):
             With the reason.
         """
         if point.routing.kind not in ROUTINGS:
-            known = ", ".join(ROUTINGS)
-            raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {known}")
+            names = ", ".join(ROUTINGS)
+            raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {names}")
         clock(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:

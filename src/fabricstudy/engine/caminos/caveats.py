@@ -11,4 +11,4 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat("Time advances in cycles of one phit, so latencies far below the time of a phit round to zero."),
     Caveat("A message within a node takes no time."),
 )
-"""In the order in which they are told."""
+"""In the order of the report."""

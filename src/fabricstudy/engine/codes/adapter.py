@@ -73,7 +73,7 @@ class Codes(ProgramEngine):
     reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
-    cost_of_sharing = 5.0
+    cost_of_sharing = 1.8
     # That MPI was aborted says less than why.
     signs_of_failure = (_REASON, _END)
 
@@ -205,8 +205,8 @@ def _ross_version(program: str) -> str | None:
         run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=20, cwd="/")
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r"ROSS Version: (\S+)", run.stdout + run.stderr)
-    return found.group(1) if found and "--workload_type" in run.stdout + run.stderr else None
+    match = re.search(r"ROSS Version: (\S+)", run.stdout + run.stderr)
+    return match.group(1) if match and "--workload_type" in run.stdout + run.stderr else None
 
 
 @cache

@@ -64,4 +64,4 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat("Minimal routing on a Slim Fly always takes the same one of several shortest paths.", _on_slim_fly),
 )
-"""In the order in which they are told."""
+"""In the order of the report."""

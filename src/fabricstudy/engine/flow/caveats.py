@@ -10,4 +10,4 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat("A message within a node takes no time."),
     Caveat("A message chooses among detours after each eighth of it, not for each packet.", under_ugal),
 )
-"""In the order in which they are told."""
+"""In the order of the report."""

@@ -36,7 +36,7 @@ class Sst(ProgramEngine):
     reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
-    cost_of_sharing = 1.7
+    cost_of_sharing = 1.2
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
     def probe(self) -> Probe:

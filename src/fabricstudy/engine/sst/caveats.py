@@ -82,4 +82,4 @@ CAVEATS: tuple[Caveat, ...] = (
         with_ties,
     ),
 )
-"""In the order in which they are told."""
+"""In the order of the report."""

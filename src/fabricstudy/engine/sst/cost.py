@@ -65,7 +65,7 @@ def _loads(point: Point) -> list[JobLoad]:
     packet = int(point.network.packet_bytes)
     loads = []
     for job in traffic_by_job(point):
-        # The parts of a pattern are phases of their own; Ember's motifs have a message or two outstanding.
+        # The parts of a pattern are separate phases; Ember's motifs have a message or two outstanding.
         posted = max((part.in_phase for part in job.classes), default=0.0)
         if settings(point).motifs == "native":
             posted = min(posted, 1.0)

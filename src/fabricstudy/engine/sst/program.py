@@ -34,8 +34,8 @@ def program_path() -> Path | None:
     """Give the program that would be run: that of ``SST_CORE_HOME``, or the first on PATH."""
     home = os.environ.get(HOME)
     if home:
-        given = Path(home) / "bin" / "sst"
-        return given if os.access(given, os.X_OK) else None
+        at_home = Path(home) / "bin" / "sst"
+        return at_home if os.access(at_home, os.X_OK) else None
     on_path = shutil.which("sst")
     return Path(on_path) if on_path else None
 
@@ -69,8 +69,8 @@ def find() -> str:
 
 @cache
 def _version(program: Path) -> str | None:
-    said = _said(program, "--version")
-    return None if said is None else version_of(said)
+    output = _output(program, "--version")
+    return None if output is None else version_of(output)
 
 
 def version_of(output: str) -> str:
@@ -87,14 +87,14 @@ def version_of(output: str) -> str:
 
 @cache
 def _library(program: Path, name: str) -> Path | None:
-    """Give the element's library, where SST knows it to be."""
-    said = _said(program.with_name("sst-config"), "SST_ELEMENT_LIBRARY", "SST_ELEMENT_LIBRARY_LIBDIR")
+    """Give the element's library, in SST's folder of elements or where it was registered."""
+    output = _output(program.with_name("sst-config"), "SST_ELEMENT_LIBRARY", "SST_ELEMENT_LIBRARY_LIBDIR")
     places = [program.parents[1] / "lib" / "sst-elements-library"]
-    if said is not None and said.strip():
-        places.append(Path(said.strip().splitlines()[-1]))
-    registered = _said(program.with_name("sst-config"), name, f"{name}_LIBDIR")
-    if registered is not None and registered.strip():
-        places.append(Path(registered.strip().splitlines()[-1]))
+    if output is not None and output.strip():
+        places.append(Path(output.strip().splitlines()[-1]))
+    element_output = _output(program.with_name("sst-config"), name, f"{name}_LIBDIR")
+    if element_output is not None and element_output.strip():
+        places.append(Path(element_output.strip().splitlines()[-1]))
     candidates = (place / f"lib{name}.so" for place in places)
     return next((library for library in candidates if library.is_file()), None)
 
@@ -111,7 +111,8 @@ def program_digest() -> str | None:
     return digest.hexdigest()[:12]
 
 
-def _said(*command: str | Path) -> str | None:
+def _output(*command: str | Path) -> str | None:
+    """Give the standard output of a command, or None if it fails."""
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=_TRIES_S)
     except (OSError, subprocess.TimeoutExpired):

@@ -18,7 +18,7 @@ MOST_PARALLEL = 10_000
 
 
 class Link(NamedTuple):
-    """What is said of a link: its class, and the quantities that the file gives."""
+    """A link as the file describes it: its class, and the quantities that the file gives."""
 
     name: str
     bandwidth_Bps: float | None
@@ -46,7 +46,7 @@ class Port(NamedTuple):
     router : str
         Where it leads.
     link : Link
-        What is said of the link.
+        Class and quantities.
     where : str
         Place in the file.
     also : tuple of str
@@ -71,7 +71,7 @@ class Fabric:
     Parameters
     ----------
     routers : dict
-        Nodes that stand on each router without a name of their own, or None where nothing is said.
+        Unnamed nodes of each router, or None where the file has no number.
     cables, ports : list
         Cables between routers, and ports of hosts.
     also : dict
@@ -157,11 +157,11 @@ def link_of(edge: Edge, name: str | None) -> tuple[Link, int]:
     return Link(name or written, bandwidth_Bps, latency_ns), count
 
 
-def no_lookalike(says: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    """Refuse a key that looks like one of ours; others of a file that was not made for us say nothing to us."""
+def no_lookalike(says: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    """Refuse a key that looks like one of ours; other keys of a file that was not made for us are passed over."""
     for key in says:
-        for ours in known:
-            if key not in known and is_close(key, ours):
+        for ours in keys:
+            if key not in keys and is_close(key, ours):
                 raise FileMistake("unknown key", f"did you mean '{ours}'?", where, key)
 
 

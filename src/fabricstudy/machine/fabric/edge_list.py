@@ -63,9 +63,9 @@ def _edges(data: bytes) -> Iterator[Edge]:
 def _check_head(number: int, names: list[str]) -> None:
     for column, name in enumerate(names, 1):
         if name not in COLUMNS or names.index(name) != column - 1:
-            known = suggestion(name, COLUMNS)
+            remedy = suggestion(name, COLUMNS)
             raise FileMistake(
-                "not a column of an edge list, or the second of its name", known, at(number, column), name
+                "not a column of an edge list, or the second of its name", remedy, at(number, column), name
             )
     for name in ("from", "to"):
         if name not in names:

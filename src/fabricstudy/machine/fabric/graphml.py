@@ -62,10 +62,10 @@ class _Reader:
             if attributes.get("edgedefault") == "directed":
                 raise FileMistake("the graph is directed", "write graph.to_undirected()", where, "directed")
         elif name == "key":
-            self._name_of_key[_given(attributes, "id", where)] = attributes.get("attr.name", "")
+            self._name_of_key[_attribute(attributes, "id", where)] = attributes.get("attr.name", "")
             self._default_of = attributes.get("for", "all"), attributes.get("attr.name", "")
         elif name == "node":
-            key = _given(attributes, "id", where)
+            key = _attribute(attributes, "id", where)
             if key in self.vertices:
                 raise FileMistake("the second vertex of this id", "give each one an id of its own", where, key)
             self._says = dict(self._defaults["node"])
@@ -74,10 +74,10 @@ class _Reader:
             if attributes.get("directed") == "true":
                 raise FileMistake("the edge is directed", "write graph.to_undirected()", where, "directed")
             self._says = dict(self._defaults["edge"])
-            ends = _given(attributes, "source", where), _given(attributes, "target", where)
+            ends = _attribute(attributes, "source", where), _attribute(attributes, "target", where)
             self.edges.append(Edge(ends, self._says, where))
         elif name == "data":
-            self._key = self._name_of_key.get(_given(attributes, "key", where), "")
+            self._key = self._name_of_key.get(_attribute(attributes, "key", where), "")
         elif name == "hyperedge":
             raise FileMistake("an edge of more than two vertices", "add a router in its place", where)
 
@@ -95,7 +95,7 @@ class _Reader:
         self._words += words
 
 
-def _given(attributes: dict[str, str], name: str, where: str) -> str:
+def _attribute(attributes: dict[str, str], name: str, where: str) -> str:
     if name not in attributes:
         raise FileMistake(f"an element without {name}", "write it with networkx.write_graphml", where)
     return attributes[name]

@@ -62,7 +62,7 @@ class _End(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A port as its own device or the one opposite tells of it."""
+    """A port, as the line of its device or of the device opposite lists it."""
 
     number: int
     peer: _End
@@ -110,10 +110,10 @@ class _Dump:
 
     def add_device(self, number: int, line: str) -> None:
         """Begin a block."""
-        found = _BLOCK.match(line)
-        if found is None:
+        match = _BLOCK.match(line)
+        if match is None:
             raise FileMistake('not a device such as Switch 36 "S-..."', "give all that was printed", at(number), line)
-        kind, self._device, described, lid = found.groups()
+        kind, self._device, described, lid = match.groups()
         self._described[self._device] = described or ""
         if kind == "Switch":
             if self._device in self._switches:
@@ -122,17 +122,17 @@ class _Dump:
 
     def add_port(self, number: int, line: str) -> None:
         """Note a line of a block."""
-        found = _PORT.match(line)
-        if found is None:
+        match = _PORT.match(line)
+        if match is None:
             problem = 'not a port such as [1] "S-..."[2] # "name" lid 3 4xEDR'
             raise FileMistake(problem, "give all that was printed", at(number), line)
         if self._device is None:
             raise FileMistake("a port before the first device", "give all that was printed", at(number), line)
-        end = _End(self._device, int(found["port"]))
+        end = _End(self._device, int(match["port"]))
         if end in self._lines:
             raise FileMistake("the second line of this port", "give one dump", at(number), end.port)
-        peer = _End(found["peer"], int(found["peer_port"]))
-        self._lines[end] = _Line(number, peer, found["guid"], found["peer_guid"], found["says"] or "")
+        peer = _End(match["peer"], int(match["peer_port"]))
+        self._lines[end] = _Line(number, peer, match["guid"], match["peer_guid"], match["says"] or "")
 
     def fabric(self) -> Fabric:
         """Put the blocks together."""
@@ -181,14 +181,14 @@ class _Dump:
 
 
 def _quoted(says: str) -> str:
-    found = re.search(r'"(.*)"', says)
-    return found[1] if found else ""
+    match = re.search(r'"(.*)"', says)
+    return match[1] if match else ""
 
 
 def _link(says: str) -> Link:
     """Read width and speed at the end of a line."""
-    found = _SPEED.search(says)
-    if found is None:
+    match = _SPEED.search(says)
+    if match is None:
         return Link("link", None, None)
-    lane_Bps = LANE_BPS.get(found[2])
-    return Link(f"{found[1]}x{found[2]}", None if lane_Bps is None else int(found[1]) * lane_Bps, None)
+    lane_Bps = LANE_BPS.get(match[2])
+    return Link(f"{match[1]}x{match[2]}", None if lane_Bps is None else int(match[1]) * lane_Bps, None)

@@ -32,7 +32,7 @@ class Layout:
     radius : float
         Of a spot.
     spot_of_router : int64 array [routers]
-        The spot in which each router is drawn: one of its own, or one for several.
+        The spot in which each router is drawn, alone or with others.
     line_of_row : int64 array [rows]
         The line that stands for each row of cables of the machine; `WITHIN` where a spot holds both ends.
     paths : tuple of (int, float64 array [points, 2])
@@ -40,7 +40,7 @@ class Layout:
     words : tuple of (float, float, str)
         Names of parts, each with its middle.
     says : str
-        What else has to be said.
+        A note below the picture.
     crosses : bool
         Whether lines cross each other, and hide each other where they are many.
     """

@@ -48,10 +48,11 @@ def lay_out(machine: Machine) -> Layout | None:
     line_of_row, paths = _lines(machine, coordinates, place)
     closes = any(dimension.is_closed for dimension in machine.dimensions[:2])
     why = " or ".join(["close a ring"] * closes + ["lead to another slice"] * (len(machine.dimensions) > 2))
-    said = [f"stubs: the two ends of cables that {why}"] if why else []
-    said += [f"above a slice: its {', '.join(one.name for one in machine.classes[2:])}"] * (len(machine.dimensions) > 3)
+    notes = [f"stubs: the two ends of cables that {why}"] if why else []
+    above = ", ".join(link.name for link in machine.classes[2:])
+    notes += [f"above a slice: its {above}"] * (len(machine.dimensions) > 3)
     words = tuple(slices.words(machine))
-    return Layout("router", place, 0.17, routers, line_of_row, tuple(paths), words, "; ".join(said), crosses=False)
+    return Layout("router", place, 0.17, routers, line_of_row, tuple(paths), words, "; ".join(notes), crosses=False)
 
 
 @dataclass(frozen=True)

@@ -33,23 +33,23 @@ def lay_out(machine: Machine) -> Layout | None:
     place = np.empty((machine.routers, 2))
     closest = room
     for number, middle in enumerate(middles):
-        own = np.flatnonzero(group == number)
-        place[own] = middle + _inside(machine, own, middle, FILLED * room)
-        closest = min(closest, _least_gap(place[own]))
+        routers_of_group = np.flatnonzero(group == number)
+        place[routers_of_group] = middle + _inside(machine, routers_of_group, middle, FILLED * room)
+        closest = min(closest, _least_gap(place[routers_of_group]))
     routers = np.arange(machine.routers)
     radius = min(0.42 * closest, 0.3 * room, 0.04)
     paths = straight(machine, place, routers)
     return Layout("router", place, radius, routers, *paths, words, "numbers: groups")
 
 
-def _inside(machine: Machine, own: Ints, middle: Floats, size: float) -> Floats:
+def _inside(machine: Machine, routers: Ints, middle: Floats, size: float) -> Floats:
     """Places of the routers of a group around its middle, seen from which `middle` points outwards."""
-    bare = machine.nodes_of_router[own] == 0
+    bare = machine.nodes_of_router[routers] == 0
     outwards = float(np.arctan2(middle[1], middle[0]))
     if not bare.any() or bare.all():
-        return on_circle(len(own), size if len(own) > 1 else 0.0, outwards)
+        return on_circle(len(routers), size if len(routers) > 1 else 0.0, outwards)
     along, across = middle / np.hypot(*middle), np.array([middle[1], -middle[0]]) / np.hypot(*middle)
-    places = np.empty((len(own), 2))
+    places = np.empty((len(routers), 2))
     for chosen, height in ((bare, -0.75 * size), (~bare, 0.75 * size)):
         count = int(chosen.sum())
         # A row that is as wide as fits between the neighbours, which are closer on the side of the centre.

@@ -30,8 +30,8 @@ def lay_out(machine: Machine) -> Layout | None:
     step = HEIGHT * widest / max(len(levels) - 1, 1)
     place = np.concatenate(
         [
-            np.column_stack([(np.arange(own) + 0.5) * widest / own, np.full(own, number * step)])
-            for number, own in zip(levels, count, strict=True)
+            np.column_stack([(np.arange(n) + 0.5) * widest / n, np.full(n, number * step)])
+            for number, n in zip(levels, count, strict=True)
         ]
     )
     words = tuple((-0.02 * widest, float(number * step), f"level {number}") for number in levels)

@@ -1,4 +1,4 @@
-"""What a row of a forwarding table says."""
+"""The entries of a forwarding table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Entry(NamedTuple):
     """Packets at `router` for `destination` go on to the router `onward`, or through the `port`.
 
-    `to_router` says that the destination is a router, which stands for all its nodes; `known` that it has to be there.
+    `to_router`: the destination is a router, which stands for all its nodes; `known`: the machine must have it.
     """
 
     router: str

@@ -1,8 +1,8 @@
 """Linear forwarding tables, as ``ibroute`` and ``dump_lfts.sh`` (or ``dump_fts``) print them for InfiniBand switches.
 
 A line ``0x0005 001 : (Channel Adapter portguid 0x0002c9030007eca7: 'host1 HCA-1')`` sends packets for the LID 5 through
-port 1. The destination is found by its port GUID, or by its LID where no GUID stands; of several LIDs of a port (LMC)
-the first line counts. Destinations that are no nodes of the machine, such as switches, are passed over.
+port 1. The destination is looked up by its port GUID, or by its LID where there is no GUID; of several LIDs of a port
+(LMC) the first line counts. Destinations that are no nodes of the machine, such as switches, are passed over.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read(data: bytes) -> list[Entry]:
     FileMistake
         With the line.
     """
-    found: dict[tuple[str, str], Entry] = {}
+    entries: dict[tuple[str, str], Entry] = {}
     switch = None
     for number, line in enumerate(text_of(data).splitlines(), 1):
         line = line.strip()
@@ -46,7 +46,7 @@ def read(data: bytes) -> list[Entry]:
             guid = _GUID.search(row[3])
             destination = f"guid {guid_of(guid[1])}" if guid else f"lid {int(row[1], 16)}"
             entry = Entry(switch, destination, None, int(row[2]), at(number), known=False)
-            found.setdefault((switch, destination), entry)
-    if not found:
+            entries.setdefault((switch, destination), entry)
+    if not entries:
         raise FileMistake("there is no table", "give a CSV, or what ibroute or dump_lfts.sh prints")
-    return list(found.values())
+    return list(entries.values())

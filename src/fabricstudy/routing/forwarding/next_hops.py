@@ -32,11 +32,11 @@ def read(data: bytes) -> list[Entry]:
     if head not in HEADS:
         remedy = "write " + " or ".join(",".join(names) for names in HEADS)
         raise FileMistake("the first line does not name the columns", remedy, at(number), ",".join(head))
-    found = []
+    entries = []
     for number, row in rows:
         check_width(number, row, head)
         for column, cell in enumerate(row):
             if not cell:
                 raise FileMistake("no name", "write one", at(number, column + 1, head[column]))
-        found.append(Entry(row[0], row[1], row[2], None, at(number), to_router=head == HEADS[1]))
-    return found
+        entries.append(Entry(row[0], row[1], row[2], None, at(number), to_router=head == HEADS[1]))
+    return entries

@@ -29,7 +29,7 @@ class Backfill(Kind):
     """Whether it asks for the larger partitions above each."""
 
     def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
-        """Run the event loop with this rule; what becomes of the jobs is written into the task.
+        """Run the event loop with this rule; it writes the jobs' starts and ends into the task.
 
         Returns
         -------

@@ -77,15 +77,15 @@ class Cuboids(PartitionList):
     def _shapes(self, space: Space) -> list[Geometry]:
         wanted = self._wanted(space)
         every = itertools.product(*(range(1, length + 1) for length in space.blocks))
-        found = [
+        shapes = [
             shape
             for shape in every
             if (wanted is None or space.canonical(shape) in wanted)
             and (self.sizes is None or math.prod(shape) in self.sizes)
         ]
-        if not found:
+        if not shapes:
             raise ConfigError("no cuboid is left", "take other sizes or geometries", code="shape-does-not-fit")
-        return sorted(found, key=lambda shape: (math.prod(shape), shape))
+        return sorted(shapes, key=lambda shape: (math.prod(shape), shape))
 
     def _wanted(self, space: Space) -> set[Geometry] | None:
         if self.geometries == "all":
@@ -102,8 +102,8 @@ class Cuboids(PartitionList):
             return {shape: int(space.canonical(shape) not in listed) for shape in shapes}
         # The bisection does not depend on where the cuboid stands.
         capacity = {shape: space.bisection_Bps(shape) for shape in shapes}
-        steps = {own: place for place, own in enumerate(sorted(set(capacity.values()), reverse=True))}
-        return {shape: steps[capacity[shape]] for shape in shapes}
+        ranks = {Bps: rank for rank, Bps in enumerate(sorted(set(capacity.values()), reverse=True))}
+        return {shape: ranks[capacity[shape]] for shape in shapes}
 
 
 def canonical(space: Space, geometries: tuple[Geometry, ...], key: str) -> set[Geometry]:
@@ -114,12 +114,12 @@ def canonical(space: Space, geometries: tuple[Geometry, ...], key: str) -> set[G
     ConfigError
         If one does not fit.
     """
-    found = set()
+    written = set()
     for place, geometry in enumerate(geometries):
         try:
-            found.add(space.canonical(geometry))
+            written.add(space.canonical(geometry))
         except FabricstudyError as error:
             problem, remedy = str(error).split("; ", 1)
             path = (key, str(place))
             raise ConfigError(problem, remedy, path, list(geometry), "machine-does-not-fit") from None
-    return found
+    return written

@@ -72,45 +72,45 @@ class Shapes(PartitionList):
             raise error.below("shapes") from None
 
 
-def _placed(space: Space, lines: Lines, own: Shape) -> Iterator[Partition]:
+def _placed(space: Space, lines: Lines, shape: Shape) -> Iterator[Partition]:
     blocks = "x".join(map(str, lines.lengths))
-    if len(own.shape) != len(lines.lengths):
-        problem = f"{len(own.shape)} sides for {len(lines.lengths)} dimensions"
+    if len(shape.shape) != len(lines.lengths):
+        problem = f"{len(shape.shape)} sides for {len(lines.lengths)} dimensions"
         raise ConfigError(
-            problem, f"give one side a dimension of {blocks}", ("shape",), list(own.shape), "wrong-length"
+            problem, f"give one side a dimension of {blocks}", ("shape",), list(shape.shape), "wrong-length"
         )
-    if any(side > length for side, length in zip(own.shape, lines.lengths, strict=True)):
+    if any(side > length for side, length in zip(shape.shape, lines.lengths, strict=True)):
         problem = f"it does not fit into the {blocks} blocks of the machine"
-        raise ConfigError(problem, "take sides that do", ("shape",), list(own.shape), "machine-does-not-fit")
-    wrap = _wrap(lines, own)
-    corners = own.at if not isinstance(own.at, str) else lines.corners(own.shape, own.at == "aligned")
+        raise ConfigError(problem, "take sides that do", ("shape",), list(shape.shape), "machine-does-not-fit")
+    wrap = _wrap(lines, shape)
+    corners = shape.at if not isinstance(shape.at, str) else lines.corners(shape.shape, shape.at == "aligned")
     for place, corner in enumerate(corners):
-        if not isinstance(own.at, str):
-            _check_corner(lines, own, corner, place)
-        yield Partition(corner, own.shape, wrap)
+        if not isinstance(shape.at, str):
+            _check_corner(lines, shape, corner, place)
+        yield Partition(corner, shape.shape, wrap)
 
 
-def _wrap(lines: Lines, own: Shape) -> tuple[bool, ...]:
-    rings = lines.rings(own.shape)
-    if own.wrap is None:
+def _wrap(lines: Lines, shape: Shape) -> tuple[bool, ...]:
+    rings = lines.rings(shape.shape)
+    if shape.wrap is None:
         return rings
-    if len(own.wrap) not in (1, len(rings)):
-        problem = f"{len(own.wrap)} values for {len(rings)} dimensions"
-        raise ConfigError(problem, "give one for all, or one a dimension", ("wrap",), list(own.wrap), "wrong-length")
-    asked = spread(own.wrap, len(rings))
+    if len(shape.wrap) not in (1, len(rings)):
+        problem = f"{len(shape.wrap)} values for {len(rings)} dimensions"
+        raise ConfigError(problem, "give one for all, or one a dimension", ("wrap",), list(shape.wrap), "wrong-length")
+    asked = spread(shape.wrap, len(rings))
     for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
         if wanted and not possible:
-            problem = f"the machine cannot close a ring of {own.shape[number]} blocks in dimension {number}"
+            problem = f"the machine cannot close a ring of {shape.shape[number]} blocks in dimension {number}"
             raise ConfigError(
-                problem, "leave `wrap` out, or say false there", ("wrap",), list(own.wrap), code="shape-does-not-fit"
+                problem, "leave `wrap` out, or say false there", ("wrap",), list(shape.wrap), code="shape-does-not-fit"
             )
-    return tuple(wanted or side == 1 for wanted, side in zip(asked, own.shape, strict=True))
+    return tuple(wanted or side == 1 for wanted, side in zip(asked, shape.shape, strict=True))
 
 
-def _check_corner(lines: Lines, own: Shape, corner: tuple[int, ...], place: int) -> None:
+def _check_corner(lines: Lines, shape: Shape, corner: tuple[int, ...], place: int) -> None:
     fits = len(corner) == len(lines.lengths) and all(
         first < length and (first + side <= length or (closed and lines.passes and side < length))
-        for first, side, length, closed in zip(corner, own.shape, lines.lengths, lines.closed, strict=True)
+        for first, side, length, closed in zip(corner, shape.shape, lines.lengths, lines.closed, strict=True)
     )
     if not fits:
         problem = f"a partition of this shape cannot begin there in {'x'.join(map(str, lines.lengths))} blocks"

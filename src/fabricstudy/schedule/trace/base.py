@@ -130,5 +130,5 @@ def scale(amount: Floats, each: Floats, most: float, total: float) -> float:
     rest = np.append(share[::-1].cumsum()[::-1], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = ((total - capped) / rest)[:-1]
-    found = np.flatnonzero((factor * each[order] <= most) & (factor >= 0))
-    return float(factor[found[0]]) if len(found) else math.inf
+    fits = np.flatnonzero((factor * each[order] <= most) & (factor >= 0))
+    return float(factor[fits[0]]) if len(fits) else math.inf

@@ -94,63 +94,65 @@ class Lublin(Trace):
         return self
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
-        """Draw the jobs; sizes, arrivals, run times and requests each have a stream of their own."""
+        """Draw the jobs; sizes, arrivals, run times and requests come from separate random streams."""
         sizes, arrivals, times, requests = (np.random.default_rng([seed, purpose]) for purpose in range(4))
-        own = PUBLISHED[self.type]
-        blocks = _sizes(own, self.number, machine_nodes // block_nodes, sizes)
-        runtime_s = _runtimes(own, blocks, times)
-        submit_s = _arrivals(own, self.number, arrivals)
+        parameters = PUBLISHED[self.type]
+        blocks = _sizes(parameters, self.number, machine_nodes // block_nodes, sizes)
+        runtime_s = _runtimes(parameters, blocks, times)
+        submit_s = _arrivals(parameters, self.number, arrivals)
         if self.load is not None:
             work_node_s = float((blocks * runtime_s).sum()) * block_nodes
             submit_s = stretched(submit_s, work_node_s, machine_nodes, self.load)
         return Jobs.of(submit_s, runtime_s, self.request.times(runtime_s, requests), blocks * block_nodes)
 
 
-def _sizes(own: Parameters, number: int, most: int, rng: np.random.Generator) -> Ints:
+def _sizes(parameters: Parameters, number: int, most: int, rng: np.random.Generator) -> Ints:
     """Draw sizes in building blocks."""
     shift = math.log2(most) - LOG_NODES
-    high = max(own.high + shift, 0.0)
-    low, middle = min(own.low, high), min(max(own.middle + shift, own.low), high)
+    high = max(parameters.high + shift, 0.0)
+    low, middle = min(parameters.low, high), min(max(parameters.middle + shift, parameters.low), high)
     sort = rng.random(number)
-    is_lower = rng.random(number) <= own.lower
+    is_lower = rng.random(number) <= parameters.lower
     part = rng.random(number)
     size = np.where(is_lower, low + (middle - low) * part, middle + (high - middle) * part)
-    size = np.where(sort <= own.serial + own.power_of_2, np.floor(size + 0.5), size)
-    blocks = np.where(sort <= own.serial, 1, np.floor(2.0**size + 0.5))
+    size = np.where(sort <= parameters.serial + parameters.power_of_2, np.floor(size + 0.5), size)
+    blocks = np.where(sort <= parameters.serial, 1, np.floor(2.0**size + 0.5))
     return np.minimum(blocks, most).astype(np.int64)
 
 
-def _runtimes(own: Parameters, blocks: Ints, rng: np.random.Generator) -> Floats:
+def _runtimes(parameters: Parameters, blocks: Ints, rng: np.random.Generator) -> Floats:
     """Draw run times in seconds."""
-    share = np.clip(own.slope * blocks + own.intercept, 0.0, 1.0)
-    found = np.full(len(blocks), np.inf)
-    while (again := np.flatnonzero(found > LONGEST_LOG)).size:
+    share = np.clip(parameters.slope * blocks + parameters.intercept, 0.0, 1.0)
+    log_runtime = np.full(len(blocks), np.inf)
+    while (again := np.flatnonzero(log_runtime > LONGEST_LOG)).size:
         is_first = rng.random(again.size) <= share[again]
-        found[again] = np.where(is_first, rng.gamma(*own.first, again.size), rng.gamma(*own.second, again.size))
-    runtime_s: Floats = np.exp(found)
+        log_runtime[again] = np.where(
+            is_first, rng.gamma(*parameters.first, again.size), rng.gamma(*parameters.second, again.size)
+        )
+    runtime_s: Floats = np.exp(log_runtime)
     return runtime_s
 
 
-def _arrivals(own: Parameters, number: int, rng: np.random.Generator) -> Floats:
-    """Draw arrivals in seconds from midnight: gaps in points, of which each bucket of the day has its own number."""
-    shape, width = own.gap
+def _arrivals(parameters: Parameters, number: int, rng: np.random.Generator) -> Floats:
+    """Draw arrivals in seconds from midnight: the gaps are in points, of which a bucket has as many as `_weights`."""
+    shape, width = parameters.gap
     gaps = np.full(number, np.inf)
     while (again := np.flatnonzero(gaps > LONGEST_GAP_LOG)).size:
-        gaps[again] = rng.gamma(shape * own.gap_ratio, width, again.size)
+        gaps[again] = rng.gamma(shape * parameters.gap_ratio, width, again.size)
     points = np.cumsum(np.exp(gaps) / BUCKET_S)
-    day = np.concatenate([[0.0], np.cumsum(_weights(own))])
+    day = np.concatenate([[0.0], np.cumsum(_weights(parameters))])
     days, rest = np.divmod(points, day[-1])
     within: Floats = np.interp(rest, day, np.arange(BUCKETS + 1) * BUCKET_S)
     return days * BUCKETS * BUCKET_S + within
 
 
-def _weights(own: Parameters) -> Floats:
+def _weights(parameters: Parameters) -> Floats:
     """Give the points of each bucket of a day, 1 on average."""
     from scipy.special import gammainc
 
-    shape, width = own.cycle
+    shape, width = parameters.cycle
     at = np.arange(DAY_BEGINS, DAY_BEGINS + BUCKETS)
-    found = np.empty(BUCKETS)
-    found[(at - 1) % BUCKETS] = gammainc(shape, (at + 0.5) / width) - gammainc(shape, (at - 0.5) / width)
-    weights: Floats = found / found.mean()
+    shares = np.empty(BUCKETS)
+    shares[(at - 1) % BUCKETS] = gammainc(shape, (at + 0.5) / width) - gammainc(shape, (at - 0.5) / width)
+    weights: Floats = shares / shares.mean()
     return weights

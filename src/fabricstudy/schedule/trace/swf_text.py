@@ -98,9 +98,9 @@ def read_swf(text: str, file: str) -> Log:
     numbers, lines = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.startswith(";"):
-            found = _HEADER.match(line)
-            if found:
-                header[found[1]] = (int(found[2]), number)
+            match = _HEADER.match(line)
+            if match:
+                header[match[1]] = (int(match[2]), number)
         elif line.strip():
             numbers.append(number)
             lines.append(line)
@@ -111,19 +111,19 @@ def read_swf(text: str, file: str) -> Log:
 
 
 def _table(lines: Sequence[str]) -> npt.NDArray[np.float64] | None:
-    """Read all lines at once, or give None if one is not as it should be."""
+    """Read all lines at once, or give None if one has not 18 numbers."""
     if not lines:
         return np.empty((0, len(FIELDS)))
     try:
-        found = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
+        fields = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
     except ValueError:
         return None
-    return found if found.shape == (len(lines), len(FIELDS)) and np.isfinite(found).all() else None
+    return fields if fields.shape == (len(lines), len(FIELDS)) and np.isfinite(fields).all() else None
 
 
 def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.NDArray[np.float64]:
-    """Read line by line, up to the first that is not as it should be."""
-    found = np.empty((len(lines), len(FIELDS)))
+    """Read line by line, up to the first that has not 18 numbers."""
+    fields = np.empty((len(lines), len(FIELDS)))
     for place, (line, number) in enumerate(zip(lines, numbers, strict=True)):
         words = line.split()
         for column, word in enumerate(words[: len(FIELDS)], start=1):
@@ -135,14 +135,14 @@ def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.
             problem = f"a line of {len(words)} fields"
             remedy = f"write {len(FIELDS)} fields a line, as the standard workload format has them"
             raise refusal(file, number, None, problem, line.strip()[:60], remedy, "trace-fields")
-        found[place] = [float(word) for word in words]
-    return found
+        fields[place] = [float(word) for word in words]
+    return fields
 
 
 def swf_text(jobs: Jobs, scheduled: Scheduled | None = None) -> str:
-    """Write jobs in the standard workload format, nodes for processors; with a schedule, what became of each.
+    """Write jobs in the standard workload format, nodes for processors; with a schedule, their times in it.
 
-    Without one, what is read again are the same jobs. With one, wait (field 3), run time, processors and partition
+    Without one, reading the text gives the same jobs. With one, wait (field 3), run time, processors and partition
     (field 16, from 1) are those of the schedule; a job that was rejected has status 5, and neither wait nor partition.
 
     Examples

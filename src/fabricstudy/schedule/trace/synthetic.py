@@ -63,7 +63,7 @@ class Synthetic(Trace):
         return max(self.sizes)
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
-        """Draw the jobs; sizes, arrivals, run times and requests each have a stream of their own."""
+        """Draw the jobs; sizes, arrivals, run times and requests come from separate random streams."""
         sizes, arrivals, times, requests = (np.random.default_rng([seed, purpose]) for purpose in range(4))
         share = np.array(list(self.sizes.values()))
         nodes = sizes.choice(np.array(list(self.sizes)), self.number, p=share / share.sum())
@@ -76,16 +76,16 @@ class Synthetic(Trace):
         )
 
     def _runtimes(self, nodes: Ints, machine_nodes: int, rng: np.random.Generator) -> Floats:
-        own = self.runtime
-        drawn = own.median_s * np.exp(own.spread * rng.standard_normal(self.number))
+        runtime = self.runtime
+        drawn = runtime.median_s * np.exp(runtime.spread * rng.standard_normal(self.number))
         factor = 1.0
         if self.load is not None:
             wanted_node_s = self.load * machine_nodes * self.span_s
-            factor = scale(nodes.astype(np.float64), drawn, own.longest_s, wanted_node_s)
+            factor = scale(nodes.astype(np.float64), drawn, runtime.longest_s, wanted_node_s)
             if not math.isfinite(factor):
-                most = float(nodes.sum()) * own.longest_s / (machine_nodes * self.span_s)
-                problem = f"{self.number} jobs of at most {own.longest_s:g} s come to a load of {most:.2f} at most"
+                most = float(nodes.sum()) * runtime.longest_s / (machine_nodes * self.span_s)
+                problem = f"{self.number} jobs of at most {runtime.longest_s:g} s come to a load of {most:.2f} at most"
                 remedy = "take more jobs, longer ones, or a lower load"
                 raise StudyError(problem, remedy, path="load", value=self.load, code="trace-load")
-        runtime_s: Floats = np.minimum(drawn * factor, own.longest_s)
+        runtime_s: Floats = np.minimum(drawn * factor, runtime.longest_s)
         return runtime_s

@@ -73,8 +73,8 @@ def convex_boxes(
         [side for side in range(step, line.length + 1, step) if line.keeps_routes(side)]
         for step, line in zip(steps, lines, strict=True)
     ]
-    found = set(_holding(routers, sides))
-    least = [box for box in found if not any(_shorter(box, axis, sides[axis], routers) for axis in range(len(box)))]
+    boxes = set(_holding(routers, sides))
+    least = [box for box in boxes if not any(_shorter(box, axis, sides[axis], routers) for axis in range(len(box)))]
     return _sorted(least, lines, prefer)
 
 
@@ -90,7 +90,7 @@ def _holding(routers: int, sides: list[list[int]]) -> Iterator[Sides]:
 
 
 def _shorter(box: Sides, axis: int, sides: list[int], routers: int) -> bool:
-    """Tell whether the next shorter side along `axis` would do."""
+    """Say whether the next shorter side along `axis` would do."""
     index = sides.index(box[axis])
     return index > 0 and math.prod(box) // box[axis] * sides[index - 1] >= routers
 

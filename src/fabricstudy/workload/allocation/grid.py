@@ -110,7 +110,7 @@ def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step:
 
 
 def free_routers(machine: Machine, free: Mask) -> Mask:
-    """Tell of which routers all nodes are free, bool [length of the last dimension, ..., of the first]."""
+    """Mark the routers whose nodes are all free, bool [length of the last dimension, ..., of the first]."""
     taken = np.bincount(machine.node_router[~free], minlength=machine.routers)
     return np.equal(taken, 0).reshape([line.length for line in reversed(machine.dimensions)])
 
@@ -129,7 +129,7 @@ def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Si
 
 
 def _all_along(free: Mask, axis: int, side: int, wrap: bool) -> Mask:
-    """Tell for each place whether it and the next `side` - 1 along `axis` are free, also across the end of a ring."""
+    """Mark each place where it and the next `side` - 1 along `axis` are free, also across the end of a ring."""
     if wrap:
         free = np.concatenate([free, np.take(free, range(side - 1), axis)], axis)
     count = np.cumsum(free, axis=axis, dtype=np.int32)

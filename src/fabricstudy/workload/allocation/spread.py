@@ -35,7 +35,7 @@ class Spread(Allocation):
 
 
 def _index_within(group: Indices) -> npt.NDArray[np.int64]:
-    """Number the members of each group from 0 in order of their own number.
+    """Number the members of each group from 0, in the order of their numbers.
 
     >>> _index_within(np.array([0, 1, 0, 1, 1])).tolist()
     [0, 0, 1, 1, 2]

@@ -111,7 +111,7 @@ def _shared_pods(request: Request) -> Grant | None:
 
 
 def _keeps_to_itself(request: Request, mine: Mask) -> bool:
-    """Tell whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
+    """Say whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
     leaf = request.machine.node_router
     leaves = np.unique(leaf[mine])
     if len(leaves) == 1:

@@ -113,8 +113,8 @@ def _most_within(slots: Slots) -> Ints:
     if plain_grid and (len(router) == slots.machine.routers or len(router) > MOST_ROUTERS):
         # No router of a grid has more around it than the one in the middle, if all had nodes.
         every = np.arange(slots.machine.routers)
-        found = np.bincount(table.between(_middle(table), every), minlength=far + 1) * int(cores.max())
-        return np.minimum(np.cumsum(found), slots.ranks)
+        at_distance = np.bincount(table.between(_middle(table), every), minlength=far + 1) * int(cores.max())
+        return np.minimum(np.cumsum(at_distance), slots.ranks)
     most = np.zeros(far + 1, dtype=np.int64)
     step = max(1, _AT_ONCE // len(router))
     for start in range(0, len(router), step):
@@ -133,14 +133,14 @@ def _middle(table: Hops) -> Ints:
 
 def _laplacian_spectrum(graph: TaskGraph) -> Floats:
     """Eigenvalues of the Laplacian of the traffic but for the constant vector's, rising; not above the true ones."""
-    found = _laplacian_eigenvalues(graph.first.tobytes(), graph.partner.tobytes(), graph.size_bytes.tobytes())
-    lower: Floats = np.maximum(found[1:] - _ROUNDING * found[-1], 0.0)
+    eigenvalues = _laplacian_eigenvalues(graph.first.tobytes(), graph.partner.tobytes(), graph.size_bytes.tobytes())
+    lower: Floats = np.maximum(eigenvalues[1:] - _ROUNDING * eigenvalues[-1], 0.0)
     return lower
 
 
 @lru_cache(maxsize=8)
 def _laplacian_eigenvalues(first: bytes, partner: bytes, size_bytes: bytes) -> Floats:
-    """Give all eigenvalues, rising; the points of a study differ in machines and mappings, and seldom in this."""
+    """Give all eigenvalues, rising; cached, since the points of a study seldom differ in their traffic."""
     starts = np.frombuffer(first, np.int64)
     ranks = len(starts) - 1
     row = np.repeat(np.arange(ranks), starts[1:] - starts[:-1])
@@ -158,7 +158,7 @@ def _spectrum_bound(rising: Floats, slots: Slots) -> float:
     constant = np.sqrt(cores / slots.ranks)
     around = np.eye(len(router)) - np.outer(constant, constant)
     weighted = np.sqrt(np.outer(cores, cores)) * distance
-    # The constant vector's eigenvalue, 0, is lifted above all others and so known among them.
+    # The constant vector's eigenvalue, 0, is lifted above all others, so it is the last one.
     lift = 2 * slots.ranks * distance.max() * np.outer(constant, constant)
     of_routers = np.linalg.eigvalsh(lift - around @ weighted @ around)[:-1]
     falling = np.sort(np.concatenate([of_routers, np.zeros(slots.ranks - len(router))]))[::-1]

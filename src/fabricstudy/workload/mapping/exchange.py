@@ -43,12 +43,12 @@ class ExchangeMapping(Refinement):
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         """Predict the CPU seconds, those of the start included."""
-        own = CPU_S_OF_A_PARTNER * ranks * degree * (1 + degree)
+        exchange_cpu_s = CPU_S_OF_A_PARTNER * ranks * degree * (1 + degree)
         if self.objective == "link-load":
-            own = CPU_S_OF_A_TRY * self.tries * ranks * degree
+            exchange_cpu_s = CPU_S_OF_A_TRY * self.tries * ranks * degree
         elif self.neighbourhood == "all":
-            own = CPU_S_OF_A_PAIR * float(ranks) ** 2 * degree
-        return own + self.start.predict_cpu_s(ranks, degree)
+            exchange_cpu_s = CPU_S_OF_A_PAIR * float(ranks) ** 2 * degree
+        return exchange_cpu_s + self.start.predict_cpu_s(ranks, degree)
 
     def warm_up(self) -> None:
         """Load the compiled loops."""

@@ -54,8 +54,8 @@ class ScotchMapping(TrafficMapping):
                 f"pip install {PACKAGE} (Linux on x86-64), or take exchange"
             )
         routers, architecture = _architecture(slots)
-        found = _run(_plain(tasks.graph) | architecture | {"seed": np.int64(rng.integers(2**31))})
-        router = with_room(routers[found], slots)
+        vertex_of_rank = _run(_plain(tasks.graph) | architecture | {"seed": np.int64(rng.integers(2**31))})
+        router = with_room(routers[vertex_of_rank], slots)
         seat = np.empty(slots.ranks, dtype=np.int64)
         seat[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
         return seat
@@ -66,7 +66,7 @@ def _plain(graph: TaskGraph) -> dict[str, Any]:
 
 
 def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
-    """Give the machine as Scotch takes it, and the router of each of its numbers."""
+    """Give the router of each vertex of Scotch's architecture, and the architecture."""
     machine = slots.machine
     seats = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
     closed = _closed(machine)
@@ -82,7 +82,7 @@ def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
 
 
 def _closed(machine: Machine) -> bool | None:
-    """Tell whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
+    """Say whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
     if machine.coordinates is None or not machine.dimensions:
         return None
     # A ring of two is a line of two.
@@ -90,20 +90,20 @@ def _closed(machine: Machine) -> bool | None:
     return None if kinds not in ({"rings"}, {"lines"}) else kinds == {"rings"}
 
 
-def _run(given: dict[str, Any]) -> Ints:
-    """Run Scotch with one thread, without which it does not repeat itself."""
+def _run(problem: dict[str, Any]) -> Ints:
+    """Run Scotch with one thread: with several, its results differ from run to run."""
     data = io.BytesIO()
-    np.savez(data, **given)
-    # -P: the folder of the script is none to import from.
+    np.savez(data, **problem)
+    # -P: import nothing from the folder of the script.
     done = subprocess.run(
         [sys.executable, "-P", str(SCRIPT)], input=data.getvalue(), capture_output=True, check=False,
         env={**os.environ, "SCOTCH_PTHREAD_NUMBER": "1"},
     )  # fmt: skip
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise WorkloadError(f"Scotch ended with {done.returncode}: {said[-1] if said else 'no message'}")
-    found: Ints = np.load(io.BytesIO(done.stdout))
-    return found
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise WorkloadError(f"Scotch ended with {done.returncode}: {lines[-1] if lines else 'no message'}")
+    vertex_of_rank: Ints = np.load(io.BytesIO(done.stdout))
+    return vertex_of_rank
 
 
 def with_room(router: Ints, slots: Slots) -> Ints:

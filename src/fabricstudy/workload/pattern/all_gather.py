@@ -29,7 +29,7 @@ class AllGather(MessagePattern):
     )
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size."""
+        """Count the messages by size."""
         block = int(self.message_bytes)
         if self.algorithm == "ring":
             return (Traffic(float(ranks) * (ranks - 1) * self.iterations, block, ranks - 1),)

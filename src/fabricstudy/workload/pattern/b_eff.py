@@ -30,7 +30,7 @@ class BEff(MessagePattern):
         return tuple(min(size, ranks) for size in wanted)
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size."""
+        """Count the messages by size."""
         phases = 2 * len(self.ring_sizes(ranks))
         return (Traffic(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
 

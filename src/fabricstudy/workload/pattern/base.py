@@ -54,7 +54,7 @@ class Pattern(Kind):
         return sum(part.messages for part in self.traffic(ranks))
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size."""
+        """Count the messages by size."""
         raise NotImplementedError
 
     def check_ranks(self, ranks: int) -> None:
@@ -105,5 +105,5 @@ class MessagePattern(Pattern):
     )
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size; a pattern has this or `traffic_messages` of its own."""
+        """Count the messages by size; a pattern overrides this or `traffic_messages`."""
         return (Traffic(self.traffic_messages(ranks), int(self.message_bytes)),)

@@ -36,7 +36,7 @@ class HopPairs(MessagePattern):
     reply: Flag = Field(False, description="whether the higher coordinate answers, rather than both sending at once")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size (upper estimate: nobody is idle)."""
+        """Count the messages by size (upper estimate: nobody is idle)."""
         return (Traffic(float(ranks) * self.iterations, int(self.message_bytes), 2 if self.reply else 1),)
 
     def check_machine(self, machine: Topology) -> None:
@@ -45,8 +45,8 @@ class HopPairs(MessagePattern):
         grid = getattr(machine, "grid", ())
         if "dimensions" not in machine.traits or self.dimension.lower() not in names[: len(grid)]:
             problem = f"a machine of kind {machine.kind} has no such dimension"
-            known = ", ".join(names[: len(grid)]) or "none here"
-            raise ConfigError(problem, f"known: {known}", ("dimension",), self.dimension, "machine-does-not-fit")
+            dimensions = ", ".join(names[: len(grid)]) or "none here"
+            raise ConfigError(problem, f"known: {dimensions}", ("dimension",), self.dimension, "machine-does-not-fit")
         dimension = grid[names.index(self.dimension.lower())]
         longest = int(dimension.hops().max())
         if self.hops > longest or dimension.gap is not None:

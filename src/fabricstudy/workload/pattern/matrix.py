@@ -48,7 +48,7 @@ class Matrix(TrafficFile, MessagePattern):
             cut_bytes = int(to_unit(str(value.get("message")), SIZES.unit, "100 kB"))
             SIZES.check(cut_bytes)
         except ConfigError:
-            return {}  # told where the key is read
+            return {}  # reading the key raises the same error
         rest = content.size_bytes % cut_bytes
         return {
             "rows": content.ranks,
@@ -58,7 +58,7 @@ class Matrix(TrafficFile, MessagePattern):
         }
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size; the rests of all pairs by their mean."""
+        """Count the messages by size; the rests of all pairs by their mean."""
         parts = [(self.whole_messages, int(self.message_bytes)), (self.rests, self.rest_bytes // max(1, self.rests))]
         return tuple(Traffic(float(count) * self.iterations, size_bytes) for count, size_bytes in parts if count)
 

@@ -48,7 +48,7 @@ class MessageList(TrafficFile, Pattern):
         }
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by their mean size."""
+        """Count the messages by their mean size."""
         size_bytes = max(1, self.total_bytes // max(1, self.messages))
         return (Traffic(float(self.messages) * self.iterations, size_bytes, self.phases),)
 

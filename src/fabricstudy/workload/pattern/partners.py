@@ -49,6 +49,6 @@ def sends_to_partners(config: RandomPartners, ranks: int, rng: np.random.Generat
     least, most = config.degree
     source = np.repeat(np.arange(ranks, dtype=np.int32), rng.integers(least, most + 1, size=ranks))
     partner = draw(source, rng)
-    while len(own := np.flatnonzero(partner == source)):
-        partner[own] = draw(source[own], rng)
+    while len(to_self := np.flatnonzero(partner == source)):
+        partner[to_self] = draw(source[to_self], rng)
     return one_phase(source, partner, config.iterations)

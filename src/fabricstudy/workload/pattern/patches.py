@@ -32,7 +32,7 @@ class PatchGrid(MessagePattern):
     forces_bytes: Size | None = Field(None, alias="forces", description="size of forces on a patch; left out: message")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size (upper estimate: each compute is on a rank of its own)."""
+        """Count the messages by size (upper estimate: no two computes share a rank)."""
         first, _ = self.computes()
         messages = min(2.0 * len(first) * self.split, float(ranks) * (ranks - 1)) * self.iterations
         back = int(self.forces_bytes or self.message_bytes)
@@ -54,8 +54,8 @@ class PatchGrid(MessagePattern):
             moved = [(at + by) % length for at, by, length in zip(place, shift, self.patches, strict=True)]
             other = np.ravel_multi_index(tuple(moved), self.patches)
             pairs.append(np.sort(np.stack([patch, other]), axis=0))
-        found = np.unique(np.concatenate(pairs, axis=1), axis=1)
-        return found[0].astype(np.int64), found[1].astype(np.int64)
+        distinct = np.unique(np.concatenate(pairs, axis=1), axis=1)
+        return distinct[0].astype(np.int64), distinct[1].astype(np.int64)
 
     def even_homes(self, ranks: int) -> Ints:
         """Rank of each patch, where they are dealt evenly."""

@@ -38,7 +38,7 @@ class PencilFft(MessagePattern):
         return rows, columns
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size."""
+        """Count the messages by size."""
         return tuple(
             Traffic(float(ranks) * (length - 1) * self.iterations, self.part_bytes(length))
             for length in self.grid(ranks)

@@ -27,7 +27,7 @@ class PingPong(MessagePattern):
     kind: Literal["ping-pong"] = "ping-pong"
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size."""
+        """Count the messages by size."""
         return (Traffic(2.0 * self.iterations, int(self.message_bytes), 2),)
 
     def sends_at(self, site: Site) -> Sends:

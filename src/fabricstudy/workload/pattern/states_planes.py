@@ -45,7 +45,7 @@ class StatesPlanes(MessagePattern):
             raise ConfigError(problem, remedy, ("states",), self.states, code="ranks-do-not-fit")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size (upper estimate: no two parts share a rank)."""
+        """Count the messages by size (upper estimate: no two parts share a rank)."""
         parts = float(self.states * self.planes)
         messages = parts * (self.planes - 1 + 2 + self.states - 1)
         return (Traffic(min(messages, 4.0 * ranks * (ranks - 1)) * self.iterations, int(self.message_bytes), 4),)

@@ -37,7 +37,7 @@ class StrassenBfs(MessagePattern):
         return max(1, round(factors)), max(1, round(factors / 2))
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size."""
+        """Count the messages by size."""
         messages = 6.0 * ranks * self.iterations
         return tuple(Traffic(messages, size) for step in range(self.steps) for size in self.step_bytes(step))
 

@@ -51,7 +51,7 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
         return {"vertices": content.tasks, "edges": len(content.source)}
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Tell the messages by size, if no edge is heavier than one unit.
+        """Count the messages by size, if no edge is heavier than one unit.
 
         Where vertices are grouped that is an estimate: a group exchanges with at most so many times as many others as a
         vertex does, which holds for meshes, and the edges between the same two groups are one message.

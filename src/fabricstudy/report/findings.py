@@ -85,23 +85,21 @@ _GIVEN = {"jobs", "pattern", "trace", "engine"}
 
 
 def choices(study: Study) -> set[str]:
-    """Give the axes that whoever designs or runs a machine chooses; a workload is given, and so is a simulator."""
-    parts: dict[str, set[str]] = {}
+    """Give the axes that whoever designs or runs a machine chooses: neither the workload nor the simulator."""
+    sections_of: dict[str, set[str]] = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
             paths = [path.split(".") for change in axis.changes for path in change]
-            own = {path[2] if path[0] == "jobs" and len(path) > 2 else path[0] for path in paths}
-            parts.setdefault(name, set()).update(own)
-    return {name for name, own in parts.items() if own & _CHOSEN and not own & _GIVEN}
+            sections = {path[2] if path[0] == "jobs" and len(path) > 2 else path[0] for path in paths}
+            sections_of.setdefault(name, set()).update(sections)
+    return {name for name, sections in sections_of.items() if sections & _CHOSEN and not sections & _GIVEN}
 
 
 def effects(tables: Tables, chosen: set[str]) -> Effects | None:
     """Compare the times of a study's simulations or the waits of its schedules, whichever there are more of.
 
-    Compared are the axes that somebody chooses: no pattern or size of messages is better than another.
-
-    The time of a point is that of its slowest job. Points are compared only if they send equally many bytes, and
-    never across engines.
+    Only chosen axes are compared: no pattern or size of messages is better than another. The time of a point is that of
+    its slowest job. Points are compared only if they send equally many bytes, and never across engines.
     """
     jobs = tables.jobs[~tables.jobs["background"] & ~tables.jobs["experiment"].isin(ADDED)]
     jobs = jobs[jobs["runtime_ns"] > 0]
@@ -126,8 +124,8 @@ def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str], chosen: 
     seeds = rows.groupby([*keys, "engine"] if "engine" in rows else keys)[_VALUE].agg(["max", "min", "size"])
     seeds = seeds[seeds["size"] > 1]
     spread = seeds["max"] / seeds["min"]
-    found = [_effect(rows, axis, keys) for axis in keys[1:] if axis in chosen]
-    ordered = sorted((one for one in found if one), key=lambda one: -one.median)
+    of_axes = [_effect(rows, axis, keys) for axis in keys[1:] if axis in chosen]
+    ordered = sorted((one for one in of_axes if one), key=lambda one: -one.median)
     return Effects(of, column, ordered, (spread.median(), spread.max()) if len(spread) else None)
 
 
@@ -149,17 +147,17 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
     )
 
 
-def sentences(tables: Tables, found: Effects | None) -> list[str]:
-    """Say how the claims fared, what changes the numbers most, where engines differ, and on what all this rests."""
-    told = [
+def sentences(tables: Tables, changes: Effects | None) -> list[str]:
+    """Sum up the claims, the choices with the largest effects, the engines' differences and the number of runs."""
+    parts = (
         _of_claims(tables),
-        _of_effects(found),
+        _of_effects(changes),
         _of_computing(tables.jobs),
         _of_slowdowns(tables.interference),
         _of_engines(tables),
         _basis(tables),
-    ]
-    return [one for one in told if one]
+    )
+    return [part for part in parts if part]
 
 
 def _of_claims(tables: Tables) -> str:
@@ -169,19 +167,19 @@ def _of_claims(tables: Tables) -> str:
              "not run": ("could not be tested", "could not be tested")}  # fmt: skip
     parts = [f"{verdicts[name]} {words[name][int(verdicts[name] > 1)]}" for name in words if verdicts.get(name)]
     differ = claims.loc[claims["claim_verdict"] == "differs", "claim"].astype(str).tolist()
-    told = f"Of {several(int(verdicts.sum()), 'claim')}, {listed(parts)}" if parts else ""
+    sentence = f"Of {several(int(verdicts.sum()), 'claim')}, {listed(parts)}" if parts else ""
     if 0 < len(differ) <= _MOST_CLAIMS:
-        told += f" (not as expected: {', '.join(differ)})"
-    return told and f"{told}."
+        sentence += f" (not as expected: {', '.join(differ)})"
+    return sentence and f"{sentence}."
 
 
-def _of_effects(found: Effects | None) -> str:
-    if found is None or not found.axes:
+def _of_effects(changes: Effects | None) -> str:
+    if changes is None or not changes.axes:
         return ""
-    first, *others = found.axes[:_MOST_AXES]
-    told = (
-        f"Of the choices varied, {first.axis} changes the {found.of} most: all else equal, its worst value has "
-        f"{number(first.median, 3)} times the {found.of} of its best one in the median, and "
+    first, *others = changes.axes[:_MOST_AXES]
+    sentence = (
+        f"Of the choices varied, {first.axis} changes the {changes.of} most: all else equal, its worst value has "
+        f"{number(first.median, 3)} times the {changes.of} of its best one in the median, and "
         f"{number(first.largest, 3)} times at most. The best one is {_best(first)}."
     )
     if others:
@@ -189,11 +187,11 @@ def _of_effects(found: Effects | None) -> str:
             f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)}; best {_best(one)})"
             for one in others
         ]
-        told += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
-    if found.noise is None:
-        return f"{told} With one seed, nothing says how much of this is chance."
-    middle, largest = found.noise
-    return f"{told} Seeds alone change it by a factor of {number(middle, 3)}, at most {number(largest, 3)}."
+        sentence += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
+    if changes.noise is None:
+        return f"{sentence} With one seed, nothing says how much of this is chance."
+    middle, largest = changes.noise
+    return f"{sentence} Seeds alone change it by a factor of {number(middle, 3)}, at most {number(largest, 3)}."
 
 
 def _best(one: Effect) -> str:
@@ -205,19 +203,19 @@ def _of_computing(jobs: pd.DataFrame) -> str:
     if share.empty:
         return ""
     low, middle, high = (number(100 * value, 2) for value in share.quantile([0, 0.5, 1]))
-    told = f"{several(len(share), 'job')} computed for {middle} % of the runtime in the median ({low} to {high} %)"
-    return f"{told}; the rest is communication and waiting."
+    sentence = f"{several(len(share), 'job')} computed for {middle} % of the runtime in the median ({low} to {high} %)"
+    return f"{sentence}; the rest is communication and waiting."
 
 
 def _of_slowdowns(rows: pd.DataFrame) -> str:
-    known = rows[rows["slowdown"].notna()]
-    if known.empty:
+    compared = rows[rows["slowdown"].notna()]
+    if compared.empty:
         return ""
-    low, middle, high = (number(value, 3) for value in known["slowdown"].quantile([0, 0.5, 1]))
-    count = several(len(known), "job")
-    told = f"Beside others, {count} took {middle} times as long as alone in the median ({low} to {high})"
-    inside = known["in_noise"].dropna()
-    return f"{told}; {int(inside.sum())} of {len(inside)} cannot be told from noise." if len(inside) else f"{told}."
+    low, middle, high = (number(value, 3) for value in compared["slowdown"].quantile([0, 0.5, 1]))
+    count = several(len(compared), "job")
+    text = f"Beside others, {count} took {middle} times as long as alone in the median ({low} to {high})"
+    inside = compared["in_noise"].dropna()
+    return f"{text}; {int(inside.sum())} of {len(inside)} cannot be told from noise." if len(inside) else f"{text}."
 
 
 def _of_engines(tables: Tables) -> str:
@@ -226,7 +224,7 @@ def _of_engines(tables: Tables) -> str:
 
 
 def _basis(tables: Tables) -> str:
-    """Say on how much all this rests."""
+    """Count the simulations, runs of schedules and analyses behind the page."""
     points, runs = tables.points.drop_duplicates("point_id"), tables.schedules
     parts = []
     if len(points):
@@ -269,16 +267,16 @@ def _of_verdicts(verdicts: pd.DataFrame) -> str:
     return f"They give the same verdict on {same} of {several(len(both), 'number')} behind the claims."
 
 
-def leading(figures: Sequence[AnyFigure | None], found: Effects | None) -> int | None:
-    """Give which of the figures that could be drawn shows the largest effect that one shows at all; else the first.
+def leading(figures: Sequence[AnyFigure | None], changes: Effects | None) -> int | None:
+    """Give the place of the figure with the largest effect that any figure shows; else that of the first one drawn.
 
-    A figure of what is compared goes before one of another number of simulations or schedules, such as rates for times.
+    Figures of the compared column go first, before those of other numbers of simulations or schedules.
     """
     drawn = {place: figure for place, figure in enumerate(figures) if figure}
     measured = [place for place, figure in drawn.items() if figure.analysis is None and figure.table != "machines"]
-    compared = [place for place in measured if found and found.column in drawn[place].numbers()]
+    compared = [place for place in measured if changes and changes.column in drawn[place].numbers()]
     for places in (compared, measured):
-        for one in found.axes if found else ():
+        for one in changes.axes if changes else ():
             for place in places:
                 if one.axis in drawn[place].axes():
                     return place

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fabricstudy.report.found import choices, effects, leading, sentences
+from fabricstudy.report.findings import choices, effects, leading, sentences
 from fabricstudy.study.file import read_study
 from fabricstudy.table.store import Tables
 

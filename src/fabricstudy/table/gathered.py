@@ -1,0 +1,129 @@
+"""What tables need of the records of points, by columns: as objects it would take several times the memory."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fabricstudy.columns import DONE, TABLES
+
+Record = Mapping[str, Any]
+
+SHARES = tuple(f"{name}{how}" for how in ("", "_routes") for name in ("mls", "tls", "links_shared"))
+"""Columns of a job that tell how it shares links, as simulated and by the routes alone."""
+
+_NUMBERS = {one.name for columns in TABLES.values() for one in columns if one.type in ("number", "any number")}
+
+
+class Columns:
+    """Columns that grow by a row at a time."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._columns: dict[str, array[float] | list[Any]] = {
+            name: array("d") if name in _NUMBERS else [] for name in names
+        }
+        self._same: dict[Any, Any] = {}
+        self.rows = 0
+
+    def add(self, row: Record) -> None:
+        """Add a row; what it does not hold is missing, and what is no column is left out."""
+        for name, column in self._columns.items():
+            value = row.get(name)
+            if isinstance(column, list):
+                # Texts and counts repeat from row to row. True would be taken for 1.
+                column.append(self._same.setdefault(value, value) if type(value) in (str, int) else value)
+                continue
+            try:
+                column.append(math.nan if value is None else value)
+            except TypeError:
+                self._columns[name] = [*column, value]
+        self.rows += 1
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        return self._columns[name]
+
+    def frame(self, rows: Sequence[int]) -> pd.DataFrame:
+        """Give these rows in this order."""
+        at = np.asarray(rows, dtype=np.int64)
+        return pd.DataFrame({name: _taken(column, at) for name, column in self._columns.items()})
+
+
+def _taken(column: array[float] | list[Any], at: np.ndarray[Any, Any]) -> Any:
+    return [column[row] for row in at] if isinstance(column, list) else np.array(column)[at]
+
+
+class Gathered:
+    """Facts of points, and of the jobs and link classes of those that are done.
+
+    Parameters
+    ----------
+    records : iterable of mappings
+        Records of points. Of two of one point the last done one counts, or the last one if none is done.
+    point_ids : iterable of str
+        Of the points that were to run; other records are left out.
+    points, jobs, links : iterables of str
+        Which of their facts are wanted.
+    """
+
+    def __init__(
+        self,
+        records: Iterable[Record],
+        point_ids: Iterable[str],
+        points: Iterable[str],
+        jobs: Iterable[str],
+        links: Iterable[str],
+    ) -> None:
+        self.points, self.jobs, self.links = Columns(points), Columns((*jobs, *SHARES)), Columns(links)
+        self._row = dict.fromkeys(point_ids, 0)
+        self._job_start, self._link_start = array("q", [0]), array("q", [0])
+        self._add({"status": "missing", "reason": "no record"})
+        for record in records:
+            row = self._row.get(record["point_id"])
+            if row is None or (row and record["status"] != DONE and self.points["status"][row] == DONE):
+                continue
+            self._row[record["point_id"]] = self.points.rows
+            self._add(record)
+
+    def _add(self, record: Record) -> None:
+        self.points.add(record)
+        if record["status"] == DONE:
+            for job in record.get("jobs", ()):
+                self.jobs.add({**job, **_shares(record, job["job"])})
+            for links in record.get("links") or ():
+                self.links.add(links)
+        self._job_start.append(self.jobs.rows)
+        self._link_start.append(self.links.rows)
+
+    def is_done(self, point_id: str) -> bool:
+        """Whether the point was simulated to its end."""
+        return bool(self.points["status"][self._row[point_id]] == DONE)
+
+    def facts(self, point_ids: Iterable[str]) -> pd.DataFrame:
+        """Give a row for each of these points; those without a record have the status ``missing``."""
+        return self.points.frame([self._row[point_id] for point_id in point_ids])
+
+    def jobs_of(self, point_id: str | None) -> range:
+        """Give the rows of a point's jobs in `jobs`; none unless it is done."""
+        row = self._row.get(point_id or "", 0)
+        return range(self._job_start[row], self._job_start[row + 1])
+
+    def links_of(self, point_id: str) -> range:
+        """Give the rows of a point's classes of links in `links`; none unless it is done."""
+        row = self._row[point_id]
+        return range(self._link_start[row], self._link_start[row + 1])
+
+
+def _shares(record: Record, job: int) -> dict[str, float]:
+    """Link sharing of a point and the share of a job's links that others use, as simulated and by the routes alone."""
+    shares: dict[str, float] = {}
+    for kind, suffix in (("simulated", ""), ("routes", "_routes")):
+        one = record.get("sharing", {}).get(kind)
+        if one:
+            shared = one["shared"][job] / max(1, one["used"][job])
+            shares |= {f"mls{suffix}": one["mls"], f"tls{suffix}": one["tls"], f"links_shared{suffix}": shared}
+    return shares
