@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fabricstudy.columns import SPOT_CHECK
-from fabricstudy.engine.registry import engines
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
 from fabricstudy.table.store import Tables
@@ -11,10 +11,10 @@ from fabricstudy.table.store import Tables
 from .text import number
 
 
-def _checked_engines() -> dict[str, str]:
-    """Name each engine that asks for a check, and the one that checks it."""
-    members = EngineSettings.FAMILY.members.items()
-    checked_by = {name: kind.checked_by for name, kind in members if issubclass(kind, EngineSettings)}
+def _checked_engines(tables: Tables) -> dict[str, str]:
+    """Name each engine of the points that asks for a check, and the one that checks it."""
+    kinds = {name: EngineSettings.FAMILY.find(name) for name in sorted(tables.points["engine"].unique())}
+    checked_by = {name: kind.checked_by for name, kind in kinds.items() if kind and issubclass(kind, EngineSettings)}
     return {name: by for name, by in checked_by.items() if by is not None}
 
 
@@ -23,7 +23,7 @@ def spot_check(tables: Tables) -> list[str]:
     return [
         f"Spot check: {tables.points.loc[is_simulated, 'point_id'].nunique():,} points were simulated on {name}. "
         f"{_checked(tables, name, by)}"
-        for name, by in _checked_engines().items()
+        for name, by in _checked_engines(tables).items()
         if (is_simulated := tables.points["engine"] == name).any()
     ]
 
@@ -45,12 +45,12 @@ def _checked(tables: Tables, name: str, by: str) -> str:
 def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
     """Give the claims judged by the times of one engine alone that asks for a check, and that engine."""
     engines_of = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
-    checked = _checked_engines()
+    checked = _checked_engines(tables)
     unchecked = {}
     for claim in study.claims:
         experiments = {one.experiment for part in claim.parts for one in part.measures() if one.of_points}
         ran_on = set().union(*(engines_of.get(name, set()) for name in experiments))
-        simulators = {name for name in ran_on if engines()[name].simulates}
+        simulators = {name for name in ran_on if engine_named(name).simulates}
         if len(simulators) == 1 and simulators <= checked.keys():
             unchecked[claim.id] = simulators.pop()
     return unchecked
