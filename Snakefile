@@ -47,6 +47,10 @@ onsuccess:
         print(f"The report: {page}", file=sys.stderr)
 
 
+onerror:
+    print("What is finished is kept; the same command goes on with the rest.", file=sys.stderr)
+
+
 # Seconds of work each: on a cluster they are done where Snakemake runs.
 localrules:
     all,

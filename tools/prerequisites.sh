@@ -16,8 +16,10 @@ install() { # Debian's package, Enterprise Linux's, what macOS does
 need() { # what, how to install it, command that succeeds if it is there
     what=$1 how=$2
     shift 2
-    if ! "$@" >/dev/null 2>&1; then
+    if ! said=$("$@" 2>&1); then
         echo "missing: $what ($how)" >&2
+        # What is there and does not work says why: cargo of rustup without a toolchain, for one.
+        if command -v "$1" >/dev/null 2>&1; then echo "$said" | sed 's/^/    /' >&2; fi
         missing=1
     fi
 }

@@ -91,7 +91,8 @@ def _check(args: argparse.Namespace, digest: str) -> None:
 
 
 def _end_when_asked() -> None:
-    # A cluster that cancels a job asks first: end the simulator and clear away what is half done.
+    # A cluster that cancels a job asks first, and so does Ctrl-C: end the simulator and clear away what is half done.
+    signal.signal(signal.SIGINT, _stop)
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGALRM, _stop)
     sys.unraisablehook = _stop_again

@@ -35,10 +35,10 @@ class Effect:
         The other axes' labels at the largest.
     comparisons : int
         How many there are: one for each combination of the other axes' labels.
-    best : str
-        The label that most often has the least value.
+    best : tuple of str
+        The label that most often has the least value; several, if as often.
     best_in : int
-        In how many of the comparisons it has.
+        In how many of the comparisons each of them has.
     """
 
     axis: str
@@ -46,7 +46,7 @@ class Effect:
     largest: float
     where: str
     comparisons: int
-    best: str
+    best: tuple[str, ...]
     best_in: int
 
 
@@ -74,7 +74,7 @@ class Effects:
         """All of them as a table."""
         head = ("varied", "comparisons", "median factor", "largest factor", "which is at", "best most often")
         rows = [
-            [one.axis, str(one.comparisons), number(one.median, 3), number(one.largest, 3), one.where, one.best]
+            [one.axis, str(one.comparisons), number(one.median, 3), number(one.largest, 3), one.where, listed(one.best)]
             for one in self.axes
         ]
         return Grid(head, rows, frozenset((1, 2, 3)))
@@ -141,10 +141,10 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    best = values.idxmin(axis=1).value_counts()
-    return Effect(
-        axis, float(ratio.median()), float(ratio.max()), where, len(values), str(best.index[0]), int(best.iloc[0])
-    )
+    times_best = values.idxmin(axis=1).value_counts()
+    most = int(times_best.max())
+    best = tuple(str(label) for label in values.columns if times_best.get(label) == most)
+    return Effect(axis, float(ratio.median()), float(ratio.max()), where, len(values), best, most)
 
 
 def sentences(tables: Tables, changes: Effects | None) -> list[str]:
@@ -180,7 +180,7 @@ def _of_effects(changes: Effects | None) -> str:
     sentence = (
         f"Of the choices varied, {first.axis} changes the {changes.of} most: all else equal, its worst value has "
         f"{number(first.median, 3)} times the {changes.of} of its best one in the median, and "
-        f"{number(first.largest, 3)} times at most. The best one is {_best(first)}."
+        f"{number(first.largest, 3)} times at most. Best {'is' if len(first.best) == 1 else 'are'} {_best(first)}."
     )
     if others:
         rest = [
@@ -195,7 +195,8 @@ def _of_effects(changes: Effects | None) -> str:
 
 
 def _best(one: Effect) -> str:
-    return f"{one.best} in {one.best_in} of {several(one.comparisons, 'comparison')}"
+    among = f"{one.best_in} of {several(one.comparisons, 'comparison')}"
+    return f"{listed(one.best)} in {among}{'' if len(one.best) == 1 else ' each'}"
 
 
 def _of_computing(jobs: pd.DataFrame) -> str:
@@ -230,10 +231,9 @@ def _basis(tables: Tables) -> str:
     if len(points):
         done = points[points["status"] == DONE]
         engines = listed(sorted(done["engine"].unique())) if len(done) else "no engine"
-        hours = number(points["cpu_s"].sum() / 3600, 2)
         parts.append(
             f"{_of_all(len(done), len(points), 'simulation')} of {several(points['machine_id'].nunique(), 'machine')} "
-            f"by {engines} ({hours} CPU-hours, {several(points['seed'].nunique(), 'seed')})"
+            f"by {engines} ({_processor_time(points['cpu_s'].sum())}, {several(points['seed'].nunique(), 'seed')})"
         )
     if len(runs):
         done_runs = int((runs["status"] == DONE).sum())
@@ -242,7 +242,11 @@ def _basis(tables: Tables) -> str:
         parts.append(
             f"{len(tables.analyses)} {'analysis' if len(tables.analyses) == 1 else 'analyses'} without simulation"
         )
-    return f"All this rests on {listed(parts)}." if parts else ""
+    return f"The report rests on {listed(parts)}." if parts else ""
+
+
+def _processor_time(cpu_s: float) -> str:
+    return f"{number(cpu_s, 2)} CPU-seconds" if cpu_s < 60 else f"{number(cpu_s / 3600, 2)} CPU-hours"
 
 
 def _of_all(done: int, count: int, noun: str) -> str:

@@ -38,8 +38,20 @@ def test_factors_are_medians_of_otherwise_equal_points(make: Make) -> None:
     assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha"]
     routing = found.axes[0]
     assert (routing.median, routing.largest, routing.comparisons) == (pytest.approx(2.5), pytest.approx(3), 4)
-    assert (routing.best, routing.best_in) == ("minimal", 4) and routing.where.startswith("alpha 2, message ")
+    assert (routing.best, routing.best_in) == (("minimal",), 4) and routing.where.startswith("alpha 2, message ")
     assert found.noise == (pytest.approx(1.1), pytest.approx(1.1))
+
+
+def test_a_tie_is_told_as_one(make: Make) -> None:
+    """Each routing is the faster one at one of the two ratios."""
+    case = make()
+    faster = {("valiant", 0.5), ("minimal", 2.0)}
+    found = effects(
+        timed(case.tables, lambda row: 1e6 if (row["routing"], row["alpha"]) in faster else 2e6), choices(case.study)
+    )
+    assert found is not None
+    (routing,) = (one for one in found.axes if one.axis == "routing")
+    assert (routing.best, routing.best_in, routing.comparisons) == (("minimal", "valiant"), 2, 4)
 
 
 def test_points_that_send_other_amounts_are_not_compared(make: Make) -> None:
