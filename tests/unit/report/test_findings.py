@@ -103,7 +103,7 @@ def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
 
 def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
     words = told(make(lost=24, claims=[]))
-    assert words == "All this rests on 0 of 24 simulations of 2 machines by no engine (0.0067 CPU-hours, 3 seeds)."
+    assert words == "The report rests on 0 of 24 simulations of 2 machines by no engine (24 CPU-seconds, 3 seeds)."
 
 
 @pytest.mark.parametrize(
