@@ -48,7 +48,10 @@ onsuccess:
 
 
 onerror:
-    print("What is finished is kept; the same command goes on with the rest.", file=sys.stderr)
+    print(
+        "What is finished is kept; the same command goes on with the rest.",
+        file=sys.stderr,
+    )
 
 
 # Seconds of work each: on a cluster they are done where Snakemake runs.
