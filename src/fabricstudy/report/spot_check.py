@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabricstudy.columns import SPOT_CHECK
+from fabricstudy.columns import DONE, SPOT_CHECK
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
@@ -20,11 +20,11 @@ def _checked_engines(tables: Tables) -> dict[str, str]:
 
 def spot_check(tables: Tables) -> list[str]:
     """Say of each engine that asks for a check how its times compare with those of the other one."""
+    done = tables.points[tables.points["status"] == DONE]
     return [
-        f"Spot check: {tables.points.loc[is_simulated, 'point_id'].nunique():,} points were simulated on {name}. "
+        f"Spot check: {done.loc[done['engine'] == name, 'point_id'].nunique():,} points were simulated on {name}. "
         f"{_checked(tables, name, by)}"
         for name, by in _checked_engines(tables).items()
-        if (is_simulated := tables.points["engine"] == name).any()
     ]
 
 

@@ -42,6 +42,12 @@ def test_a_check_that_was_not_run_says_so(tmp_path: Path) -> None:
     assert "Of 8" in says and "0.9" not in says
 
 
+def test_only_points_that_are_done_count(tmp_path: Path) -> None:
+    _, tables = tables_of(tmp_path, engine="flow", lost="flow")
+    (says,) = spot_check(tables)
+    assert " 0 points" in says
+
+
 def test_other_studies_need_no_check(tmp_path: Path) -> None:
     study, tables = tables_of(tmp_path)
     assert spot_check(tables) == [] and judged_unchecked(study, tables) == {}
