@@ -59,6 +59,14 @@ def test_a_point_that_is_on_both_engines_anyway_is_no_other_point(study_of: Call
     assert {row.labels["engine"] for row in of.rows if row.experiment == SPOT_CHECK} == {None}
 
 
+def test_what_flow_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
+    """Messages of a few bytes are cheapest, and refused."""
+    sizes = {f"{size} B": f"{size} B" for size in range(1, 50)} | {"400 kB": "400 kB", "500 kB": "500 kB"}
+    sweep = {"size": {"of": "jobs.0.pattern.message", "values": sizes}}
+    flows, packets = checked(plan(study_of(engine="flow", sweep=sweep)))
+    assert len(flows) == len(packets) == 2
+
+
 def test_no_shipped_study_rests_on_flow_alone() -> None:
     for file in (file for file in CONFIGS.glob("*.yaml") if "flow" in file.read_text()):
         of = plan(load_study(file))
