@@ -110,7 +110,7 @@ def threads_in(folder: Path) -> int:
 
 def test_a_point_that_takes_too_long_leaves_nothing_and_its_time_is_known(engine: str, tmp_path: Path) -> None:
     more = {"job_links": False} if engine == "codes" else {}
-    record = run(point(engine, 2, "dragonfly", "minimal", engine=more, **LONG), tmp_path / "long", "5 s")
+    record = run(point(engine, 2, "dragonfly", "minimal", engine=more, **LONG), tmp_path / "long", "1 s")
     assert record["status"] == "timeout"
     assert not running_in(tmp_path)
     # What killed ranks used, which nobody but us could wait for.
