@@ -58,8 +58,6 @@ def _run(args: argparse.Namespace) -> int:
         return int(args.exit_code(result))
     except BrokenPipeError:  # whoever reads us, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
-        return 130
     return 0
 
 

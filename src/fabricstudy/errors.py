@@ -6,6 +6,7 @@ import difflib
 import errno
 import json
 import math
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
@@ -175,6 +176,8 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     """
     try:
         return work() or 0
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except FabricstudyError as error:
         mistake = error
     except OSError as error:

@@ -15,7 +15,7 @@ from fabricstudy.errors import SHOWN, FabricstudyError, StudyError, exit_code_of
 from fabricstudy.source import PACKAGE
 
 
-def raising(error: Exception) -> Callable[[], None]:
+def raising(error: BaseException) -> Callable[[], None]:
     def work() -> None:
         raise error
 
@@ -24,6 +24,7 @@ def raising(error: Exception) -> Callable[[], None]:
 
 def test_the_exit_code_is_that_of_the_work_or_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code_of(lambda: None) == 0 and exit_code_of(lambda: 130) == 130
+    assert exit_code_of(raising(KeyboardInterrupt())) == 130
     assert exit_code_of(raising(FabricstudyError("a; b")), "program") == 1
     assert capsys.readouterr().err == "program: a; b\n"
 
