@@ -3,7 +3,7 @@
 Data flows through the packages in this order, and imports go the same way only:
 ``machine`` -> ``routing`` -> ``structure`` -> ``workload`` -> ``engine`` -> ``analysis`` -> ``study`` -> ``table``
 -> ``report`` -> ``artifact`` -> ``cli``. Below them are ``errors``, ``model``, ``quantities``, ``kinds``, ``columns``,
-``source``, ``store`` and ``files``.
+``source``, ``kept``, ``store``, ``files``, ``lifetime`` and ``startup``.
 """
 
 import gc

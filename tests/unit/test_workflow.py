@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +20,7 @@ from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import keep_machine
 from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.structure.stage import keep_structure
-from fabricstudy.workflow import WILDCARDS, check_date, forget_what_is_gone, products, settings
+from fabricstudy.workflow import WILDCARDS, check_date, forget_what_is_gone, pages, products, settings
 
 STUDY = """\
 study: small
@@ -135,3 +138,18 @@ def test_points_that_cannot_be_made_again_are_kept(stored: Pipeline, monkeypatch
     monkeypatch.setattr(type(engine_named("analysis")), "probe", lambda engine: Probe("analysis", False))
     Path("results/points").rename("elsewhere")
     assert workflow.forget_what_is_gone(stored, Path("results")) == []
+
+
+def test_only_reports_that_are_there_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = Path("reports/one/index.html")
+    page.parent.mkdir(parents=True)
+    page.touch()
+    assert pages(["one", "two"]) == [page]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stage_that_is_asked_to_end_does_so_without_a_traceback(number: int) -> None:
+    code = f"import os; from fabricstudy import stages; stages._end_when_asked(); os.kill(os.getpid(), {int(number)})"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "")

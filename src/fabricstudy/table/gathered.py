@@ -14,7 +14,8 @@ from fabricstudy.columns import DONE, TABLES
 
 Record = Mapping[str, Any]
 
-SHARES = tuple(f"{name}{how}" for how in ("", "_routes") for name in ("mls", "tls", "links_shared"))
+_SUFFIXES = {"simulated": "", "routes": "_routes"}
+SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
 """Columns of a job that tell how it shares links, as simulated and by the routes alone."""
 
 _NUMBERS = {one.name for columns in TABLES.values() for one in columns if one.type in ("number", "any number")}
@@ -121,7 +122,7 @@ class Gathered:
 def _shares(record: Record, job: int) -> dict[str, float]:
     """Link sharing of a point and the share of a job's links that others use, as simulated and by the routes alone."""
     shares: dict[str, float] = {}
-    for kind, suffix in (("simulated", ""), ("routes", "_routes")):
+    for kind, suffix in _SUFFIXES.items():
         one = record.get("sharing", {}).get(kind)
         if one:
             shared = one["shared"][job] / max(1, one["used"][job])
