@@ -25,7 +25,7 @@ MACHINES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "groups": 9,
             "routers_per_group": 4,
             "nodes_per_router": 2,
-            "bandwidth": {"all": "1 GB/s", "global": "2 GB/s"},
+            "bandwidth": {"host": "1 GB/s", "local": "1 GB/s", "global": "2 GB/s"},
         },
         ("minimal", "valiant", "ugal"),
     ),
