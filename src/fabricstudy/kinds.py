@@ -112,7 +112,8 @@ class Family:
             for module, text in self._modules.items():
                 if f'kind: Literal["{kind}"]' in text:
                     importlib.import_module(module)
-        return self._known().get(kind)
+        # One of ours may write its name in another way; whoever misspells a name waits for all of them.
+        return self._known().get(kind) or self.members.get(kind)
 
     @cached_property
     def _modules(self) -> dict[str, str]:

@@ -132,7 +132,7 @@ def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
     folders = {"tables": made / "tables", "figures": results.parent / "reports" / pipeline.name / "figures"}
     gone = [
         *_marks(made / "structure", ".stored", _machines(pipeline), there),
-        *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.points.record(one) is not None),
+        *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.point(one) is not None),
         *_marks(made, ".stored", _listed(made, folders), lambda one: Path(one).is_file()),
     ]
     for mark in gone:

@@ -87,7 +87,8 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     store = Stores(Path("results")).points
     for point_id in pipeline.plan.points:
         with store.lock(point_id), store.workspace(point_id) as folder:
-            store.keep(folder, {"point_id": point_id, "status": "done"})
+            (folder / "links.npy").touch()
+            store.keep(folder, {"point_id": point_id, "status": "done", "links": [{"class": "all"}]})
     for name in products(pipeline):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
@@ -109,6 +110,7 @@ LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "nothing": (lambda: None, []),
     "a point": (lambda: first("points/*/*/record.json").unlink(), [POINTS]),
     "a point, damaged": (lambda: first("points/*/*/record.json").write_text('{"point_id": '), [POINTS]),
+    "the links of a point": (lambda: first("points/*/*/links.npy").unlink(), [POINTS]),
     "a point that is another": (lambda: first("points/*/*/record.json").write_text('{"point_id": "p0"}'), [POINTS]),
     "a machine": (lambda: first("machines/*/*/machine.npz").unlink(), [STRUCTURES]),
     "a machine, cut short": (lambda: os.truncate(first("machines/*/*/machine.npz"), 100), [STRUCTURES]),

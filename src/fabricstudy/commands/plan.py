@@ -67,7 +67,7 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _kept(point: PlannedPoint, results: Path) -> bool:
-    return validity(Stores(results).points.record(point.point_id), point.point) is not Validity.INVALID
+    return validity(Stores(results).point(point.point_id), point.point) is not Validity.INVALID
 
 
 def _cost(point: PlannedPoint) -> float:

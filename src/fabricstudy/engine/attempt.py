@@ -21,7 +21,7 @@ from .parallel import Parallel
 from .point import Point
 from .records import class_loads, job_record, sharing_by_routes, sharing_record
 from .settings import Limits
-from .stores import AnalysedMachine
+from .stores import KEPT, AnalysedMachine
 from .validity import input_digest
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
@@ -32,11 +32,6 @@ FIRST_GUESS = 4.0
 
 MOST_RUNS = 8
 """Runs of one point, each with a background that lasts as long as the one before it asked for."""
-
-LINKS, LINK_PACKETS, LINK_STALLS = "links.npy", "link_packets.npy", "link_stall_ns.npy"
-"""What is kept for each directed link: bytes, and packets and stalls where the engine tells them."""
-
-KEPT = (LINKS, LINK_PACKETS, LINK_STALLS)
 
 TIMES = ("runtime_ns", "rank_mean_ns")
 """What a record says of a job that only the engine knows."""

@@ -13,13 +13,13 @@ import numpy as np
 from fabricstudy.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
-from .attempt import KEPT, LINK_PACKETS, LINK_STALLS, LINKS, TIMES, attempt, check_supported, prepare, strip
+from .attempt import TIMES, attempt, check_supported, prepare, strip
 from .contract import Engine, EngineResult
 from .limits import NotDone
 from .point import PlannedPoint
 from .records import class_loads
 from .settings import Limits
-from .stores import AnalysedMachine, Stores
+from .stores import KEPT, LINK_PACKETS, LINK_STALLS, LINKS, AnalysedMachine, Stores
 from .validity import Validity, fingerprint, validity
 
 
@@ -34,14 +34,14 @@ def simulate(
         Result of the engine's probe: its version, or why it cannot be run.
     """
     store, point = stores.points, planned.point
-    stored = store.record(planned.point_id)
+    stored = stores.point(planned.point_id)
     if validity(stored, point) is Validity.VALID:
         return _without_point(stored)
     if missing is not None and validity(stored, point) is Validity.INVALID:
         return _head(planned, engine, version) | {"status": "skipped", "reason": missing}
     with store.lock(planned.point_id):
         # Another process may have finished it while we waited.
-        stored = store.record(planned.point_id)
+        stored = stores.point(planned.point_id)
         standing = validity(stored, point)
         if standing is Validity.VALID:
             return _without_point(stored)
