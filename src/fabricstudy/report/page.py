@@ -30,7 +30,7 @@ from fabricstudy.table.store import Tables
 
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
-from .findings import choices, effects, leading, sentences
+from .findings import choices, effects, leading, sentences, sizes
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
@@ -71,7 +71,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     name : str
         What stands after ``study=`` on the command line.
     """
-    changes = effects(tables, choices(study))
+    changes = effects(tables, choices(study), sizes(study))
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
     environment = jinja2.Environment(
@@ -367,7 +367,7 @@ def write_report(study: Study, tables: Tables, source: bytes, name: str, folder:
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables, study) for figure in study.figures]
+    drawn = [draw(figure, tables, study) for figure in study.shown_figures]
     for one in drawn:
         for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
             if content:

@@ -23,6 +23,7 @@ from .claims import Claim, check_links, check_names, check_slowdown
 from .figures import AnyFigure, Names
 from .schedules import Schedule
 from .sweep import Experiment, Sweep
+from .usual_figures import usual_figures
 
 MOST_POINTS = 1_000_000
 WHOLE_SWEEP = "main"
@@ -69,7 +70,9 @@ class Study(Sweep):
     link_loads: Names = Field(
         (), description="experiments of which each link of each point is a row of the table `link_loads`"
     )
-    figures: tuple[AnyFigure, ...] = Field((), description="figures of the report")
+    figures: tuple[AnyFigure, ...] = Field(
+        (), description="figures of the report; left out: the time of each experiment against what varies in it"
+    )
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
 
     _base: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -142,6 +145,11 @@ class Study(Sweep):
         """Whether the study has points; one that says nothing of any has analyses or schedules only."""
         of_points = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
         return not (self.analyses or self.schedules) or bool(self.model_fields_set & of_points)
+
+    @property
+    def shown_figures(self) -> tuple[AnyFigure, ...]:
+        """The figures of the report: those named, or the usual ones where the file says nothing of figures."""
+        return self.figures if "figures" in self.model_fields_set else usual_figures(self.all_experiments)
 
     @property
     def axes(self) -> tuple[str, ...]:

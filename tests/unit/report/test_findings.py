@@ -8,7 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fabricstudy.report.findings import choices, effects, leading, sentences
+from fabricstudy.report.findings import choices, effects, leading, sentences, sizes
+from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import read_study
 from fabricstudy.table.store import Tables
 
@@ -146,3 +147,29 @@ def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make
     assert {one.axis: one.median for one in found.axes} == {"network": pytest.approx(2), "order": pytest.approx(1)}
     few = effects(replace(tables, schedules=runs.head(4)), {"routing"})
     assert few is not None and few.column == "runtime_ns"
+
+
+def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) -> None:
+    """Messages are given, not chosen; 16 kB take ten times as long as 1 kB, and those between half of that."""
+    sweep = {"message": {"of": "jobs.0.pattern.message", "values": ["4 kB", "16 kB", "1 kB"]}}
+    case = make(sweep=sweep, figures=[], claims=[])
+    assert case.study.shown_figures == ()  # the file says that it wants none
+    left_out = read_study(
+        {key: value for key, value in STUDY.items() if key != "figures"} | {"sweep": sweep, "claims": []}
+    )
+    (figure,) = left_out.shown_figures
+    assert isinstance(figure, Figure) and (figure.kind, figure.x, figure.y_log) == ("line", "message", True)
+    tables = timed(case.tables, lambda row: {"1 kB": 1e6, "4 kB": 5e6, "16 kB": 1e7}[row["message"]])
+    found = effects(tables, choices(case.study), sizes(case.study))
+    assert found is not None and found.axes == []
+    (growth,) = found.growths
+    assert (growth.least, growth.most, growth.factors, growth.comparisons) == ("1 kB", "16 kB", (10, 10, 10), 1)
+    assert "From message 1 kB to 16 kB the time becomes 10 times as long." in " ".join(sentences(tables, found))
+
+
+def test_a_choice_of_sizes_is_not_told_twice(make: Make) -> None:
+    case = make()
+    assert set(sizes(case.study)) == {"alpha", "message"}
+    found = effects(case.tables, choices(case.study), sizes(case.study))
+    assert found is not None and "alpha" in {one.axis for one in found.axes}
+    assert [one.axis for one in found.growths] == ["message"]
