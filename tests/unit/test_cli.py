@@ -8,12 +8,14 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from fabricstudy import cli
+from fabricstudy.commands import common
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
@@ -352,3 +354,16 @@ def test_help_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     assert "`" not in capsys.readouterr().out
+
+
+def test_how_far_it_is_stands_on_lines_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a call each second, one in ten makes a line; standard output stays that of the result."""
+    now = 0.0
+    monkeypatch.setattr(common, "time", SimpleNamespace(monotonic=lambda: now))
+    with common.sign_of_life("looking") as tell:
+        for now in map(float, range(1, 31)):
+            tell(f"{now:.0f} so far")
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""
