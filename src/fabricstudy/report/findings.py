@@ -202,11 +202,14 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
     return Effect(axis, float(ratio.median()), float(ratio.max()), where, len(values), best, most)
 
 
-def sentences(tables: Tables, changes: Effects | None) -> list[str]:
-    """Sum up the claims, the choices with the largest effects, the engines' differences and the number of runs."""
+def sentences(tables: Tables, changes: Effects | None, meanings: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Sum up the claims, the choices with the largest effects, the engines' differences and the number of runs.
+
+    Axes of which `meanings` holds what they set are told with it.
+    """
     parts = (
         _of_claims(tables),
-        _of_effects(changes),
+        _of_effects(changes, meanings),
         _of_computing(tables.jobs),
         _of_slowdowns(tables.interference),
         _of_engines(tables),
@@ -228,11 +231,11 @@ def _of_claims(tables: Tables) -> str:
     return sentence and f"{sentence}."
 
 
-def _of_effects(changes: Effects | None) -> str:
+def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
     if changes is None or not (changes.axes or changes.growths):
         return ""
-    parts = [_of_choices(changes)] if changes.axes else []
-    parts += [_of_growth(changes.of, one) for one in changes.growths[:_MOST_AXES]]
+    parts = [_of_choices(changes, meanings)] if changes.axes else []
+    parts += [_of_growth(changes.of, one, meanings) for one in changes.growths[:_MOST_AXES]]
     if changes.noise is None:
         parts.append("With one seed, nothing says how much of this is chance.")
     else:
@@ -241,26 +244,36 @@ def _of_effects(changes: Effects | None) -> str:
     return " ".join(parts)
 
 
-def _of_choices(changes: Effects) -> str:
+def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
     first, *others = changes.axes[:_MOST_AXES]
     sentence = (
-        f"Of the choices varied, {first.axis} changes the {changes.of} most: all else equal, its worst value has "
-        f"{number(first.median, 3)} times the {changes.of} of its best one in the median, and "
+        f"Of the choices varied, {_named(first.axis, meanings)} changes the {changes.of} most: all else equal, its "
+        f"worst value has {number(first.median, 3)} times the {changes.of} of its best one in the median, and "
         f"{number(first.largest, 3)} times at most. Best {'is' if len(first.best) == 1 else 'are'} {_best(first)}."
     )
     if others:
+
+        def meant(one: Effect) -> str:
+            return f"{meanings[one.axis]}; " if one.axis in meanings else ""
+
         rest = [
-            f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)}; best {_best(one)})"
+            f"{one.axis} ({meant(one)}{number(one.median, 3)}, at most {number(one.largest, 3)}; best {_best(one)})"
             for one in others
         ]
         sentence += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
     return sentence
 
 
-def _of_growth(of: str, one: Growth) -> str:
+def _of_growth(of: str, one: Growth, meanings: Mapping[str, str]) -> str:
     least, middle, most = (number(factor, 3) for factor in one.factors)
     spread = f" in the median ({least} to {most}, {one.comparisons} comparisons)" if one.comparisons > 1 else ""
-    return f"From {one.axis} {one.least} to {one.most} the {of} becomes {middle} times as long{spread}."
+    return (
+        f"From {_named(one.axis, meanings)} {one.least} to {one.most} the {of} becomes {middle} times as long{spread}."
+    )
+
+
+def _named(axis: str, meanings: Mapping[str, str]) -> str:
+    return f"{axis} ({meanings[axis]})" if axis in meanings else axis
 
 
 def _best(one: Effect) -> str:

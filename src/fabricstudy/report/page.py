@@ -35,7 +35,7 @@ from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, spot_check
-from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
+from .text import NO_NUMBER, Grid, Varied, counted_pairs, expectation, number, shown, varied
 
 EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
@@ -81,15 +81,15 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     return environment.get_template("page.html.j2").render(
         study=study,
         source=source.decode("utf-8", "replace"),
-        experiments=_experiments(tables),
+        experiments=_experiments(study, tables),
         claims=_claims(tables.claims),
         judged_unchecked=judged_unchecked(study, tables),
         verdicts_of=_verdicts_of_engines(tables.verdicts),
         changes=changes,
         machines=_machines(tables),
         analyses=_analyses(tables),
-        schedules=schedule_words(tables),
-        sentences=[*fronts(study.figures, tables), *sentences(tables, changes), *spot_check(tables)],
+        schedules=schedule_words(study, tables),
+        sentences=[*fronts(study.figures, tables), *sentences(tables, changes, study.meanings), *spot_check(tables)],
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
@@ -111,15 +111,13 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     )
 
 
-def _experiments(tables: Tables) -> Grid:
-    """What varies in each experiment."""
-    rows = []
+def _experiments(study: Study, tables: Tables) -> list[tuple[str, int, int, list[Varied]]]:
+    """Points, seeds and what varies in each experiment."""
     points = tables.points[tables.points["experiment"] != ALONE]
-    for name, part in points.groupby("experiment", sort=False):
-        axes = [axis for axis in own_axes(part) if part[axis].nunique() > 1]
-        values = "; ".join(f"{axis}: {', '.join(map(label_text, part[axis].unique()))}" for axis in axes)
-        rows.append((str(name), str(len(part)), str(part["seed"].nunique()), values or "nothing"))
-    return Grid(("experiment", "points", "seeds", "what varies"), rows, frozenset((1, 2)))
+    return [
+        (str(name), len(part), part["seed"].nunique(), varied(part, own_axes(part), study.meanings))
+        for name, part in points.groupby("experiment", sort=False)
+    ]
 
 
 def _jobs(study: Study, jobs: pd.DataFrame) -> Grid:

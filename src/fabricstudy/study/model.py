@@ -16,6 +16,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Name, check_all
 from fabricstudy.routing.base import Routing
 from fabricstudy.store import STORES
+from fabricstudy.words import listed
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
@@ -26,6 +27,7 @@ from .sweep import Experiment, Sweep
 from .usual_figures import usual_figures
 
 MOST_POINTS = 1_000_000
+MOST_PATHS_TOLD = 3
 WHOLE_SWEEP = "main"
 """Name of the experiment of a study that has only one."""
 
@@ -155,6 +157,19 @@ class Study(Sweep):
     def axes(self) -> tuple[str, ...]:
         """Names of all axes; each is a column of the tables, empty in the rows of experiments that do not have it."""
         return tuple(dict.fromkeys(name for experiment in self.all_experiments.values() for name in experiment.sweep))
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """For each axis that is not called after what it sets: the paths that it sets, such as `machine.bandwidth`."""
+        found: dict[str, list[str]] = {}
+        for part in (*self.all_experiments.values(), *self.schedules.values()):
+            for name, axis in part.sweep.items():
+                found.setdefault(name, []).extend(path for change in axis.changes for path in change)
+        return {
+            name: listed(list(dict.fromkeys(paths)))
+            for name, paths in found.items()
+            if len(set(paths)) <= MOST_PATHS_TOLD and not any(name in path.split(".") for path in paths)
+        }
 
     @property
     def base(self) -> dict[str, Any]:

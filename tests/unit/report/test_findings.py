@@ -173,3 +173,11 @@ def test_a_choice_of_sizes_is_not_told_twice(make: Make) -> None:
     found = effects(case.tables, choices(case.study), sizes(case.study))
     assert found is not None and "alpha" in {one.axis for one in found.axes}
     assert [one.axis for one in found.growths] == ["message"]
+
+
+def test_an_axis_that_is_called_otherwise_is_told_with_what_it_sets(make: Make) -> None:
+    case = make()
+    assert case.study.meanings == {"alpha": "machine.bandwidth.global"}
+    tables = timed(case.tables, lambda row: row["alpha"])
+    found = effects(tables, choices(case.study))
+    assert "alpha (machine.bandwidth.global) changes" in " ".join(sentences(tables, found, case.study.meanings))
