@@ -23,6 +23,7 @@ from fabricstudy.engine.stores import Stores
 from fabricstudy.home import SNAKEFILE
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
+from fabricstudy.words import cpu_time
 
 STUDY = """\
 study: small
@@ -59,7 +60,8 @@ def test_plan_counts_points_batches_and_cost(capsys: pytest.CaptureFixture[str])
         "points": 4, "new": 4, "kept": 0, "machines": 2, "batches": 1,
     }  # fmt: skip
     assert found["cpu_s"] > 0
-    assert "4 on 2 machines" in said(capsys, "plan", "small.yaml")
+    told = said(capsys, "plan", "small.yaml")
+    assert "4 on 2 machines" in told and f"predicted {cpu_time(found['cpu_s'])} " in told
 
 
 def test_plan_lists_points_and_warns_of_a_missing_engine(

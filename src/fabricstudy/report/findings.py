@@ -14,7 +14,7 @@ from fabricstudy.study.model import Study
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
-from fabricstudy.words import listed, several
+from fabricstudy.words import cpu_time, listed, several
 
 from .text import Grid, number
 
@@ -315,7 +315,7 @@ def _basis(tables: Tables) -> str:
         engines = listed(sorted(done["engine"].unique())) if len(done) else "no engine"
         parts.append(
             f"{_of_all(len(done), len(points), 'simulation')} of {several(points['machine_id'].nunique(), 'machine')} "
-            f"by {engines} ({_processor_time(points['cpu_s'].sum())}, {several(points['seed'].nunique(), 'seed')})"
+            f"by {engines} ({cpu_time(points['cpu_s'].sum())}, {several(points['seed'].nunique(), 'seed')})"
         )
     if len(runs):
         done_runs = int((runs["status"] == DONE).sum())
@@ -325,10 +325,6 @@ def _basis(tables: Tables) -> str:
             f"{len(tables.analyses)} {'analysis' if len(tables.analyses) == 1 else 'analyses'} without simulation"
         )
     return f"The report rests on {listed(parts)}." if parts else ""
-
-
-def _processor_time(cpu_s: float) -> str:
-    return f"{number(cpu_s, 2)} CPU-seconds" if cpu_s < 60 else f"{number(cpu_s / 3600, 2)} CPU-hours"
 
 
 def _of_all(done: int, count: int, noun: str) -> str:
