@@ -38,6 +38,9 @@ from .spot_check import judged_unchecked, spot_check
 from .text import NO_NUMBER, Grid, Varied, counted_pairs, expectation, number, shown, varied
 
 EMBEDDED_BYTES = 1_800_000
+LEAST_PX, PANEL_PX = 660, 300
+"""Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
+
 """Pictures up to this total stand in the page itself; the others stay beside it."""
 
 _LIBRARIES = (
@@ -257,7 +260,7 @@ def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
                 # The picture itself says what it rests on; only where there is none do words have to.
                 "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption,
                 "missing": "" if one.svg else one.basis,
-                "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(420, 330 * one.panels),
+                "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(LEAST_PX, PANEL_PX * one.panels),
                 "src": inside if embedded <= EMBEDDED_BYTES else f"{place}.svg",
                 "svg": f"{place}.svg", "pdf": f"{place}.pdf",
             }
