@@ -27,6 +27,7 @@ from fabricstudy.table.noise import shares_no_link
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
+from fabricstudy.words import several
 
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
@@ -37,10 +38,10 @@ from .schedules import schedule_words
 from .spot_check import judged_unchecked, spot_check
 from .text import NO_NUMBER, Grid, Varied, counted_pairs, expectation, number, shown, varied
 
-EMBEDDED_BYTES = 1_800_000
 LEAST_PX, PANEL_PX = 660, 300
 """Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
 
+EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
 
 _LIBRARIES = (
@@ -109,7 +110,8 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         statuses=_statuses(tables.points),
         reasons=_reasons(tables.points),
         missing_engines=_missing_engines(tables.points),
-        provenance=_provenance(study, tables, source),
+        provenance=_provenance(study, tables),
+        fingerprints=_fingerprints(study, tables, source),
         command=_again(name),
     )
 
@@ -326,28 +328,42 @@ def _missing_engines(points: pd.DataFrame) -> list[str]:
     return [f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")]
 
 
-def _provenance(study: Study, tables: Tables, source: bytes) -> list[tuple[str, str]]:
+def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
     points = tables.points.drop_duplicates("point_id")
-    ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
     started = points["started"].dropna()
     seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} around them"
     memory = points["memory_bytes"].max()
     of_points = [
         ("engines", _distinct(points["version"])),
-        ("fingerprints of engines and adapters", _distinct(points["fingerprint"])),
         ("hosts of the simulations", _distinct(points["host"])),
         ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
         ("CPU seconds", seconds),
         ("largest memory of a simulation", "–" if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
-        ("SHA-256 of the sorted point ids", ids),
     ]
     return [
         ("fabricstudy", fabricstudy.__version__),
         *(of_points if study.simulates else ()),
-        ("SHA-256 of the study file", hashlib.sha256(source).hexdigest()),
-        *((f"SHA-256 of {name}", LOADED[study.extension_package][Path(name).stem]) for name in study.extensions),
         ("Python", platform.python_version()),
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES if _present(name))),
+    ]
+
+
+def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str, list[str]]]:
+    """Digests of what the page rests on; those of code and programs with the number of their points."""
+    points = tables.points.drop_duplicates("point_id")
+    ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
+    made_by = points["fingerprint"].value_counts().sort_index()
+    of_points = [
+        (
+            "our code, our reader of results, the engine",
+            [f"{one} ({several(n, 'point')})" for one, n in made_by.items()],
+        ),
+        ("SHA-256 of the sorted point ids", [ids]),
+    ]
+    return [
+        *(of_points if study.simulates else ()),
+        ("SHA-256 of the study file", [hashlib.sha256(source).hexdigest()]),
+        *((f"SHA-256 of {name}", [LOADED[study.extension_package][Path(name).stem]]) for name in study.extensions),
     ]
 
 
