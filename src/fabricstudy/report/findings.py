@@ -11,6 +11,7 @@ import pandas as pd
 from fabricstudy.columns import ADDED, DONE
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.study.model import Study
+from fabricstudy.table.noise import basis_of_noise
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -298,7 +299,10 @@ def _of_slowdowns(rows: pd.DataFrame) -> str:
     count = several(len(compared), "job")
     text = f"Beside others, {count} took {middle} times as long as alone in the median ({low} to {high})"
     inside = compared["in_noise"].dropna()
-    return f"{text}; {int(inside.sum())} of {len(inside)} cannot be told from noise." if len(inside) else f"{text}."
+    if inside.empty:
+        return f"{text}."
+    noise = f"the noise, which is that of {basis_of_noise(rows)}"
+    return f"{text}; {int(inside.sum())} of {len(inside)} cannot be told from {noise}."
 
 
 def _of_engines(tables: Tables) -> str:

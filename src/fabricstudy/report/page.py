@@ -23,7 +23,7 @@ from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.claims import COMPUTED
-from fabricstudy.table.noise import shares_no_link
+from fabricstudy.table.noise import basis_of_noise, shares_no_link
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -151,18 +151,20 @@ def _interference(rows: pd.DataFrame) -> Grid:
     compared = rows[rows["slowdown"].notna()]
     written = []
     for (experiment, engine), part in compared.groupby(["experiment", "engine"], sort=False):
-        apart = int(shares_no_link(part).sum())
+        apart = bool(shares_no_link(part).any())
         floor = f"{number(part['noise_low'].min(), 3)} to {number(part['noise_high'].max(), 3)}" if apart else "unknown"
         inside = str(int(part["in_noise"].fillna(False).sum())) if apart else NO_NUMBER
         slowdown = part["slowdown"]
         facts = [number(value, 3) for value in (slowdown.min(), slowdown.median(), slowdown.max())]
         seeds = str(part["seed"].nunique())
-        written.append([str(experiment), str(engine), str(len(part)), seeds, *facts, str(apart), floor, inside])
+        written.append(
+            [str(experiment), str(engine), str(len(part)), seeds, *facts, basis_of_noise(part), floor, inside]
+        )
     head = (
-        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "jobs that share no link",
+        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "noise is told from",
         "their slowdowns (noise)", "slowdowns within noise",
     )  # fmt: skip
-    return Grid(head, written, frozenset(range(2, 10)))
+    return Grid(head, written, frozenset((2, 3, 4, 5, 6, 8, 9)))
 
 
 def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:

@@ -96,10 +96,16 @@ def test_what_was_computed_is_told_apart(make: Make) -> None:
 
 
 def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
-    rows = pd.DataFrame({"slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False]})
-    assert "3 jobs took 1.5 times as long as alone in the median (1 to 3); 1 of 3 cannot be told from noise." in told(
-        make(), interference=rows
-    )
+    rows = pd.DataFrame(
+        {
+            "experiment": "main", "routing": ["minimal", "valiant", "minimal"], "seed": [1, 1, 2],
+            "slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False],
+            "links_shared": [0, 4, 0], "links_shared_routes": [0, 4, 0],
+        }
+    )  # fmt: skip
+    words = told(make(), interference=rows)
+    assert "3 jobs took 1.5 times as long as alone in the median (1 to 3); 1 of 3 cannot be told from" in words
+    assert "2 jobs that share no link (2 seeds, all with routing minimal)" in words
 
 
 def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
