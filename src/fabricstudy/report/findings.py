@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import pandas as pd
@@ -87,6 +87,8 @@ class Effects:
         One for each other axis of sizes.
     noise : tuple of float or None
         Largest over least value among the seeds of a point: median and largest; None with one seed.
+    slowest : str
+        Which job's time that of a point is, in a sentence; "" where a point has one job.
     """
 
     of: str
@@ -94,6 +96,7 @@ class Effects:
     axes: list[Effect]
     growths: list[Growth]
     noise: tuple[float, float] | None
+    slowest: str = ""
 
     @property
     def grid(self) -> Grid:
@@ -154,7 +157,8 @@ def effects(
         keys = ["experiment", *axes_of(jobs), "seed"]
         of_points = jobs.assign(**{_VALUE: jobs["runtime_ns"], _WORK: jobs["bytes"]})
         rows = of_points.groupby([*keys, "point_id"], dropna=False, sort=False).agg({_VALUE: "max", _WORK: "sum"})
-        return _effects("time", "runtime_ns", rows.reset_index(), keys[:-1], chosen, sized)
+        found = _effects("time", "runtime_ns", rows.reset_index(), keys[:-1], chosen, sized)
+        return replace(found, slowest=_slowest(jobs))
     return None
 
 
@@ -172,6 +176,18 @@ def _effects(
     of_sizes = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in told]
     growths = [one for one in of_sizes if one]
     return Effects(of, column, ordered, growths, (spread.median(), spread.max()) if len(spread) else None)
+
+
+def _slowest(jobs: pd.DataFrame) -> str:
+    of_points = jobs.drop_duplicates(["experiment", "point_id", "job"]).groupby(["experiment", "point_id"], sort=False)
+    if of_points.size().max() == 1:
+        return ""
+    slowest = jobs.loc[of_points["runtime_ns"].idxmax(), "job_name"].astype(str)
+    sentence = "The time of a point is that of its slowest job"
+    if jobs["job_name"].nunique() == 1:
+        return f"{sentence}."
+    name, count = next(iter(slowest.value_counts().items()))
+    return f"{sentence}, most often the job {name} ({count} of {several(len(slowest), 'point')})."
 
 
 def _growth(rows: pd.DataFrame, axis: str, keys: list[str], ends: tuple[str, str]) -> Growth | None:
@@ -237,6 +253,7 @@ def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
         return ""
     parts = [_of_choices(changes, meanings)] if changes.axes else []
     parts += [_of_growth(changes.of, one, meanings) for one in changes.growths[:_MOST_AXES]]
+    parts += [changes.slowest] * bool(changes.slowest)
     if changes.noise is None:
         parts.append("With one seed, nothing says how much of this is chance.")
     else:

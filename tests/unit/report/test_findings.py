@@ -108,6 +108,15 @@ def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
     assert "2 jobs that share no link (2 seeds, all with routing minimal)" in words
 
 
+def test_whose_time_it_is_where_points_have_several_jobs(make: Make) -> None:
+    case = make()
+    assert "slowest" not in told(case)
+    first = case.tables.jobs.assign(job_name="halo")
+    second = first.assign(job=1, job_name="io", runtime_ns=first["runtime_ns"] * ([2.0] * 20 + [0.5] * 4))
+    words = told(case, jobs=pd.concat([first, second], ignore_index=True))
+    assert "that of its slowest job, most often the job io (20 of 24 points)." in words
+
+
 def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
     words = told(make(lost=24, claims=[]))
     assert words == "The report rests on 0 of 24 simulations of 2 machines by no engine (24 CPU-seconds, 3 seeds)."
