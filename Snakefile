@@ -63,7 +63,6 @@ onerror:
 # Seconds of work each: on a cluster they are done where Snakemake runs.
 localrules:
     all,
-    machine,
     table,
     report,
     pack,
@@ -81,7 +80,6 @@ rule artifact:
         expand("artifact/{study}.tar.gz", study=STUDIES),
 
 
-include: "workflow/rules/machine.smk"
 include: "workflow/rules/structure.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/schedule.smk"

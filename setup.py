@@ -34,8 +34,11 @@ def programs() -> list:
         return []
     from setuptools_rust import RustBin
 
+    # Cargo itself looks for such a file only above the folder it is called in.
+    settings = ["--config", "engines/caminos/.cargo/config.toml"]
     return [
-        RustBin(f"fabricstudy-{name}", f"engines/{name}/Cargo.toml", args=["--locked"]) for name in ("caminos", "flow")
+        RustBin("fabricstudy-caminos", "engines/caminos/Cargo.toml", args=["--locked", *settings]),
+        RustBin("fabricstudy-flow", "engines/flow/Cargo.toml", args=["--locked"]),
     ]
 
 

@@ -27,7 +27,7 @@ from fabricstudy.study.plan import Plan, plan
 
 BATCH_CPU_S = 60.0
 Seconds = Annotated[Number, Field(gt=0)]
-# Analysing a machine takes seconds; a study has at most so many jobs of each of the two machine stages.
+# Analysing a machine takes seconds; a study has at most so many jobs for it.
 MACHINES_A_CHUNK = 4
 MOST_MACHINE_CHUNKS = 20
 

@@ -1,4 +1,4 @@
-"""What the stages before the tables do: ``python -m fabricstudy.stages machine|structure|analysis|...``.
+"""What the stages before the tables do: ``python -m fabricstudy.stages structure|analysis|simulate|...``.
 
 A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
 is no longer the one that Snakemake saw.
@@ -25,25 +25,16 @@ AGAIN_S = 0.1
 
 
 def build_machines(args: argparse.Namespace) -> None:
-    """Build the machines of one chunk and write their ids, one a line."""
+    """Build the machines of one chunk, find the structure and bisection of each, and write one JSON object a line."""
     from fabricstudy.machine.stage import keep_machine
+    from fabricstudy.structure.stage import keep_structure
 
     pipeline = _pipeline(args)
     _check(args, pipeline.machine_digest(args.name))
-    ids = [f"m{key}" for key in pipeline.machine_chunks[args.name].keys]
-    for machine_id in ids:
-        keep_machine(args.results, machine_id, pipeline.plan.machines[machine_id])
     with atomic_text(args.out) as out:
-        out.writelines(f"{machine_id}\n" for machine_id in ids)
-
-
-def analyse_machines(args: argparse.Namespace) -> None:
-    """Find structure and bisection of the machines listed in a file, and write one JSON object a line."""
-    from fabricstudy.structure.stage import keep_structure
-
-    with atomic_text(args.out) as out:
-        for machine_id in args.machines.read_text().split():
-            out.write(json.dumps(keep_structure(args.results, machine_id)) + "\n")
+        for key in pipeline.machine_chunks[args.name].keys:
+            keep_machine(args.results, f"m{key}", pipeline.plan.machines[f"m{key}"])
+            out.write(json.dumps(keep_structure(args.results, f"m{key}")) + "\n")
 
 
 def make_analysis(args: argparse.Namespace) -> None:
@@ -114,17 +105,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.stages", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(required=True, metavar="STAGE")
     jobs = {
-        "machine": build_machines, "structure": analyse_machines, "analysis": make_analysis, "simulate": simulate_batch,
-        "schedule": run_schedules,
+        "structure": build_machines, "analysis": make_analysis, "simulate": simulate_batch, "schedule": run_schedules,
     }  # fmt: skip
     for name, work in jobs.items():
         stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
         stage.set_defaults(work=work)
         stage.add_argument("--results", type=Path, required=True, help="folder of the stores")
         stage.add_argument("--out", type=Path, required=True, help="file to write")
-        if name == "structure":
-            stage.add_argument("--machines", type=Path, required=True, help="what the machine stage wrote")
-            continue
         stage.add_argument("--study", type=Path, required=True, help="study file")
         if name == "schedule":
             stage.add_argument("--points", type=Path, nargs="*", default=[], help="records of points, JSON lines")

@@ -100,7 +100,6 @@ def products(pipeline: Pipeline) -> list[str]:
     """Give all files that a study leaves: whichever of them is removed is made again."""
     made = f"results/{pipeline.name}"
     return [
-        *(f"{made}/machine/{chunk}.txt" for chunk in pipeline.machine_chunks),
         *(f"{made}/structure/{chunk}.{end}" for chunk in pipeline.machine_chunks for end in ("jsonl", "stored")),
         *(f"{made}/analysis/{name}.jsonl" for name in pipeline.analyses),
         *(f"{made}/simulate/{batch}.{end}" for batch in pipeline.batches for end in ("jsonl", "stored")),
@@ -162,11 +161,14 @@ def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
     results : Path
         Folder of results; that of reports is beside it.
     """
+
+    def there(machine_id: str) -> bool:
+        return has_machine(results, machine_id) and has_structure(results, machine_id)
+
     stores, made = Stores(results), results / pipeline.name
     folders = {"tables": made / "tables", "figures": results.parent / "reports" / pipeline.name / "figures"}
     gone = [
-        *_marks(made / "machine", ".txt", _machines(pipeline), lambda one: has_machine(results, one)),
-        *_marks(made / "structure", ".stored", _machines(pipeline), lambda one: has_structure(results, one)),
+        *_marks(made / "structure", ".stored", _machines(pipeline), there),
         *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.points.record(one) is not None),
         *_marks(made, ".stored", _listed(made, folders), lambda one: Path(one).is_file()),
     ]

@@ -105,17 +105,15 @@ def first(pattern: str) -> Path:
     return min(Path("results").glob(pattern))
 
 
-MACHINE, STRUCTURES, POINTS = (
-    f"results/small/{name}" for name in ("machine/all.txt", "structure/all.stored", "simulate/analysis-all.stored")
-)
+STRUCTURES, POINTS = (f"results/small/{name}" for name in ("structure/all.stored", "simulate/analysis-all.stored"))
 FIGURE = Path("reports/small/figures/time.svg")
 LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "nothing": (lambda: None, []),
     "a point": (lambda: first("points/*/*/record.json").unlink(), [POINTS]),
     "a point, damaged": (lambda: first("points/*/*/record.json").write_text('{"point_id": '), [POINTS]),
     "a point that is another": (lambda: first("points/*/*/record.json").write_text('{"point_id": "p0"}'), [POINTS]),
-    "a machine": (lambda: first("machines/*/*/machine.npz").unlink(), [MACHINE]),
-    "a machine, cut short": (lambda: os.truncate(first("machines/*/*/machine.npz"), 100), [MACHINE]),
+    "a machine": (lambda: first("machines/*/*/machine.npz").unlink(), [STRUCTURES]),
+    "a machine, cut short": (lambda: os.truncate(first("machines/*/*/machine.npz"), 100), [STRUCTURES]),
     "a structure": (lambda: first("structures/*/*/cut_side.npy").unlink(), [STRUCTURES]),
     "a structure, cut short": (lambda: os.truncate(first("structures/*/*/cut_side.npy"), 100), [STRUCTURES]),
     "a table": (lambda: first("small/tables/jobs.csv").unlink(), ["results/small/tables.stored"]),

@@ -1,15 +1,17 @@
-# In:  results/{study}/machine/{chunk}.txt and the machines it names.
-# Out: results/structures, one folder a machine, shared by all studies; results/{study}/structure/{chunk}.jsonl;
-#      results/{study}/analysis/{analysis}.jsonl, the rows of a named analysis, from the study alone.
+# In:  the study file.
+# Out: results/machines and results/structures, one folder a machine, shared by all studies;
+#      results/{study}/structure/{chunk}.jsonl, their records;
+#      results/{study}/analysis/{analysis}.jsonl, the rows of a named analysis.
 
 
 rule structure:
-    """Find structure and bisection of the machines of one chunk."""
+    """Build the machines of one chunk, and find structure and bisection of each."""
     input:
-        "results/{study}/machine/{chunk}.txt",
+        # What counts of the study is in the digest; its figures and claims change no machine.
+        study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
     output:
         records="results/{study}/structure/{chunk}.jsonl",
-        # Taken away where the store has lost a structure; see fabricstudy.workflow.
+        # Taken away where a store has lost a machine or structure; see fabricstudy.workflow.
         stored=touch("results/{study}/structure/{chunk}.stored"),
     log:
         "logs/{study}/structure/{chunk}.log",
@@ -21,9 +23,13 @@ rule structure:
         mem_mb=lambda wildcards, attempt: 2000 * attempt,
         runtime=lambda wildcards, attempt: 60 * attempt,
     params:
+        digest=lambda wildcards: STUDIES[wildcards.study].machine_digest(
+            wildcards.chunk
+        ),
         code=structure_code(),
     shell:
-        "python -m fabricstudy.stages structure --machines {input:q} --results results --out {output.records:q} > {log:q} 2>&1"
+        "python -m fabricstudy.stages structure --study {input.study:q} --name {wildcards.chunk}"
+        " --digest {params.digest} --results results --out {output.records:q} > {log:q} 2>&1"
 
 
 rule analysis:

@@ -52,7 +52,7 @@ def effort(run: Finished) -> Effort:
         for path in run.outputs.shards
     ]
     timings = {stage: _timings(paths) for stage, paths in run.outputs.benchmarks.items()}
-    machines_s = [seconds for stage in ("machine", "structure", "analysis") for seconds, _ in timings[stage]]
+    machines_s = [seconds for stage in ("structure", "analysis") for seconds, _ in timings[stage]]
     jobs_s = [seconds + JOB_START_S for seconds in (*batches_s, *machines_s)]
     peaks = [megabytes * 1e6 for parts in timings.values() for _, megabytes in parts]
     return Effort(

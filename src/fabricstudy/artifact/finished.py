@@ -63,7 +63,6 @@ class Outputs:
         folder = self.base / "benchmarks" / self.study
         chunks = [f"{path.stem}.jsonl" for path in self.structures]
         files = {
-            "machine": [folder / "machine" / name for name in chunks],
             "structure": [folder / "structure" / name for name in chunks],
             "analysis": [folder / "analysis" / path.name for path in self.analyses],
             "simulate": [folder / "simulate" / path.name for path in self.shards],
