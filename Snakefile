@@ -1,6 +1,7 @@
 """Interconnect studies: snakemake --cores N [--config study=NAME|PATH[,...]] (see README.md)."""
 
 import sys
+import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -21,6 +22,8 @@ from fabricstudy.home import use_own_programs
 from fabricstudy.pipeline import pipelines
 from fabricstudy.source import code_digest
 from fabricstudy.structure.stage import structure_code
+
+STARTED_S = time.time()
 
 use_own_programs()
 
@@ -43,6 +46,9 @@ wildcard_constraints:
 
 
 onsuccess:
+    for study in STUDIES.values():
+        if told := ours.points_told(study, Path("results"), STARTED_S):
+            print(told, file=sys.stderr)
     for page in ours.pages(STUDIES):
         print(f"The report: {page}", file=sys.stderr)
 

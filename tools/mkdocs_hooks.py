@@ -35,6 +35,8 @@ def on_config(config: Any, **_: Any) -> None:
     if STUDIES:
         config.nav.insert(1, {"Reports": REPORTS})
         config.use_directory_urls = False
+        # It is shown for any address, so its links would have to begin at the root of a host that nobody knows.
+        config.theme.static_templates.discard("404.html")
 
 
 def on_files(files: Any, config: Any, **_: Any) -> None:

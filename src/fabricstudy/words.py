@@ -17,6 +17,19 @@ def several(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def cpu_time(cpu_s: float) -> str:
+    """Write processor time in the unit that fits.
+
+    Examples
+    --------
+    >>> cpu_time(0.03), cpu_time(24), cpu_time(87), cpu_time(7200), cpu_time(4.5e6)
+    ('0.03 CPU-seconds', '24 CPU-seconds', '1.4 CPU-minutes', '2 CPU-hours', '1,250 CPU-hours')
+    """
+    unit, size = ("seconds", 1) if cpu_s < 60 else ("minutes", 60) if cpu_s < 3600 else ("hours", 3600)
+    value = cpu_s / size
+    return f"{f'{value:,.0f}' if value >= 10 else f'{value:.2g}'} CPU-{unit}"
+
+
 def listed(parts: Sequence[Any]) -> str:
     """Join with commas and an "and".
 

@@ -49,9 +49,6 @@ def test_all_links_are_relative_and_lead_somewhere(site: Path) -> None:
             address = urlsplit(urldefrag(link).url)
             if address.scheme or not address.path:
                 continue
-            # The page of a host for what is not there cannot know where it is asked for.
-            if page.name == "404.html":
-                continue
             assert not address.path.startswith("/"), (page, link)
             goal = page.parent / unquote(address.path)
             # Without a server a folder is no page.

@@ -55,3 +55,13 @@ def test_a_claim_that_is_linked_to_is_open(browser: Any, report: Path) -> None:
     assert not page.script("return document.getElementById('claim-1.1').open")
     page.script("location.hash = '#claim-1.1'")
     page.wait(lambda: page.script("return document.getElementById('claim-1.1').open"))
+
+
+def test_a_figure_on_a_telephone_can_be_read_and_scrolled_by_keyboard(browser: Any, report: Path) -> None:
+    page = Page(browser, report, 390)
+    figures = page.script(
+        "return [...document.querySelectorAll('figure .wide')].map((one) => [one.scrollWidth, one.tabIndex, "
+        "one.getAttribute('role'), document.getElementById(one.getAttribute('aria-labelledby'))?.textContent])"
+    )
+    assert figures and all(width >= 600 and rest == [0, "region"] and name for width, *rest, name in figures)
+    assert page.script("return document.documentElement.scrollWidth") <= 390

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from fabricstudy import cli
+from fabricstudy.commands import common
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
@@ -21,6 +23,7 @@ from fabricstudy.engine.stores import Stores
 from fabricstudy.home import SNAKEFILE
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
+from fabricstudy.words import cpu_time
 
 STUDY = """\
 study: small
@@ -57,7 +60,8 @@ def test_plan_counts_points_batches_and_cost(capsys: pytest.CaptureFixture[str])
         "points": 4, "new": 4, "kept": 0, "machines": 2, "batches": 1,
     }  # fmt: skip
     assert found["cpu_s"] > 0
-    assert "4 on 2 machines" in said(capsys, "plan", "small.yaml")
+    told = said(capsys, "plan", "small.yaml")
+    assert "4 on 2 machines" in told and f"predicted {cpu_time(found['cpu_s'])} " in told
 
 
 def test_plan_lists_points_and_warns_of_a_missing_engine(
@@ -352,3 +356,16 @@ def test_help_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     assert "`" not in capsys.readouterr().out
+
+
+def test_how_far_it_is_stands_on_lines_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a call each second, one in ten makes a line; standard output stays that of the result."""
+    now = 0.0
+    monkeypatch.setattr(common, "time", SimpleNamespace(monotonic=lambda: now))
+    with common.sign_of_life("looking") as tell:
+        for now in map(float, range(1, 31)):
+            tell(f"{now:.0f} so far")
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import keep_machine
 from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.structure.stage import keep_structure
-from fabricstudy.workflow import WILDCARDS, check_date, forget_what_is_gone, pages, products, settings
+from fabricstudy.workflow import WILDCARDS, check_date, forget_what_is_gone, pages, points_told, products, settings
 
 STUDY = """\
 study: small
@@ -146,6 +148,28 @@ def test_only_reports_that_are_there_are_told(tmp_path: Path, monkeypatch: pytes
     page.parent.mkdir(parents=True)
     page.touch()
     assert pages(["one", "two"]) == [page]
+
+
+def test_a_run_tells_how_many_points_are_new(stored: Pipeline) -> None:
+    now = time.time()
+    records = [("done", now - 60), ("done", now), ("refused", now + 9), ("timeout", now - 1e6), ("skipped", now)]
+    lines = [
+        json.dumps(
+            {
+                "started": datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
+                "reason": '"status": "x"',
+                "status": status,
+            }
+        )
+        for status, at in records
+    ]
+    shard = Path("results/small/simulate/analysis-all.jsonl")
+    shard.write_text("".join(f"{line}\n" for line in lines))
+    # The study has two points: five records let one shard show every status.
+    told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 kept)"
+    assert points_told(stored, Path("results"), now) == told
+    shard.unlink()
+    assert points_told(stored, Path("results"), now) == "small: 0 of 2 points done (0 new, 0 kept)"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

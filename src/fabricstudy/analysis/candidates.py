@@ -8,7 +8,7 @@ hops over the capacity of all cables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -229,8 +229,13 @@ class Candidates(Analysis):
         """Give one row for each candidate, the cheapest a node first."""
         return [row for row, _ in self.found()]
 
-    def found(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    def found(self, tell: Callable[[str], None] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Give the row of each candidate and what a study writes of it, the cheapest a node first.
+
+        Parameters
+        ----------
+        tell : callable, optional
+            Called with words on how far it is, before each machine.
 
         Raises
         ------
@@ -239,7 +244,9 @@ class Candidates(Analysis):
         """
         traffic, tariff = traffic_of(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
         candidates = []
-        for label, written, config in self.written():
+        for count, (label, written, config) in enumerate(self.written()):
+            if tell is not None:
+                tell(f"{count:,} so far, now {written['kind']}")
             machine = config.build()
             row = self._row(label, machine, bisect(machine, quickly=True), traffic, tariff)
             if self.taper is None or row["taper"] <= self.taper:

@@ -117,7 +117,7 @@ def _figures(run: Finished) -> list[dict[str, str]]:
             "files": f"{folder}/{figure.id}.svg, .pdf",
             "table": f"results/{run.name}/tables/{_table_of(figure)}",
         }
-        for figure in run.plan.study.figures
+        for figure in run.plan.study.shown_figures
     ]
 
 

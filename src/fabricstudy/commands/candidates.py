@@ -27,7 +27,7 @@ WORDS = (
     "less of one of them. Taper: what half of the nodes can send, over what the bisection carries; above 1 the middle "
     "of the machine is the bottleneck. Bound: least time for the traffic, whatever the routing."
 )
-_HOW_LONG = "all families of 2000 nodes take about a minute"
+_HOW_LONG = "all families of 2000 nodes take up to a minute"
 _KEYS = ("nodes", "most_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
 
 
@@ -56,8 +56,8 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     if args.prices:
         asked["prices"] = _price_file(args.prices, folder)
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
-    with sign_of_life(f"looking at candidates; {_HOW_LONG}"):
-        candidates = analysis.found()
+    with sign_of_life(f"looking at candidates; {_HOW_LONG}") as tell:
+        candidates = analysis.found(tell)
     front = {row["machine"]: written for row, written in candidates if row["front"]}
     if args.write:
         prices = _price_file(args.prices, args.write.parent) if args.prices else "besta-2014"

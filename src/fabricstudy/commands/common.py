@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from rich.console import Console
 
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines
+
+LINE_EACH_S = 10.0
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
@@ -33,10 +37,25 @@ def pipeline_of(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
 
 
 @contextmanager
-def sign_of_life(words: str) -> Iterator[None]:
-    """Show in a terminal that something is going on; a study of 100,000 points takes its time."""
-    with Console(stderr=True).status(words):
-        yield
+def sign_of_life(words: str) -> Iterator[Callable[[str], None]]:
+    """Show that something is going on; a study of 100,000 points takes its time.
+
+    Give a function that tells how far it is: it stands beside the words in a terminal; elsewhere standard error gets a
+    line every ten seconds.
+    """
+    console = Console(stderr=True)
+    told_s = time.monotonic()
+    with console.status(words) as status:
+
+        def tell(how_far: str) -> None:
+            nonlocal told_s
+            if console.is_terminal:
+                status.update(f"{words}; {how_far}")
+            elif time.monotonic() >= told_s + LINE_EACH_S:
+                told_s = time.monotonic()
+                print(f"{words}; {how_far}", file=sys.stderr, flush=True)
+
+        yield tell
 
 
 def results_folder(args: argparse.Namespace) -> Path:

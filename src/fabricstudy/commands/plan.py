@@ -13,7 +13,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.pipeline import BATCH_CPU_S, Seconds
-from fabricstudy.words import several
+from fabricstudy.words import cpu_time, several
 
 from .common import add_study, pipeline_of, results_folder
 
@@ -91,15 +91,14 @@ def show_plan(summary: dict[str, Any]) -> None:
     if summary["analyses"]:
         print(f"analyses  {summary['analyses']} without simulation")
     if summary["runs"]:
-        cost = f"predicted {summary['runs_cpu_s'] / 60:.1f} CPU-minutes"
-        print(f"runs      {summary['runs']} of {several(summary['schedules'], 'schedule')}, {cost}")
+        schedules = several(summary["schedules"], "schedule")
+        print(f"runs      {summary['runs']} of {schedules}, predicted {cpu_time(summary['runs_cpu_s'])}")
     machines, rows_of_tables = several(summary["machines"], "machine"), several(summary["rows"], "row")
     print(f"points    {summary['points']} on {machines}, for {rows_of_tables} of the tables")
     print(f"new       {summary['new']}")
     print(f"kept      {summary['kept']} (simulated before)")
     print(f"batches   {summary['batches']}")
-    hours = summary["cpu_s"] / 3600
-    print(f"predicted {hours:.2f} CPU-hours ({60 * hours:.1f} CPU-minutes) for the new points")
+    print(f"predicted {cpu_time(summary['cpu_s'])} for the new points")
     if summary["cores"] > 1:
         minutes = f"{summary['longest_s'] / 60:.1f} minutes"
         print(f"cores     up to {summary['cores']} for a point, if --cores allows; the longest then takes {minutes}")

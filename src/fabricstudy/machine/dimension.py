@@ -103,8 +103,16 @@ class Dimension:
 
     def hops(self) -> npt.NDArray[np.int16]:
         """Hops between all coordinates, int16 [length, length]."""
-        tail, head = np.nonzero(self.joined())
-        return hops_between_all(starts(tail, self.length), head)
+        if self.graph is None:
+            tail, head = np.nonzero(self.joined())
+            return hops_between_all(starts(tail, self.length), head)
+        place = np.arange(self.length, dtype=np.int16)
+        along: npt.NDArray[np.int16] = np.abs(place[:, None] - place)
+        if self.graph == "cliques":
+            along = np.minimum(along, 1)
+        elif self.is_closed:
+            along = np.minimum(along, np.int16(self.length) - along)
+        return along
 
     def cut(self, side: int | None = None) -> int:
         """Count the cables across the middle of `side` consecutive routers, of all where left out.

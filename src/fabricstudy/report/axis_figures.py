@@ -16,6 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from fabricstudy.study.figures import Figure, unit_factor
+from fabricstudy.table.noise import basis_of_noise
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
 from fabricstudy.table.store import Tables
 
@@ -118,7 +119,7 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     drawn["x"] = along(labelled(frame, figure.x))
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
     noise = _noise(figure, tables)
-    basis = _basis(figure, seen, frame, drawn, noise)
+    basis = _basis(figure, tables, seen, frame, drawn, noise)
     family = dict(zip(drawn["hue"], joined(frame, figure.hue[:1]), strict=True))
     styles, columns, rows = (list(dict.fromkeys(drawn[name])) for name in ("style", "column", "row"))
     return _Data(drawn, basis, list(family), family, styles, columns, rows, numeric, in_order(drawn["x"]), noise)
@@ -142,6 +143,7 @@ def _beside(figure: Figure) -> dict[str, str]:
 
 def _basis(
     figure: Figure,
+    tables: Tables,
     seen: Observations,
     frame: pd.DataFrame,
     drawn: pd.DataFrame,
@@ -163,7 +165,9 @@ def _basis(
         parts.append(f"dotted: bound, the least time that the links allow{of_seeds}")
     if noise:
         inside = int(drawn["y"].between(*noise).sum())
-        parts.append(f"grey: {noise[0]:.3g} to {noise[1]:.3g}, noise of jobs that share no link; {inside} values in it")
+        rows = tables.interference[tables.interference["experiment"] == figure.experiment]
+        of_jobs = f"noise of {basis_of_noise(rows)}"
+        parts.append(f"grey: {noise[0]:.3g} to {noise[1]:.3g}, {of_jobs}; {inside} values in it")
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
     parts.append(seen.gap() or "none missing")
     if figure.normalise_to:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import pandas as pd
 
 from fabricstudy.columns import ADDED, DONE
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.study.model import Study
+from fabricstudy.table.noise import basis_of_noise
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
-from fabricstudy.words import listed, several
+from fabricstudy.words import cpu_time, listed, several
 
 from .text import Grid, number
 
@@ -51,6 +53,27 @@ class Effect:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """What becomes of the value from the least to the largest label of an axis of sizes, all else equal.
+
+    Parameters
+    ----------
+    axis, least, most : str
+        Which axis, and its labels.
+    factors : tuple of float
+        Value at `most` over that at `least`: of the comparisons, the least, the median and the largest.
+    comparisons : int
+        How many there are.
+    """
+
+    axis: str
+    least: str
+    most: str
+    factors: tuple[float, float, float]
+    comparisons: int
+
+
+@dataclass(frozen=True)
 class Effects:
     """The effects of what a study chooses, the largest first, and what chance does to the same numbers.
 
@@ -59,15 +82,21 @@ class Effects:
     of, column : str
         What is compared, as a noun, and the column that holds it.
     axes : list of Effect
-        One for each axis whose labels can be compared.
+        One for each chosen axis whose labels can be compared.
+    growths : list of Growth
+        One for each other axis of sizes.
     noise : tuple of float or None
         Largest over least value among the seeds of a point: median and largest; None with one seed.
+    slowest : str
+        Which job's time that of a point is, in a sentence; "" where a point has one job.
     """
 
     of: str
     column: str
     axes: list[Effect]
+    growths: list[Growth]
     noise: tuple[float, float] | None
+    slowest: str = ""
 
     @property
     def grid(self) -> Grid:
@@ -95,11 +124,25 @@ def choices(study: Study) -> set[str]:
     return {name for name, sections in sections_of.items() if sections & _CHOSEN and not sections & _GIVEN}
 
 
-def effects(tables: Tables, chosen: set[str]) -> Effects | None:
+def sizes(study: Study) -> dict[str, tuple[str, str]]:
+    """Give the axes whose labels are sizes (of messages, jobs, machines), with the least and the largest label."""
+    found = {}
+    for part in (*study.all_experiments.values(), *study.schedules.values()):
+        for name, axis in part.sweep.items():
+            if axis.magnitudes and len(axis) > 1:
+                ordered = sorted(zip(axis.magnitudes, axis.labels, strict=True))
+                found[name] = (label_text(ordered[0][1]), label_text(ordered[-1][1]))
+    return found
+
+
+def effects(
+    tables: Tables, chosen: set[str], sized: Mapping[str, tuple[str, str]] = MappingProxyType({})
+) -> Effects | None:
     """Compare the times of a study's simulations or the waits of its schedules, whichever there are more of.
 
     Only chosen axes are compared: no pattern or size of messages is better than another. The time of a point is that of
-    its slowest job. Points are compared only if they send equally many bytes, and never across engines.
+    its slowest job. Points are compared only if they send equally many bytes, and never across engines. Along the other
+    axes of `sized` the value is told at both ends.
     """
     jobs = tables.jobs[~tables.jobs["background"] & ~tables.jobs["experiment"].isin(ADDED)]
     jobs = jobs[jobs["runtime_ns"] > 0]
@@ -109,16 +152,19 @@ def effects(tables: Tables, chosen: set[str]) -> Effects | None:
     if len(runs) > len(jobs):
         rows = runs.copy()
         rows[_VALUE], rows[_WORK] = rows["wait_mean_s"], 1
-        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)], chosen)
+        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)], chosen, sized)
     if len(jobs):
         keys = ["experiment", *axes_of(jobs), "seed"]
         of_points = jobs.assign(**{_VALUE: jobs["runtime_ns"], _WORK: jobs["bytes"]})
         rows = of_points.groupby([*keys, "point_id"], dropna=False, sort=False).agg({_VALUE: "max", _WORK: "sum"})
-        return _effects("time", "runtime_ns", rows.reset_index(), keys[:-1], chosen)
+        found = _effects("time", "runtime_ns", rows.reset_index(), keys[:-1], chosen, sized)
+        return replace(found, slowest=_slowest(jobs))
     return None
 
 
-def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str], chosen: set[str]) -> Effects:
+def _effects(
+    of: str, column: str, rows: pd.DataFrame, keys: list[str], chosen: set[str], sized: Mapping[str, tuple[str, str]]
+) -> Effects:
     rows[_ALL] = ""
     rows[keys] = rows[keys].map(label_text)
     seeds = rows.groupby([*keys, "engine"] if "engine" in rows else keys)[_VALUE].agg(["max", "min", "size"])
@@ -126,7 +172,33 @@ def _effects(of: str, column: str, rows: pd.DataFrame, keys: list[str], chosen: 
     spread = seeds["max"] / seeds["min"]
     of_axes = [_effect(rows, axis, keys) for axis in keys[1:] if axis in chosen]
     ordered = sorted((one for one in of_axes if one), key=lambda one: -one.median)
-    return Effects(of, column, ordered, (spread.median(), spread.max()) if len(spread) else None)
+    told = {one.axis for one in ordered}
+    of_sizes = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in told]
+    growths = [one for one in of_sizes if one]
+    return Effects(of, column, ordered, growths, (spread.median(), spread.max()) if len(spread) else None)
+
+
+def _slowest(jobs: pd.DataFrame) -> str:
+    of_points = jobs.drop_duplicates(["experiment", "point_id", "job"]).groupby(["experiment", "point_id"], sort=False)
+    if of_points.size().max() == 1:
+        return ""
+    slowest = jobs.loc[of_points["runtime_ns"].idxmax(), "job_name"].astype(str)
+    sentence = "The time of a point is that of its slowest job"
+    if jobs["job_name"].nunique() == 1:
+        return f"{sentence}."
+    name, count = next(iter(slowest.value_counts().items()))
+    return f"{sentence}, most often the job {name} ({count} of {several(len(slowest), 'point')})."
+
+
+def _growth(rows: pd.DataFrame, axis: str, keys: list[str], ends: tuple[str, str]) -> Growth | None:
+    equal = [_ALL, *(key for key in keys if key != axis)]
+    values = rows.groupby([*equal, axis])[_VALUE].median().unstack(axis)
+    if not set(ends) <= set(values):
+        return None
+    ratio = (values[ends[1]] / values[ends[0]]).dropna()
+    if ratio.empty:
+        return None
+    return Growth(axis, *ends, (ratio.min(), ratio.median(), ratio.max()), len(ratio))
 
 
 def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
@@ -147,11 +219,14 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
     return Effect(axis, float(ratio.median()), float(ratio.max()), where, len(values), best, most)
 
 
-def sentences(tables: Tables, changes: Effects | None) -> list[str]:
-    """Sum up the claims, the choices with the largest effects, the engines' differences and the number of runs."""
+def sentences(tables: Tables, changes: Effects | None, meanings: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Sum up the claims, the choices with the largest effects, the engines' differences and the number of runs.
+
+    Axes of which `meanings` holds what they set are told with it.
+    """
     parts = (
         _of_claims(tables),
-        _of_effects(changes),
+        _of_effects(changes, meanings),
         _of_computing(tables.jobs),
         _of_slowdowns(tables.interference),
         _of_engines(tables),
@@ -173,25 +248,50 @@ def _of_claims(tables: Tables) -> str:
     return sentence and f"{sentence}."
 
 
-def _of_effects(changes: Effects | None) -> str:
-    if changes is None or not changes.axes:
+def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
+    if changes is None or not (changes.axes or changes.growths):
         return ""
+    parts = [_of_choices(changes, meanings)] if changes.axes else []
+    parts += [_of_growth(changes.of, one, meanings) for one in changes.growths[:_MOST_AXES]]
+    parts += [changes.slowest] * bool(changes.slowest)
+    if changes.noise is None:
+        parts.append("With one seed, nothing says how much of this is chance.")
+    else:
+        middle, largest = (number(factor, 3) for factor in changes.noise)
+        parts.append(f"Seeds alone change the {changes.of} by a factor of {middle}, at most {largest}.")
+    return " ".join(parts)
+
+
+def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
     first, *others = changes.axes[:_MOST_AXES]
     sentence = (
-        f"Of the choices varied, {first.axis} changes the {changes.of} most: all else equal, its worst value has "
-        f"{number(first.median, 3)} times the {changes.of} of its best one in the median, and "
+        f"Of the choices varied, {_named(first.axis, meanings)} changes the {changes.of} most: all else equal, its "
+        f"worst value has {number(first.median, 3)} times the {changes.of} of its best one in the median, and "
         f"{number(first.largest, 3)} times at most. Best {'is' if len(first.best) == 1 else 'are'} {_best(first)}."
     )
     if others:
+
+        def meant(one: Effect) -> str:
+            return f"{meanings[one.axis]}; " if one.axis in meanings else ""
+
         rest = [
-            f"{one.axis} ({number(one.median, 3)}, at most {number(one.largest, 3)}; best {_best(one)})"
+            f"{one.axis} ({meant(one)}{number(one.median, 3)}, at most {number(one.largest, 3)}; best {_best(one)})"
             for one in others
         ]
         sentence += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
-    if changes.noise is None:
-        return f"{sentence} With one seed, nothing says how much of this is chance."
-    middle, largest = changes.noise
-    return f"{sentence} Seeds alone change it by a factor of {number(middle, 3)}, at most {number(largest, 3)}."
+    return sentence
+
+
+def _of_growth(of: str, one: Growth, meanings: Mapping[str, str]) -> str:
+    least, middle, most = (number(factor, 3) for factor in one.factors)
+    spread = f" in the median ({least} to {most}, {one.comparisons} comparisons)" if one.comparisons > 1 else ""
+    return (
+        f"From {_named(one.axis, meanings)} {one.least} to {one.most} the {of} becomes {middle} times as long{spread}."
+    )
+
+
+def _named(axis: str, meanings: Mapping[str, str]) -> str:
+    return f"{axis} ({meanings[axis]})" if axis in meanings else axis
 
 
 def _best(one: Effect) -> str:
@@ -216,7 +316,10 @@ def _of_slowdowns(rows: pd.DataFrame) -> str:
     count = several(len(compared), "job")
     text = f"Beside others, {count} took {middle} times as long as alone in the median ({low} to {high})"
     inside = compared["in_noise"].dropna()
-    return f"{text}; {int(inside.sum())} of {len(inside)} cannot be told from noise." if len(inside) else f"{text}."
+    if inside.empty:
+        return f"{text}."
+    noise = f"the noise, which is that of {basis_of_noise(rows)}"
+    return f"{text}; {int(inside.sum())} of {len(inside)} cannot be told from {noise}."
 
 
 def _of_engines(tables: Tables) -> str:
@@ -233,7 +336,7 @@ def _basis(tables: Tables) -> str:
         engines = listed(sorted(done["engine"].unique())) if len(done) else "no engine"
         parts.append(
             f"{_of_all(len(done), len(points), 'simulation')} of {several(points['machine_id'].nunique(), 'machine')} "
-            f"by {engines} ({_processor_time(points['cpu_s'].sum())}, {several(points['seed'].nunique(), 'seed')})"
+            f"by {engines} ({cpu_time(points['cpu_s'].sum())}, {several(points['seed'].nunique(), 'seed')})"
         )
     if len(runs):
         done_runs = int((runs["status"] == DONE).sum())
@@ -243,10 +346,6 @@ def _basis(tables: Tables) -> str:
             f"{len(tables.analyses)} {'analysis' if len(tables.analyses) == 1 else 'analyses'} without simulation"
         )
     return f"The report rests on {listed(parts)}." if parts else ""
-
-
-def _processor_time(cpu_s: float) -> str:
-    return f"{number(cpu_s, 2)} CPU-seconds" if cpu_s < 60 else f"{number(cpu_s / 3600, 2)} CPU-hours"
 
 
 def _of_all(done: int, count: int, noun: str) -> str:

@@ -23,19 +23,23 @@ from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.claims import COMPUTED
-from fabricstudy.table.noise import shares_no_link
+from fabricstudy.table.noise import basis_of_noise, shares_no_link
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
+from fabricstudy.words import several
 
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
-from .findings import choices, effects, leading, sentences
+from .findings import choices, effects, leading, sentences, sizes
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, spot_check
-from .text import NO_NUMBER, Grid, counted_pairs, expectation, number, shown
+from .text import NO_NUMBER, Grid, Varied, counted_pairs, expectation, number, shown, varied
+
+LEAST_PX, PANEL_PX = 660, 300
+"""Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
 
 EMBEDDED_BYTES = 1_800_000
 """Pictures up to this total stand in the page itself; the others stay beside it."""
@@ -71,7 +75,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     name : str
         What stands after ``study=`` on the command line.
     """
-    changes = effects(tables, choices(study))
+    changes = effects(tables, choices(study), sizes(study))
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
     environment = jinja2.Environment(
@@ -81,15 +85,15 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     return environment.get_template("page.html.j2").render(
         study=study,
         source=source.decode("utf-8", "replace"),
-        experiments=_experiments(tables),
+        experiments=_experiments(study, tables),
         claims=_claims(tables.claims),
         judged_unchecked=judged_unchecked(study, tables),
         verdicts_of=_verdicts_of_engines(tables.verdicts),
         changes=changes,
         machines=_machines(tables),
         analyses=_analyses(tables),
-        schedules=schedule_words(tables),
-        sentences=[*fronts(study.figures, tables), *sentences(tables, changes), *spot_check(tables)],
+        schedules=schedule_words(study, tables),
+        sentences=[*fronts(study.figures, tables), *sentences(tables, changes, study.meanings), *spot_check(tables)],
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
@@ -106,20 +110,19 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         statuses=_statuses(tables.points),
         reasons=_reasons(tables.points),
         missing_engines=_missing_engines(tables.points),
-        provenance=_provenance(study, tables, source),
+        provenance=_provenance(study, tables),
+        fingerprints=_fingerprints(study, tables, source),
         command=_again(name),
     )
 
 
-def _experiments(tables: Tables) -> Grid:
-    """What varies in each experiment."""
-    rows = []
+def _experiments(study: Study, tables: Tables) -> list[tuple[str, int, int, list[Varied]]]:
+    """Points, seeds and what varies in each experiment."""
     points = tables.points[tables.points["experiment"] != ALONE]
-    for name, part in points.groupby("experiment", sort=False):
-        axes = [axis for axis in own_axes(part) if part[axis].nunique() > 1]
-        values = "; ".join(f"{axis}: {', '.join(map(label_text, part[axis].unique()))}" for axis in axes)
-        rows.append((str(name), str(len(part)), str(part["seed"].nunique()), values or "nothing"))
-    return Grid(("experiment", "points", "seeds", "what varies"), rows, frozenset((1, 2)))
+    return [
+        (str(name), len(part), part["seed"].nunique(), varied(part, own_axes(part), study.meanings))
+        for name, part in points.groupby("experiment", sort=False)
+    ]
 
 
 def _jobs(study: Study, jobs: pd.DataFrame) -> Grid:
@@ -148,18 +151,20 @@ def _interference(rows: pd.DataFrame) -> Grid:
     compared = rows[rows["slowdown"].notna()]
     written = []
     for (experiment, engine), part in compared.groupby(["experiment", "engine"], sort=False):
-        apart = int(shares_no_link(part).sum())
+        apart = bool(shares_no_link(part).any())
         floor = f"{number(part['noise_low'].min(), 3)} to {number(part['noise_high'].max(), 3)}" if apart else "unknown"
         inside = str(int(part["in_noise"].fillna(False).sum())) if apart else NO_NUMBER
         slowdown = part["slowdown"]
         facts = [number(value, 3) for value in (slowdown.min(), slowdown.median(), slowdown.max())]
         seeds = str(part["seed"].nunique())
-        written.append([str(experiment), str(engine), str(len(part)), seeds, *facts, str(apart), floor, inside])
+        written.append(
+            [str(experiment), str(engine), str(len(part)), seeds, *facts, basis_of_noise(part), floor, inside]
+        )
     head = (
-        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "jobs that share no link",
+        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "noise is told from",
         "their slowdowns (noise)", "slowdowns within noise",
     )  # fmt: skip
-    return Grid(head, written, frozenset(range(2, 10)))
+    return Grid(head, written, frozenset((2, 3, 4, 5, 6, 8, 9)))
 
 
 def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
@@ -259,7 +264,7 @@ def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
                 # The picture itself says what it rests on; only where there is none do words have to.
                 "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption,
                 "missing": "" if one.svg else one.basis,
-                "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(420, 330 * one.panels),
+                "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(LEAST_PX, PANEL_PX * one.panels),
                 "src": inside if embedded <= EMBEDDED_BYTES else f"{place}.svg",
                 "svg": f"{place}.svg", "pdf": f"{place}.pdf",
             }
@@ -325,28 +330,42 @@ def _missing_engines(points: pd.DataFrame) -> list[str]:
     return [f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")]
 
 
-def _provenance(study: Study, tables: Tables, source: bytes) -> list[tuple[str, str]]:
+def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
     points = tables.points.drop_duplicates("point_id")
-    ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
     started = points["started"].dropna()
     seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} around them"
     memory = points["memory_bytes"].max()
     of_points = [
         ("engines", _distinct(points["version"])),
-        ("fingerprints of engines and adapters", _distinct(points["fingerprint"])),
         ("hosts of the simulations", _distinct(points["host"])),
         ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
         ("CPU seconds", seconds),
         ("largest memory of a simulation", "–" if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
-        ("SHA-256 of the sorted point ids", ids),
     ]
     return [
         ("fabricstudy", fabricstudy.__version__),
         *(of_points if study.simulates else ()),
-        ("SHA-256 of the study file", hashlib.sha256(source).hexdigest()),
-        *((f"SHA-256 of {name}", LOADED[study.extension_package][Path(name).stem]) for name in study.extensions),
         ("Python", platform.python_version()),
         ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES if _present(name))),
+    ]
+
+
+def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str, list[str]]]:
+    """Digests of what the page rests on; those of code and programs with the number of their points."""
+    points = tables.points.drop_duplicates("point_id")
+    ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
+    made_by = points["fingerprint"].value_counts().sort_index()
+    of_points = [
+        (
+            "our code, our reader of results, the engine",
+            [f"{one} ({several(n, 'point')})" for one, n in made_by.items()],
+        ),
+        ("SHA-256 of the sorted point ids", [ids]),
+    ]
+    return [
+        *(of_points if study.simulates else ()),
+        ("SHA-256 of the study file", [hashlib.sha256(source).hexdigest()]),
+        *((f"SHA-256 of {name}", [LOADED[study.extension_package][Path(name).stem]]) for name in study.extensions),
     ]
 
 
@@ -367,7 +386,7 @@ def write_report(study: Study, tables: Tables, source: bytes, name: str, folder:
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables, study) for figure in study.figures]
+    drawn = [draw(figure, tables, study) for figure in study.shown_figures]
     for one in drawn:
         for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
             if content:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from fabricstudy.columns import DONE
+from fabricstudy.study.model import Study
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .text import NO_NUMBER, Grid, number
+from .text import NO_NUMBER, Grid, Varied, number, varied
 
 HOUR_S = 3600.0
 _SHARES = ("utilisation", "useful", "lost_cables", "lost_held", "lost_scattered", "empty")
@@ -42,23 +44,30 @@ class ScheduleWords:
     done: int
     seeds: int
     saturated: int
-    varies: str
+    varies: list[Varied]
     waits: Grid
     lists: Grid
     reasons: list[str]
     mended: list[str]
 
+    @property
+    def row(self) -> tuple[str, int, int, list[Varied]]:
+        """Name, runs, seeds and what varies, as of experiments."""
+        return self.name, self.runs, self.seeds, self.varies
 
-def schedule_words(tables: Tables) -> list[ScheduleWords]:
+
+def schedule_words(study: Study, tables: Tables) -> list[ScheduleWords]:
     """Sum up each schedule of a study."""
     if tables.schedules.empty:
         return []
-    return [_words(str(name), part, tables) for name, part in tables.schedules.groupby("schedule", sort=False)]
+    return [
+        _words(str(name), part, tables, study.meanings)
+        for name, part in tables.schedules.groupby("schedule", sort=False)
+    ]
 
 
-def _words(name: str, runs: pd.DataFrame, tables: Tables) -> ScheduleWords:
+def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str, str]) -> ScheduleWords:
     axes = [axis for axis in axes_of(runs) if runs[axis].notna().any()]
-    varied = [axis for axis in axes if runs[axis].nunique() > 1]
     done = runs[runs["status"] == DONE]
     return ScheduleWords(
         name=name,
@@ -66,7 +75,7 @@ def _words(name: str, runs: pd.DataFrame, tables: Tables) -> ScheduleWords:
         done=len(done),
         seeds=runs["seed"].nunique(),
         saturated=int(done["saturated"].fillna(False).sum()),
-        varies="; ".join(f"{axis}: {', '.join(map(label_text, runs[axis].unique()))}" for axis in varied) or "nothing",
+        varies=varied(runs, axes, meanings),
         waits=_waits(name, done, axes, tables.size_classes),
         lists=_lists(name, axes, tables.partition_lists),
         reasons=_counted(runs.loc[runs["status"] != DONE, "reason"]),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
+
+from fabricstudy.table.select import label_text
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,29 @@ def shown(value: Any, how: str | None) -> str:
         return "–"
     text = f"{round(100 * value, 1):g}\N{NO-BREAK SPACE}%" if how == "percent" else number(value)
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+class Varied(NamedTuple):
+    """An axis that varies: its name, what it sets where its name does not say so, and its labels."""
+
+    axis: str
+    sets: str
+    labels: list[str]
+
+
+def varied(frame: pd.DataFrame, axes: Iterable[str], meanings: Mapping[str, str]) -> list[Varied]:
+    """Give those of the axes that have several labels in these rows.
+
+    Examples
+    --------
+    >>> varied(pd.DataFrame({"alpha": [1, 2]}), ["alpha"], {"alpha": "machine.bandwidth.global"})
+    [Varied(axis='alpha', sets='machine.bandwidth.global', labels=['1', '2'])]
+    """
+    return [
+        Varied(axis, meanings.get(axis, ""), [label_text(label) for label in frame[axis].unique()])
+        for axis in axes
+        if frame[axis].nunique() > 1
+    ]
 
 
 def counted_pairs(pairs: int, asked: int) -> str:

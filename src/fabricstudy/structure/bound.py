@@ -165,14 +165,15 @@ def _cut_s(
     size: npt.NDArray[np.float64],
 ) -> float:
     """Longest time to move what leaves or enters any one part of the routers."""
+    # Loads numba, which planning does without.
+    from .cut_kernels import crossing_bytes
+
     parts = int(part.max()) + 1
     tail, head = part[machine.link_tail], part[machine.link_head]
     # Each cable goes both ways, so as much capacity enters a part as leaves it.
     outward_Bps = np.where(tail == head, 0.0, machine.link_capacity_Bps)
     capacity_Bps = np.bincount(tail, weights=outward_Bps, minlength=parts)
-    crossing = np.where(part[source] == part[destination], 0.0, size)
-    leaves = np.bincount(part[source], weights=crossing, minlength=parts)
-    enters = np.bincount(part[destination], weights=crossing, minlength=parts)
-    moved = np.maximum(leaves, enters)
+    out, into = (np.asarray(end, dtype=np.int64) for end in (source, destination))
+    moved = crossing_bytes(part, parts, out, into, np.asarray(size, dtype=np.float64)).max(axis=0)
     used = moved > 0
     return float(np.max(moved[used] / capacity_Bps[used], initial=0.0))

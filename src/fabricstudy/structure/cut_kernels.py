@@ -1,4 +1,7 @@
-"""The hot loops of the search for cuts, compiled by numba; links are given as in `fabricstudy.routing.kernels`."""
+"""The hot loops of cuts and of what crosses them, compiled by numba.
+
+Links are given as in `fabricstudy.routing.kernels`.
+"""
 
 from __future__ import annotations
 
@@ -146,3 +149,15 @@ def move(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: npt.N
     for i in range(first[router], first[router + 1]):
         change = 2 * capacity[i]
         gain[head[i]] += change if cut_side[router] != cut_side[head[i]] else -change
+
+
+@njit(cache=True)
+def crossing_bytes(part: Ints, parts: int, source: Ints, destination: Ints, size_bytes: Floats) -> Floats:
+    """Bytes that leave each part of the routers, and those that enter it: float64 [2, parts]."""
+    crossing = np.zeros((2, parts))
+    for i in range(len(source)):
+        out, into = part[source[i]], part[destination[i]]
+        if out != into:
+            crossing[0, out] += size_bytes[i]
+            crossing[1, into] += size_bytes[i]
+    return crossing

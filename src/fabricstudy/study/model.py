@@ -16,6 +16,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.model import ConfigError, Name, check_all
 from fabricstudy.routing.base import Routing
 from fabricstudy.store import STORES
+from fabricstudy.words import listed
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
@@ -23,8 +24,10 @@ from .claims import Claim, check_links, check_names, check_slowdown
 from .figures import AnyFigure, Names
 from .schedules import Schedule
 from .sweep import Experiment, Sweep
+from .usual_figures import usual_figures
 
 MOST_POINTS = 1_000_000
+MOST_PATHS_TOLD = 3
 WHOLE_SWEEP = "main"
 """Name of the experiment of a study that has only one."""
 
@@ -69,7 +72,9 @@ class Study(Sweep):
     link_loads: Names = Field(
         (), description="experiments of which each link of each point is a row of the table `link_loads`"
     )
-    figures: tuple[AnyFigure, ...] = Field((), description="figures of the report")
+    figures: tuple[AnyFigure, ...] = Field(
+        (), description="figures of the report; left out: the time of each experiment against what varies in it"
+    )
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
 
     _base: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -144,9 +149,27 @@ class Study(Sweep):
         return not (self.analyses or self.schedules) or bool(self.model_fields_set & of_points)
 
     @property
+    def shown_figures(self) -> tuple[AnyFigure, ...]:
+        """The figures of the report: those named, or the usual ones where the file says nothing of figures."""
+        return self.figures if "figures" in self.model_fields_set else usual_figures(self.all_experiments)
+
+    @property
     def axes(self) -> tuple[str, ...]:
         """Names of all axes; each is a column of the tables, empty in the rows of experiments that do not have it."""
         return tuple(dict.fromkeys(name for experiment in self.all_experiments.values() for name in experiment.sweep))
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """For each axis that is not called after what it sets: the paths that it sets, such as `machine.bandwidth`."""
+        found: dict[str, list[str]] = {}
+        for part in (*self.all_experiments.values(), *self.schedules.values()):
+            for name, axis in part.sweep.items():
+                found.setdefault(name, []).extend(path for change in axis.changes for path in change)
+        return {
+            name: listed(list(dict.fromkeys(paths)))
+            for name, paths in found.items()
+            if len(set(paths)) <= MOST_PATHS_TOLD and not any(name in path.split(".") for path in paths)
+        }
 
     @property
     def base(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from fabricstudy.columns import RESERVED
 from fabricstudy.engine.point import Point
 from fabricstudy.errors import suggestion
 from fabricstudy.model import ConfigError, Flag, Model, Name, OrList, Written
+from fabricstudy.quantities import to_unit
 
 from .mix import Mix
 from .paths import Path, find_path
@@ -23,6 +24,7 @@ from .paths import Path, find_path
 Label = str | int | float | bool
 
 MOST_SEEDS = 10_000
+_OUR_UNITS = ("byte", "byte/second", "nanosecond")
 
 AxisName = Annotated[
     str, Strict(), Name("[a-z][a-z0-9_]{0,31}", "take small letters, digits and '_', with a letter first", 32)
@@ -86,6 +88,19 @@ def _check_settings(settings: Any) -> Any:
     return settings
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _magnitude(value: object, unit: str) -> float | None:
+    if not isinstance(value, str):
+        return value if _is_number(value) else None  # type: ignore[return-value]
+    try:
+        return to_unit(value.strip(), unit, value)
+    except ConfigError:
+        return None
+
+
 class Axis(Model):
     """One thing that varies: a path (`of`) and its `values` (or a `mix` of jobs), or several paths at once (`set`)."""
 
@@ -138,6 +153,23 @@ class Axis(Model):
         assert self.of is not None
         values = self._choices.values() if isinstance(self._choices, dict) else self._choices
         return tuple({self.of: value} for value in values)
+
+    @cached_property
+    def magnitudes(self) -> tuple[float, ...] | None:
+        """How large each label is: itself, or the one quantity that it sets, in a unit of ours; None if one is not.
+
+        Examples
+        --------
+        >>> Axis(of="jobs.0.pattern.message", values={"short": "1 kB", "long": "1 MB"}).magnitudes
+        (1000.0, 1000000.0)
+        >>> Axis(of="jobs.0.nodes", values=[8, 64]).magnitudes, Axis(of="routing", values=["minimal"]).magnitudes
+        ((8.0, 64.0), None)
+        """
+        values: list[Any] = list(self.labels)
+        if not all(map(_is_number, values)):
+            values = [next(iter(change.values())) if len(change) == 1 else None for change in self.changes]
+        found = [[_magnitude(value, unit) for value in values] for unit in _OUR_UNITS]
+        return next((tuple(map(float, one)) for one in found if None not in one), None)  # type: ignore[arg-type]
 
     def place(self, index: int, path: str) -> tuple[str, ...]:
         """Give where in the axis the value of `path` for the label at `index` stands."""

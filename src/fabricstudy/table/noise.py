@@ -6,6 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from fabricstudy.words import listed, several
+
+from .schemas import axes_of
+from .select import label_text
+
 
 def with_noise(interference: pd.DataFrame) -> pd.DataFrame:
     """Add the noise floor of each experiment and engine, and whether a slowdown lies inside it.
@@ -37,3 +42,20 @@ def shares_no_link(interference: pd.DataFrame) -> pd.Series[bool]:
     """Tell which jobs share no link: as simulated, else by their routes."""
     simulated, routes = (interference[name].astype(float) for name in ("links_shared", "links_shared_routes"))
     return simulated.fillna(routes) == 0
+
+
+def basis_of_noise(interference: pd.DataFrame) -> str:
+    """Say from how many jobs the noise floor of these rows is told, and what all of these have in common.
+
+    The jobs that share no link may be few, and all of one routing or allocation.
+    """
+    compared = interference[interference["slowdown"].notna()]
+    apart = compared[shares_no_link(compared)]
+    only = [
+        f"{axis} {label_text(apart[axis].iloc[0])}"
+        for axis in axes_of(compared)
+        if len(apart) and compared[axis].nunique(dropna=False) > 1 and apart[axis].nunique(dropna=False) == 1
+    ]
+    counted = f"{several(len(apart), 'job')} that {'shares' if len(apart) == 1 else 'share'} no link"
+    seeds = several(apart["seed"].nunique(), "seed")
+    return f"{counted} ({', '.join([seeds, *(f'all with {one}' for one in [listed(only)] if only)])})"

@@ -100,7 +100,8 @@ def test_the_metadata_describe_the_run(unpacked: Path) -> None:
     assert [one.rsplit("/", 2)[1] for one in profiles] == ["process", "workflow", "workflow-ro-crate"]
     assert action["object"].id == "study/made-up.yaml"
     results = {entity.id for entity in action["result"]}
-    assert results == {"results/made-up/tables/", "results/made-up/simulate/", "reports/made-up/index.html"}
+    made = {"results/made-up/tables/", "results/made-up/simulate/"}
+    assert results == made | {"reports/made-up/index.html", "reports/made-up/figures/"}
     assert (action["startTime"], action["endTime"]) == ("2026-01-01T00:00:00+00:00", "2026-01-01T00:00:16+00:00")
     parameters = crate.get_by_type("FormalParameter")
     assert {one["workExample"].id for one in parameters} == results | {"study/made-up.yaml"}

@@ -173,6 +173,14 @@ def test_quantities_of_each_dimension() -> None:
     assert [c.name for c in config("hypercube", dimensions=8).build().classes] == list("xyzwvuts")
 
 
+@pytest.mark.parametrize("length", range(2, 10))
+def test_hops_of_a_dimension_are_those_of_a_search(length: int) -> None:
+    rings = [Dimension(length, wrap=True)]
+    for dimension in [*rings, *(Dimension(length, gap=gap) for gap in (None, 1, 2, 3))]:
+        far = nx.floyd_warshall_numpy(nx.from_numpy_array(dimension.joined()))
+        assert dimension.hops().dtype == np.int16 and np.array_equal(dimension.hops(), far)
+
+
 def test_grids_come_back_from_their_file(tmp_path: Any) -> None:
     machine = config("express-mesh", shape=[5, 4], gap=2, nodes_per_router=2).build()
     machine.save(tmp_path / "machine.npz")

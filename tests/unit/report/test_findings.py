@@ -8,7 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from fabricstudy.report.findings import choices, effects, leading, sentences
+from fabricstudy.report.findings import choices, effects, leading, sentences, sizes
+from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import read_study
 from fabricstudy.table.store import Tables
 
@@ -95,10 +96,25 @@ def test_what_was_computed_is_told_apart(make: Make) -> None:
 
 
 def test_slowdowns_are_told_with_those_within_noise(make: Make) -> None:
-    rows = pd.DataFrame({"slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False]})
-    assert "3 jobs took 1.5 times as long as alone in the median (1 to 3); 1 of 3 cannot be told from noise." in told(
-        make(), interference=rows
-    )
+    rows = pd.DataFrame(
+        {
+            "experiment": "main", "routing": ["minimal", "valiant", "minimal"], "seed": [1, 1, 2],
+            "slowdown": [1.0, 1.5, 3.0], "in_noise": [True, False, False],
+            "links_shared": [0, 4, 0], "links_shared_routes": [0, 4, 0],
+        }
+    )  # fmt: skip
+    words = told(make(), interference=rows)
+    assert "3 jobs took 1.5 times as long as alone in the median (1 to 3); 1 of 3 cannot be told from" in words
+    assert "2 jobs that share no link (2 seeds, all with routing minimal)" in words
+
+
+def test_whose_time_it_is_where_points_have_several_jobs(make: Make) -> None:
+    case = make()
+    assert "slowest" not in told(case)
+    first = case.tables.jobs.assign(job_name="halo")
+    second = first.assign(job=1, job_name="io", runtime_ns=first["runtime_ns"] * ([2.0] * 20 + [0.5] * 4))
+    words = told(case, jobs=pd.concat([first, second], ignore_index=True))
+    assert "that of its slowest job, most often the job io (20 of 24 points)." in words
 
 
 def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
@@ -146,3 +162,37 @@ def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make
     assert {one.axis: one.median for one in found.axes} == {"network": pytest.approx(2), "order": pytest.approx(1)}
     few = effects(replace(tables, schedules=runs.head(4)), {"routing"})
     assert few is not None and few.column == "runtime_ns"
+
+
+def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) -> None:
+    """Messages are given, not chosen; 16 kB take ten times as long as 1 kB, and those between half of that."""
+    sweep = {"message": {"of": "jobs.0.pattern.message", "values": ["4 kB", "16 kB", "1 kB"]}}
+    case = make(sweep=sweep, figures=[], claims=[])
+    assert case.study.shown_figures == ()  # the file says that it wants none
+    left_out = read_study(
+        {key: value for key, value in STUDY.items() if key != "figures"} | {"sweep": sweep, "claims": []}
+    )
+    (figure,) = left_out.shown_figures
+    assert isinstance(figure, Figure) and (figure.kind, figure.x, figure.y_log) == ("line", "message", True)
+    tables = timed(case.tables, lambda row: {"1 kB": 1e6, "4 kB": 5e6, "16 kB": 1e7}[row["message"]])
+    found = effects(tables, choices(case.study), sizes(case.study))
+    assert found is not None and found.axes == []
+    (growth,) = found.growths
+    assert (growth.least, growth.most, growth.factors, growth.comparisons) == ("1 kB", "16 kB", (10, 10, 10), 1)
+    assert "From message 1 kB to 16 kB the time becomes 10 times as long." in " ".join(sentences(tables, found))
+
+
+def test_a_choice_of_sizes_is_not_told_twice(make: Make) -> None:
+    case = make()
+    assert set(sizes(case.study)) == {"alpha", "message"}
+    found = effects(case.tables, choices(case.study), sizes(case.study))
+    assert found is not None and "alpha" in {one.axis for one in found.axes}
+    assert [one.axis for one in found.growths] == ["message"]
+
+
+def test_an_axis_that_is_called_otherwise_is_told_with_what_it_sets(make: Make) -> None:
+    case = make()
+    assert case.study.meanings == {"alpha": "machine.bandwidth.global"}
+    tables = timed(case.tables, lambda row: row["alpha"])
+    found = effects(tables, choices(case.study))
+    assert "alpha (machine.bandwidth.global) changes" in " ".join(sentences(tables, found, case.study.meanings))

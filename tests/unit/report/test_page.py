@@ -85,6 +85,22 @@ def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("**/x"))
 
 
+def test_labels_with_commas_can_be_told_apart(make: Make, tmp_path: Path) -> None:
+    sweep = {"pattern": {"of": "jobs.0.pattern.message", "values": {"stencil": "1 kB", "stencil, <b>": "2 kB"}}}
+    text, page = written(make(sweep=sweep, figures=[], claims=[]), tmp_path / "out")
+    labels = [a for tag, a in page.tags if tag == "code" and a.get("class") == "label"]
+    assert len(labels) == 2 and '<code class="label">stencil, &lt;b&gt;</code>' in text
+
+
+def test_fingerprints_stand_apart_and_are_counted(make: Make, tmp_path: Path) -> None:
+    case = make(figures=[])
+    points = case.tables.points.assign(fingerprint=["a-b-c, d"] * 8 + ["e-f-g"] * 16)
+    write_report(case.study, replace(case.tables, points=points), b"", "x", tmp_path)
+    text = (tmp_path / "index.html").read_text()
+    folded = text[text.index("<summary>Fingerprints") : text.index("</section>", text.index("<summary>Fingerprints"))]
+    assert "<dd>a-b-c, d (8 points)</dd><dd>e-f-g (16 points)</dd>" in folded
+
+
 def test_the_command_is_quoted_for_a_shell_and_names_our_own_studies_by_name(make: Make, tmp_path: Path) -> None:
     case = make(figures=[])
     _, page = written(case, tmp_path / "out")

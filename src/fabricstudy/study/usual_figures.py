@@ -1,0 +1,54 @@
+"""The figures of a study that says nothing of figures: the time of each experiment against what varies in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from .figures import Figure
+from .sweep import Axis, Experiment
+
+_MOST_HUES, _MOST_PANELS = 10, 4
+_FAR_APART = 10
+
+
+def usual_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
+    """Give one figure for each experiment in which something varies.
+
+    A line goes along the axis with the most sizes; where no axis has any, bars stand at the longest one.
+
+    Examples
+    --------
+    >>> sweep = {"message": {"of": "jobs.0.pattern.message", "values": ["1 kB", "8 kB"]}}
+    >>> [(one.kind, one.x) for one in usual_figures({"main": Experiment(sweep=sweep)})]
+    [('line', 'message')]
+    """
+    varied = {
+        name: {axis: one for axis, one in part.sweep.items() if len(one) > 1} for name, part in experiments.items()
+    }
+    return tuple(_usual(name, axes, f" ({name})" * (len(experiments) > 1)) for name, axes in varied.items() if axes)
+
+
+def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:
+    x = max(axes, key=lambda axis: (axes[axis].magnitudes is not None, len(axes[axis])))
+    sizes, labels = axes[x].magnitudes, axes[x].labels
+    others = sorted(
+        (axis for axis in axes if axis != x and len(axes[axis]) <= _MOST_HUES), key=lambda one: -len(axes[one])
+    )
+    return Figure(
+        id=name,
+        kind="line" if sizes else "bar",
+        title=f"Time against {x}{which}",
+        caption="The study names no figures: this is the time of the slowest job of each point.",
+        experiment=name,
+        x=x,
+        y="runtime_ns",
+        unit="us",
+        hue=tuple(others[:1]),
+        columns=next((axis for axis in others[1:] if len(axes[axis]) <= _MOST_PANELS), None),
+        x_log=sizes is not None and sizes == labels and _far_apart(sizes),
+        y_log=sizes is not None and _far_apart(sizes),
+    )
+
+
+def _far_apart(sizes: Collection[float]) -> bool:
+    return 0 < _FAR_APART * min(sizes) <= max(sizes)
