@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import version
+from typing import NoReturn
 
-from fabricstudy.errors import exit_code_of
+from fabricstudy.errors import FabricstudyError, exit_code_of
 from fabricstudy.home import use_own_programs
 
 _COMMANDS = {
@@ -33,9 +34,20 @@ _COMMANDS = {
 """Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells what is wrong with a call as every other mistake is told, to programs, too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise FabricstudyError(f"{message}; see {self.prog} --help", "wrong-call")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; give the exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    called = sys.argv[1:] if arguments is None else arguments
+    return exit_code_of(lambda: _run(called), "fabricstudy", "--json" in called)
+
+
+def _run(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
     # Most commands load much that the others do not need.
     names = [first] if first in _COMMANDS else [] if first == "--version" else _COMMANDS
@@ -44,10 +56,6 @@ def main(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
         sys.stdout.reconfigure(errors="backslashreplace")
-    return exit_code_of(lambda: _run(args), "fabricstudy", args.json)
-
-
-def _run(args: argparse.Namespace) -> int:
     try:
         result = args.command(args)
         if args.json:
@@ -61,8 +69,8 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="fabricstudy", description=__doc__.replace("``", ""))
+def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> _Parser:
+    parser = _Parser(prog="fabricstudy", allow_abbrev=False, description=__doc__.replace("``", ""))
     parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
@@ -70,7 +78,7 @@ def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> argparse.ArgumentParser:
         module = import_module(f"fabricstudy.commands.{name}")
         work, show = _COMMANDS[name]
         text = getattr(module, work).__doc__.splitlines()[0].replace("``", "")
-        sub = commands.add_parser(name, help=text, description=text)
+        sub = commands.add_parser(name, allow_abbrev=False, help=text, description=text)
         sub.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
         if show is not None:  # else it becomes another program, which prints
             sub.set_defaults(show=getattr(module, show))

@@ -37,7 +37,7 @@ Code = Literal[
     "bad-loop", "trace-fields", "trace-number", "trace-empty", "trace-order", "trace-twice", "trace-negative",
     "trace-too-large", "trace-cores", "trace-not-text", "trace-digest", "trace-load",
     # the rest
-    "disk-full", "system", "other",
+    "wrong-call", "disk-full", "system", "other",
 ]  # fmt: skip
 """What sort of mistake an error tells. Codes stay as they are when the words of a message are improved."""
 
@@ -172,7 +172,8 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     """Run a command's work, tell what its user can mend, and give the exit code.
 
     Every command of ours ends here. With `as_json` the mistakes go to standard output as ``{"errors": [...]}``,
-    otherwise to standard error, one a line, each after the name of the `program`.
+    otherwise to standard error, one a line, each after the name of the `program`. The code is 1, or 2 where the command
+    was called wrongly, as elsewhere.
     """
     try:
         return work() or 0
@@ -186,7 +187,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
     else:
         sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in _lines(mistake))
-    return 1
+    return 2 if mistake.code == "wrong-call" else 1
 
 
 def _lines(error: FabricstudyError) -> Iterator[str]:

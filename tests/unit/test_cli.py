@@ -185,13 +185,21 @@ def test_errors_are_one_line_and_exit_code_1(
     assert text.count("\n") == 1 and name in text
 
 
-def mistakes(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+def mistakes(capsys: pytest.CaptureFixture[str], *arguments: str, exit_code: int = 1) -> list[dict[str, Any]]:
     """Errors as a program sees them: one JSON object on standard output, and nothing else."""
-    assert cli.main([*arguments, "--json"]) == 1
+    assert cli.main([*arguments, "--json"]) == exit_code
     captured = capsys.readouterr()
     assert captured.err == ""
     found: list[dict[str, Any]] = json.loads(captured.out)["errors"]
     return found
+
+
+@pytest.mark.parametrize(
+    "call", [["plan"], ["plan", "quick", "--core", "4"], ["plan", "--batch-cpu-s", "0", "quick"], ["plam"]]
+)
+def test_a_wrong_call_is_told_to_programs_too(capsys: pytest.CaptureFixture[str], call: list[str]) -> None:
+    (found,) = mistakes(capsys, *call, exit_code=2)
+    assert found["code"] == "wrong-call"
 
 
 ERRORS = {
@@ -271,9 +279,7 @@ def test_the_plan_says_which_points_pass_their_limits(capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize("seconds", ["0", "-5", "nan", "inf", "abc"])
 def test_batches_of_no_length_are_refused(seconds: str) -> None:
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["plan", "small.yaml", f"--batch-cpu-s={seconds}"])
-    assert caught.value.code == 2
+    assert cli.main(["plan", "small.yaml", f"--batch-cpu-s={seconds}"]) == 2
 
 
 def test_labels_are_printed_where_the_terminal_lacks_their_letters(tmp_path: Path) -> None:
