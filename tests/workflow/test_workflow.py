@@ -72,7 +72,10 @@ def test_unknown_and_strange_studies_are_refused(workplace: Workplace) -> None:
     assert {path.name for path in workplace.folder.iterdir()} == {"tiny.yaml", "simulator"}
 
 
-def test_a_missing_engine_skips_its_points_and_comes_back(workplace: Workplace) -> None:
+def test_a_missing_engine_skips_its_points_and_comes_back(after_run: Workplace) -> None:
+    workplace = after_run
+    for name in ("points", "tiny/simulate", "tiny/tables"):
+        shutil.rmtree(workplace.folder / "results" / name)
     (workplace.folder / "simulator").write_text("#!/bin/sh\nexit 1\n")
     workplace.run("--until", "table")
     points = rows(workplace.table("points"))
