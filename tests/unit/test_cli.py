@@ -137,7 +137,7 @@ def test_a_point_is_shown_and_run_in_the_foreground(capsys: pytest.CaptureFixtur
 def test_published_machine_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     found = data(capsys, "machine", "juqueen-48")
     assert found["nodes"] == 24_576 and found["bisection"]["upper_Bps"] == 3072 * 2e9
-    assert "published machines are mira" in said(capsys, "machine", "mirra", code=1)
+    assert "did you mean 'mira'?" in said(capsys, "machine", "mirra", code=1)
 
 
 def test_a_machine_is_drawn_the_same_each_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

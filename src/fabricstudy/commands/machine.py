@@ -11,7 +11,7 @@ from rich.table import Table
 
 from fabricstudy.columns import SIZES_OF_MACHINE
 from fabricstudy.engine.point import machine_id
-from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.errors import FabricstudyError, StudyError, suggestion
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.pipeline import studies, study_file
@@ -64,10 +64,9 @@ def one_machine(source: str) -> Topology:
     except StudyError as error:
         if error.code != "no-such-study":
             raise
-        published_machines = f"published machines are {', '.join(INSTANCES)}"
+        known = suggestion(source, [*studies(), *INSTANCES])
         raise FabricstudyError(
-            f"{source}: neither a study nor a .yaml file; studies are {', '.join(studies())}; {published_machines}",
-            "no-such-machine",
+            f"{source}: neither a study, a published machine nor a .yaml file; {known}", "no-such-machine"
         ) from None
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.columns import BY_LINK, METRICS, SCHEDULED, column_unit
+from fabricstudy.errors import suggestion
 from fabricstudy.model import ConfigError, Model, Name
 from fabricstudy.quantities import Moment, to_unit
 
@@ -509,5 +510,6 @@ def check_metric(table: str, column: str) -> None:
         Naming the columns there are.
     """
     if column not in METRICS[table]:
-        remedy = f"take one of {', '.join(METRICS[table])}"
-        raise ConfigError(f"table {table} has no number '{column}'", remedy, value=column, code="no-such-column")
+        raise ConfigError(
+            f"table {table} has no such number", suggestion(column, METRICS[table]), value=column, code="no-such-column"
+        )

@@ -50,7 +50,7 @@ _EXAMPLES = {
     "a finite number": "write a number such as 1",
     "true or false": "write true or false",
     "text": "write text, in quotes if it looks like a number",
-    "a list": "write it like [1, 2]",
+    "a list": "write a list: [a, b], or a line for each entry: - a",
     "a mapping of keys to values": "write it like {key: value}",
 }
 
@@ -218,7 +218,7 @@ def _as_raised(error: Exception, shown: object) -> ConfigError:
     """Give the error that a validator raised."""
     if isinstance(error, ConfigError):
         value = shown if error.value is None and not error.path else error.value
-        rate = _PER_SECOND.fullmatch(str(value)) if error.code == "not-a-quantity" else None
+        rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None
         remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
         return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
     return ConfigError(str(error), f"see {ours('configs/README.md')}", value=shown)

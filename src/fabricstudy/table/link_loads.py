@@ -40,7 +40,7 @@ def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store | 
     for index, row in enumerate(plan.rows):
         if row.experiment not in plan.study.link_loads or not found.is_done(row.point_id):
             continue
-        result = _stored(points, row.point_id)
+        result = kept_links(points, row.point_id)
         if result.link_bytes is None:
             continue
         planned = plan.points[row.point_id]
@@ -53,11 +53,23 @@ def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store | 
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
-def _stored(points: Store | None, point_id: str) -> EngineResult:
+def kept_links(points: Store | None, point_id: str) -> EngineResult:
+    """Read what the store keeps for each link of a point.
+
+    Raises
+    ------
+    TableError
+        If the point is not there, or an array of it cannot be read.
+    """
     if points is None or points.record(point_id) is None:
         where = "no store of points is given" if points is None else f"it is not in {points.root}"
         raise TableError(f"{point_id}: its links are asked for, and {where}; run Snakemake again", "gone-from-store")
-    return kept_result(points.folder(point_id))
+    folder = points.folder(point_id)
+    try:
+        return kept_result(folder)
+    except (OSError, ValueError, EOFError):
+        problem = f"{point_id}: the arrays of its links in {folder} are damaged"
+        raise TableError(f"{problem}; remove this folder and run Snakemake again", "gone-from-store") from None
 
 
 def _links(result: EngineResult, machine: Machine) -> pd.DataFrame:

@@ -96,6 +96,10 @@ def test_bits_a_second_are_told_as_they_are_written_here() -> None:
         read_machine(machine)
     assert caught.value.code == "not-a-quantity" and "10 Gb/s" in caught.value.remedy
     assert read_machine({**machine, "bandwidth": "10 Gb/s"}).build().host.bandwidth_Bps == 1.25e9
+    # What asks for another quantity does not offer a bandwidth.
+    with pytest.raises(StudyError) as caught:
+        read_machine({**machine, "bandwidth": "1 GB/s", "latency": "8 kb/s"})
+    assert "/s" not in caught.value.remedy
 
 
 def test_what_pint_said_of_a_unit_is_kept_for_later_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,10 +25,10 @@ from fabricstudy.columns import (
     names_of,
 )
 from fabricstudy.errors import StudyError
-from fabricstudy.model import Model
+from fabricstudy.model import ConfigError, Model
 from fabricstudy.store import FINAL
 from fabricstudy.study.claims import Claim, check_names
-from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, unit_factor
+from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, check_metric, unit_factor
 from fabricstudy.study.file import validated
 from fabricstudy.study.schedules import Schedule
 from fabricstudy.study.sweep import Sweep
@@ -43,6 +43,12 @@ def refused(model: type[Model], data: dict[str, Any]) -> tuple[str, str | None]:
     with pytest.raises(StudyError) as caught:
         validated(model, data, {})
     return caught.value.code, caught.value.path
+
+
+def test_a_number_that_was_probably_meant_is_named() -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_metric("jobs", "runtim_ns")
+    assert "did you mean 'runtime_ns'?" in caught.value.remedy
 
 
 @pytest.mark.parametrize(

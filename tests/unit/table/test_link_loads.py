@@ -97,6 +97,12 @@ def test_a_store_that_has_lost_a_point_is_told(tmp_path: Path) -> None:
     with pytest.raises(FabricstudyError) as error:
         collect(planned, records, [], points=Stores(tmp_path / "other").points)
     assert error.value.code == "gone-from-store"
+    # Loads that cannot be read are no traceback: the message says what to remove.
+    for damaged in (tmp_path / "results").glob("points/*/*/links.npy"):
+        damaged.write_bytes(b"torn")
+    with pytest.raises(FabricstudyError, match="results/points") as error:
+        collect(planned, records, [], points=stores.points)
+    assert error.value.code == "gone-from-store"
 
 
 @pytest.mark.parametrize(
