@@ -1,9 +1,9 @@
 """Every command in the pages and in the README runs, page by page, in a copy of the project.
 
 A block of ``sh`` is run; the block of ``text`` after it is what the last command prints, with ``…`` for any text. A
-block with ``file=NAME`` is written first. Lines of ``fabricstudy`` are run in this process, which spares a start for
-each. A comment before a block changes that: ``<!-- fails -->``, or ``<!-- not run: REASON -->`` for what
-needs a cluster, hours or the network.
+block with ``file=NAME`` is written first. Lines of ``fabricstudy`` are run in this process and those of ``snakemake``
+in one forked for it, which spares a start for each. A comment before a block changes that: ``<!-- fails -->``, or
+``<!-- not run: REASON -->`` for what needs a cluster, hours or the network.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.engine.registry import engine_named
+
+from ..forked import run_snakemake
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -86,13 +89,23 @@ def run(text: str, folder: Path) -> tuple[int, str]:
         return run_in_shell(text, folder)
     code, said = 0, ""
     for line in lines:
-        # `fabricstudy run` becomes Snakemake, in whichever process it is.
-        is_ours = line.startswith("fabricstudy ") and not line.startswith("fabricstudy run ")
-        code, printed = (run_here if is_ours else run_in_shell)(line, folder)
+        code, printed = runner_of(line)(line, folder)
         said += printed
         if code:
             break
     return code, said
+
+
+def runner_of(line: str) -> Callable[[str, Path], tuple[int, str]]:
+    """What runs a command; `fabricstudy run` becomes Snakemake, in whichever process it is, so a shell does."""
+    if line.startswith("snakemake "):
+        return run_forked
+    return run_here if line.startswith("fabricstudy ") and not line.startswith("fabricstudy run ") else run_in_shell
+
+
+def run_forked(line: str, folder: Path) -> tuple[int, str]:
+    """Run Snakemake."""
+    return run_snakemake(shlex.split(line, comments=True)[1:], folder, environment())
 
 
 def run_in_shell(text: str, folder: Path) -> tuple[int, str]:

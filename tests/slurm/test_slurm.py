@@ -53,14 +53,14 @@ class ClusterWorkplace(Workplace):
         """Environment of the commands."""
         return super().environment | {"COUNTED": str(self.folder)}
 
-    def command(self, *arguments: str, study: str = "tiny.yaml") -> list[str]:
-        """Command line with the profile, in batches of a few points, and asking Slurm more often."""
-        local = super().command(study=study)
+    def arguments(self, *more: str, study: str = "tiny.yaml") -> list[str]:
+        """Arguments with the profile, in batches of a few points, and asking Slurm more often."""
+        local = super().arguments(study=study)
         at = local.index("--cores")
         return [
             *local[:at],
             *PROFILE,
-            *arguments,
+            *more,
             *local[at + 2 :],
             f"batch_cpu_s={self.batch_cpu_s()}",
         ]

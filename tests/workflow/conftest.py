@@ -6,21 +6,20 @@ import fcntl
 import os
 import re
 import shutil
-import signal
 import stat
-import subprocess
 import sys
 import tarfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from fabricstudy.engine.caminos import Caminos
 from fabricstudy.engine.registry import engine_named
+
+from ..forked import Snakemake, run_snakemake
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -128,28 +127,20 @@ class Workplace:
             found["FABRICSTUDY_CAMINOS"] = str(self.folder / "simulator")
         return found
 
-    def command(self, *arguments: str, study: str = "tiny.yaml") -> list[str]:
-        """Command line of Snakemake for a study in this folder."""
-        return [
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")),
-            *("--directory", str(self.folder), "--cores", "2", *arguments, "--config", f"study={study}"),
-        ]
+    def arguments(self, *more: str, study: str = "tiny.yaml") -> list[str]:
+        """Arguments of Snakemake for a study in this folder."""
+        own = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(self.folder)]
+        return [*own, "--cores", "2", *more, "--config", f"study={study}"]
 
-    def start(self, *arguments: str, study: str = "tiny.yaml") -> subprocess.Popen[str]:
+    def start(self, *arguments: str, study: str = "tiny.yaml") -> Snakemake:
         """Start Snakemake and come back at once."""
-        command = self.command(*arguments, study=study)
-        # Whoever runs the tests in the background of a script has SIGINT ignored, which would be inherited.
-        interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-        return subprocess.Popen(command, env=self.environment, cwd=self.folder, text=True, preexec_fn=interruptible)
+        return Snakemake(self.arguments(*arguments, study=study), self.folder, self.environment)
 
     def run(self, *arguments: str, study: str = "tiny.yaml", code: int = 0) -> str:
         """Run Snakemake to its end and give what it printed; its exit code must be `code`."""
-        done = subprocess.run(
-            self.command(*arguments, study=study),
-            env=self.environment, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        assert done.returncode == code, done.stdout
-        return done.stdout
+        ended, said = run_snakemake(self.arguments(*arguments, study=study), self.folder, self.environment)
+        assert ended == code, said
+        return said
 
     def table(self, name: str, study: str = "tiny") -> str:
         """A table as CSV text."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from fabricstudy.errors import StudyError
 from fabricstudy.pipeline import pipelines
 from fabricstudy.store import STORES
 
+from ..forked import run_snakemake
 from .conftest import BIN, ROOT, TINY, Workplace, rules_run
 
 pytestmark = pytest.mark.slow
@@ -71,7 +72,10 @@ def test_unknown_and_strange_studies_are_refused(workplace: Workplace) -> None:
     assert {path.name for path in workplace.folder.iterdir()} == {"tiny.yaml", "simulator"}
 
 
-def test_a_missing_engine_skips_its_points_and_comes_back(workplace: Workplace) -> None:
+def test_a_missing_engine_skips_its_points_and_comes_back(after_run: Workplace) -> None:
+    workplace = after_run
+    for name in ("points", "tiny/simulate", "tiny/tables"):
+        shutil.rmtree(workplace.folder / "results" / name)
     (workplace.folder / "simulator").write_text("#!/bin/sh\nexit 1\n")
     workplace.run("--until", "table")
     points = rows(workplace.table("points"))
@@ -104,8 +108,8 @@ def test_included_in_another_workflow_it_runs_nothing_unasked(tmp_path: Path) ->
         f'include: "{ROOT / "Snakefile"}"\nrule own:\n    output: "own.txt"\n    shell: "touch {{output}}"\n'
     )
     options = ["--cores", "1", "--snakefile", str(snakefile), "--directory", str(tmp_path), "own.txt"]
-    done = subprocess.run([sys.executable, "-m", "snakemake", *options], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    code, said = run_snakemake(options, tmp_path, os.environ)
+    assert code == 0, said
     assert {path.name for path in tmp_path.iterdir()} == {"Snakefile", "own.txt", ".snakemake"}
 
 
@@ -159,7 +163,7 @@ def test_a_sites_module_brings_a_simulator_that_is_missing(tmp_path: Path, finis
     }
 
     def points(*arguments: str, config: tuple[str, ...] = ()) -> list[dict[str, str]]:
-        command = [str(BIN / "snakemake"), *place.command("--until", "table", *arguments)[3:], *config]
+        command = [str(BIN / "snakemake"), *place.arguments("--until", "table", *arguments), *config]
         subprocess.run(command, env=environment, cwd=tmp_path, check=True)
         return rows(place.table("points"))
 

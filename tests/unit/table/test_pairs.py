@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from fabricstudy.report.figures import draw
+from fabricstudy.study.claims import Claim
 from fabricstudy.study.file import read_study
 from fabricstudy.study.model import Study
 from fabricstudy.table.claims import judge
@@ -121,17 +122,18 @@ def shipped(request: pytest.FixtureRequest) -> Path:
 
 
 def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiments(shipped: Path) -> None:
-    study = read_study(_few_seeds(yaml.safe_load(shipped.read_text())), shipped)
-    everything = synthetic(study)
+    data = _few_seeds(yaml.safe_load(shipped.read_text()))
+    study = read_study(data, shipped)
+    everything = _unjudged(study)
     found = 0
     for name in study.experiments:
-        reduced, parts = _reduced(shipped, name)
+        reduced, parts = _reduced(data, shipped, name)
         if not reduced.claims and not reduced.figures:
             continue
-        tables = synthetic(reduced)
+        tables = _unjudged(reduced)
         found += len(reduced.claims) + len(reduced.figures)
-        same = everything.claims.set_index(["claim", "part"]).loc[parts].reset_index()
-        assert _measured(tables.claims) == _measured(same)
+        same = [_parts(claim, parts[claim.id]) for claim in study.claims if claim.id in parts]
+        assert _measured(judge(reduced.claims, tables)) == _measured(judge(same, everything))
         for figure in reduced.figures:
             few, many = (observe(of, figure, figure.numbers()[0]) for of in (tables, everything))
             assert set(few.keys) == set(many.keys)
@@ -151,21 +153,26 @@ def _measured(claims: pd.DataFrame) -> list[tuple[Any, ...]]:
     ]
 
 
-def _axes_of(at: object) -> list[str]:
-    return sorted(re.split(", | over ", str(at)))
+def _unjudged(study: Study) -> Tables:
+    """Make the tables of a study once, and not those of what is judged of each of its engines."""
+    return synthetic(study.model_copy(update={"claims": ()}))
 
 
-def _reduced(path: Path, name: str) -> tuple[Study, list[tuple[str, int]]]:
+def _parts(claim: Claim, numbers: list[int]) -> Claim:
+    return claim.model_copy(update={"parts": tuple(claim.parts[number] for number in numbers)})
+
+
+def _reduced(data: dict[str, Any], path: Path, name: str) -> tuple[Study, dict[str, list[int]]]:
     """Read a study with one of its experiments, and what is asked of that one alone; say which parts of claims."""
-    data = _few_seeds(yaml.safe_load(path.read_text()))
-    data["experiments"] = {name: data["experiments"][name]}
-    data["figures"] = [one for one in data.get("figures", ()) if one.get("experiment") == name]
-    claims, kept = [], []
+    figures = [one for one in data.get("figures", ()) if one.get("experiment") == name]
+    claims, kept = [], {}
     for one in data.get("claims", ()):
         numbers = [n for n, part in enumerate(one.get("parts", ())) if _experiments(part["measure"]) == {name}]
-        claims += [{**one, "parts": [one["parts"][number] for number in numbers]}] if numbers else []
-        kept += [(one["id"], number) for number in numbers]
-    return read_study({**data, "claims": claims}, path), kept
+        if numbers:
+            claims.append({**one, "parts": [one["parts"][number] for number in numbers]})
+            kept[one["id"]] = numbers
+    own = {"experiments": {name: data["experiments"][name]}, "figures": figures, "claims": claims}
+    return read_study({**data, **own}, path), kept
 
 
 def _few_seeds(data: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""Snakemake in a process of its own, forked from one that has imported it, which is most of what a start costs."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+_FORKS = multiprocessing.get_context("forkserver")
+# Nothing of ours: that is imported by each, in the folder and environment that it is given.
+_FORKS.set_forkserver_preload(["snakemake.cli"])
+
+
+class Snakemake:
+    """A run of Snakemake that has begun, to be used as a `subprocess.Popen`.
+
+    Without a file for what it says, that goes where the tests' own output goes.
+    """
+
+    def __init__(self, arguments: list[str], folder: Path, environment: Mapping[str, str], said: str = "") -> None:
+        self._process = _FORKS.Process(target=_run, args=(arguments, str(folder), dict(environment), said))
+        self._process.start()
+
+    def poll(self) -> int | None:
+        """Exit code, if it has ended."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and give the exit code."""
+        self._process.join(timeout)
+        code = self.poll()
+        if code is None:
+            raise subprocess.TimeoutExpired("snakemake", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self._process.pid or 0, number)
+
+    def kill(self) -> None:
+        """Kill it, unless it has ended."""
+        self.send_signal(signal.SIGKILL)
+
+
+def run_snakemake(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run Snakemake to its end; give its exit code and what it printed."""
+    with tempfile.NamedTemporaryFile("r") as said:
+        code = Snakemake(arguments, folder, environment, said.name).wait()
+        return code, said.read()
+
+
+def _run(arguments: list[str], folder: str, environment: dict[str, str], said: str) -> None:
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    # Whoever runs the tests in the background of a script has SIGINT ignored, which would be inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if said:
+        with Path(said).open("w") as file:
+            for descriptor in (1, 2):
+                os.dup2(file.fileno(), descriptor)
+    from snakemake.cli import main
+
+    sys.argv = ["snakemake", *arguments]
+    main(arguments)
