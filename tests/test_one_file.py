@@ -213,6 +213,87 @@ class ChordalRing(Topology):
         )
 '''
 
+ORDER = '''
+"""The last one first."""
+
+from typing import Literal
+
+from fabricstudy.kinds import register
+from fabricstudy.schedule.order.base import Floats, Order
+
+
+@register
+class LastFirst(Order):
+    """The job that came last."""
+
+    kind: Literal["last-first"] = "last-first"
+
+    @staticmethod
+    def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
+        """Score each job by when it came."""
+        score[:] = submit_s
+'''
+
+ENGINE = '''
+"""The model of Hockney (Parallel Computing 20(3), 1994): a message takes a start, and its bytes over the bandwidth."""
+
+from typing import Literal
+
+from fabricstudy.engine.contract import EngineResult, Probe
+from fabricstudy.engine.registry import adapter_of
+from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.kinds import register
+from fabricstudy.quantities import Latency
+from fabricstudy.source import code_digest
+from pydantic import Field
+
+
+@register
+class HockneySettings(EngineSettings):
+    """Each job takes as long as its largest message."""
+
+    kind: Literal["hockney"] = "hockney"
+    start_ns: Latency = Field(1000.0, alias="start", description="time of a message without bytes")
+
+
+@adapter_of(HockneySettings)
+class Hockney:
+    """The engine; it works in our own process."""
+
+    name = "hockney"
+    simulates = True
+    bundled = True
+    reading = __name__
+    caveats = ()
+
+    def probe(self):
+        return Probe(self.name, True, version="1994")
+
+    def program(self):
+        return code_digest(__name__)
+
+    def sources(self):
+        return ""
+
+    def predict_cpu_s(self, point):
+        return 0.01
+
+    def predict_memory_bytes(self, point):
+        return None
+
+    def unsupported(self, point, machine):
+        return None
+
+    def prepare(self, folder, point, machine, jobs):
+        return None
+
+    def read(self, folder, exit_code, point, machine, jobs):
+        bandwidth_Bps = machine.host.bandwidth_Bps
+        return EngineResult(
+            tuple(point.engine.start_ns + 1e9 * job.messages.size_bytes.max() / bandwidth_Bps for job in jobs)
+        )
+'''
+
 PLACED = """
 import json
 import numpy as np
@@ -231,6 +312,16 @@ ROWS = """
 import json
 from fabricstudy.study import load_study
 print(json.dumps([[analysis.columns(), analysis.rows()] for analysis in load_study("study.yaml").analyses.values()]))
+"""
+
+SCORED = """
+import json
+import numpy as np
+from fabricstudy.study import load_study, plan
+(run,) = plan(load_study("study.yaml")).runs.values()
+(score, submit_s, other) = np.zeros(3), np.array([3.0, 1.0, 2.0]), np.ones(3)
+run.run.order.score(9.0, submit_s, other, other, score)
+print(json.dumps(score.tolist()))
 """
 
 STRUCTURE = """
@@ -278,11 +369,12 @@ class Copy:
         shutil.copytree(ROOT / "src", folder / "src")
         added = folder / "src/fabricstudy" / path
         assert not added.exists()
+        added.parent.mkdir(exist_ok=True)
         added.write_text(text)
 
-    def says(self, code: str, **changed: Any) -> list[Any]:
+    def says(self, code: str, only: dict[str, Any] | None = None, **changed: Any) -> list[Any]:
         """Run code beside a study, and give what it prints, a line of JSON each."""
-        (self.folder / "study.yaml").write_text(json.dumps(STUDY | changed))
+        (self.folder / "study.yaml").write_text(json.dumps(only or STUDY | changed))
         done = self._run(code)
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -340,6 +432,26 @@ def test_an_analysis(tmp_path: Path) -> None:
     ((found,),) = copy.says(ROWS, analyses=analyses)
     # The Petersen graph, and that of Hoffman and Singleton.
     assert found == [["degree", "routers"], [{"degree": 3, "routers": 10}, {"degree": 7, "routers": 50}]]
+
+
+def test_an_order(tmp_path: Path) -> None:
+    """That loops are compiled with it is seen where it is an extension."""
+    copy = Copy(tmp_path, "schedule/order/last_first.py", ORDER)
+    trace = {"kind": "synthetic", "jobs": 9, "span": "9 h", "load": 0.9, "sizes": {16: 1}}
+    trace |= {"runtime": {"median": "1 h", "spread": 0.5, "longest": "4 h"}}
+    schedule = {"machine": STUDY["machine"], "partitions": "nodes", "trace": trace, "order": "last-first"}
+    study = {"study": "one-file", "schedules": {"one": schedule}}
+    assert copy.says(SCORED, only=study) == [[3.0, 1.0, 2.0]]
+    assert copy.refuses(schedules={"one": schedule | {"order": "last-frist"}}) == "schedules.one.order"
+
+
+def test_an_engine(tmp_path: Path) -> None:
+    """A package, of one file here."""
+    copy = Copy(tmp_path, "engine/hockney/__init__.py", ENGINE)
+    engine = {"kind": "hockney", "start": "2 us"}
+    # A message of 1 kB takes 1 us over a link of 1 GB/s.
+    assert copy.says(SIMULATED, engine=engine) == [["minimal", "done", None, [3000.0]]]
+    assert copy.refuses(engine=engine | {"start": "2 kB"}) == "engine.start"
 
 
 MACHINE = {"kind": "chordal-ring", "length": 9, "chord": 3, "bandwidth": "1 GB/s"}
