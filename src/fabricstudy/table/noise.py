@@ -58,4 +58,5 @@ def basis_of_noise(interference: pd.DataFrame) -> str:
     ]
     counted = f"{several(len(apart), 'job')} that {'shares' if len(apart) == 1 else 'share'} no link"
     seeds = several(apart["seed"].nunique(), "seed")
-    return f"{counted} ({', '.join([seeds, *(f'all with {one}' for one in [listed(only)] if only)])})"
+    alike = f", all with {listed(only)}" if only else ""
+    return f"{counted} ({seeds}{alike})"
