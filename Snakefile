@@ -46,11 +46,8 @@ wildcard_constraints:
 
 
 onsuccess:
-    for study in STUDIES.values():
-        if told := ours.points_told(study, Path("results"), STARTED_S):
-            print(told, file=sys.stderr)
-    for page in ours.pages(STUDIES):
-        print(f"The report: {page}", file=sys.stderr)
+    for line in ours.last_words(STUDIES, Path("results"), STARTED_S):
+        print(line, file=sys.stderr)
 
 
 onerror:

@@ -41,7 +41,8 @@ class Snakemake:
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
         if self.poll() is None:
-            os.kill(self._process.pid or 0, number)
+            assert self._process.pid is not None  # 0 would be our own group
+            os.kill(self._process.pid, number)
 
     def kill(self) -> None:
         """Kill it, unless it has ended."""

@@ -109,7 +109,7 @@ from fabricstudy.workload.messages import Indices
 class ReverseMapping(Mapping):
     """Rank 0 on the last core; for at most 8 ranks."""
 
-    kind: Literal["reverse"] = "reverse"
+    kind: Literal['reverse'] = 'reverse'  # found however it is written
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse more than 8 ranks."""

@@ -41,7 +41,7 @@ class Progress:
 
     def __init__(self, pipeline: Pipeline, results: Path) -> None:
         self._pipeline = pipeline
-        self._store = Stores(results).points
+        self._stores = Stores(results)
         self._folder = results / pipeline.name / "schedule"
         self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
         self._missing = sorted(
@@ -98,13 +98,13 @@ class Progress:
             return False
 
     def _read_new(self) -> None:
-        inodes = self._store.inodes()
+        inodes = self._stores.points.inodes()
         for key, planned in self._pipeline.plan.points.items():
             inode, seen = inodes.get(key), self._ended.get(key)
             if seen is not None and seen.inode == inode:
                 continue
             self._ended.pop(key, None)
-            record = self._store.record(key) if inode is not None else None
+            record = self._stores.point(key) if inode is not None else None
             if inode is not None and record is not None and is_current(record, planned.point):
                 self._ended[key] = _ended(record, inode)
 

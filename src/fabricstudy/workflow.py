@@ -109,6 +109,12 @@ def products(pipeline: Pipeline) -> list[str]:
     ]
 
 
+def last_words(studies: Mapping[str, Pipeline], results: Path, since_s: float) -> list[str]:
+    """Give the lines that a run which began at `since_s` ends with: what became of the points, and the reports."""
+    counted = [points_told(study, results, since_s) for study in studies.values()]
+    return [*filter(None, counted), *(f"The report: {page}" for page in pages(studies))]
+
+
 def pages(studies: Iterable[str]) -> list[Path]:
     """Give the reports that are there, to be told at the end: what was asked for may have been a table."""
     return [page for name in studies if (page := Path("reports", name, "index.html")).is_file()]

@@ -128,6 +128,12 @@ def test_points_of_older_code_and_half_written_ones_are_left(sample: Sample) -> 
     assert (found["done"], found["left"]) == (0, 10)
 
 
+def test_a_point_whose_links_are_gone_is_left_as_the_next_run_makes_it_again(sample: Sample) -> None:
+    sample.end(0, links=[{"class": "local"}])
+    sample.end(1)
+    assert Progress(sample.pipeline, sample.results).look()["left"] == 9
+
+
 def test_a_record_is_read_once(sample: Sample) -> None:
     progress = Progress(sample.pipeline, sample.results)
     sample.end(0)

@@ -22,7 +22,16 @@ from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import keep_machine
 from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.structure.stage import keep_structure
-from fabricstudy.workflow import WILDCARDS, check_date, forget_what_is_gone, pages, points_told, products, settings
+from fabricstudy.workflow import (
+    WILDCARDS,
+    check_date,
+    forget_what_is_gone,
+    last_words,
+    pages,
+    points_told,
+    products,
+    settings,
+)
 
 STUDY = """\
 study: small
@@ -168,6 +177,7 @@ def test_a_run_tells_how_many_points_are_new(stored: Pipeline) -> None:
     # The study has two points: five records let one shard show every status.
     told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 kept)"
     assert points_told(stored, Path("results"), now) == told
+    assert last_words({"small": stored}, Path("results"), now) == [told, "The report: reports/small/index.html"]
     shard.unlink()
     assert points_told(stored, Path("results"), now) == "small: 0 of 2 points done (0 new, 0 kept)"
 
