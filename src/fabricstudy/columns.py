@@ -30,7 +30,10 @@ ALONE = "(alone)"
 SPOT_CHECK = "(spot check)"
 """Stands for the experiment of points that are simulated on two engines to see how far one may be believed."""
 
-ADDED = (ALONE, SPOT_CHECK)
+RESOLUTION_CHECK = "(resolution)"
+"""Stands for the experiment of points that are simulated again with half the phit."""
+
+ADDED = (ALONE, SPOT_CHECK, RESOLUTION_CHECK)
 """Of points that no study writes: they serve those of the others."""
 
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
@@ -159,12 +162,19 @@ _JUDGED = (
     _text("claim_verdict", "verdict on the claim", one_of=VERDICTS),
 )
 
+DERIVED = (
+    _count("phit_bytes", "unit in which CAMINOS moves data", missing=True, metric=True),
+    _count("virtual_channels", "virtual channels of each link", missing=True, metric=True),
+)
+"""Columns of `points` that an engine derives from a point (`Engine.derived`)."""
+
 TABLES: dict[str, tuple[Column, ...]] = {
     "points": (
         *_OF_POINT,
         _of_run("version", "version of the simulator"),
         _text("status", "how it ended", one_of=STATUSES),
         _of_run("reason", "why it is not done"),
+        *DERIVED,
         _of_run("cpu_s", "processor time of the simulator", "number", metric=True),
         _of_run("wall_s", "elapsed time of the simulator", "number", metric=True),
         _of_run("memory_bytes", "largest memory of the simulator", "count", metric=True),

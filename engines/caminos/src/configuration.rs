@@ -42,6 +42,14 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A number, at least 0.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.field(name).as_f64() {
+            Ok(number) if number >= 0.0 => number,
+            _ => panic!("{name} of {} is a number, at least 0", self.plug),
+        }
+    }
+
     pub fn flag(&self, name: &str) -> bool {
         match self.field(name).as_bool() {
             Ok(flag) => flag,

@@ -31,6 +31,7 @@ impl Credits {
     pub fn give_back(&mut self, message: AcknowledgeMessage) {
         self.free[channel_of(message)] += 1;
     }
+
 }
 
 /// The message that a phit has left a buffer.
@@ -40,7 +41,7 @@ pub fn left(channel: usize) -> AcknowledgeMessage {
 
 /// The channel that `left` put into a message. CAMINOS keeps a message's contents to itself, but for what its own
 /// senders show: this one takes over the number as the room it knows of.
-fn channel_of(message: AcknowledgeMessage) -> usize {
+pub fn channel_of(message: AcknowledgeMessage) -> usize {
     let mut reader = TransmissionFromOblivious::new(0, 0, 0).new_status_at_emissor();
     reader.acknowledge(message);
     reader.known_available_space_for_virtual_channel(0).expect("it knows its room")

@@ -1,4 +1,5 @@
-//! Routing `Routes { kind: "minimal", tie: "split", via: "router", class_weight: [1, 100], channels: 3 }`; kinds:
+//! Routing `Routes { kind: "minimal", tie: "split", via: "router", detours: 1, progressive: false, class_weight: [1, 100],
+//! channels: 6, hop_classes: 3 }`; kinds:
 //!
 //! * minimal: paths of least weight, the sum of `class_weight` over their links;
 //! * dimension-order: one dimension of a grid after the other (see `grid.rs`); `tie` is split, positive or alternate,
@@ -10,9 +11,11 @@
 //!   the destination if the draw gives the packet's first or last router, and delivered if it comes by the latter.
 //!   With `via` group a group with nodes is drawn instead, and the first leg ends at the router where the packet enters
 //!   it, by a path to the nearest ones;
-//! * ugal: at its first router a packet takes the minimal path or a detour as Valiant makes them, though never through
-//!   its first or last router or group, whichever has the lower product of queue and hops, as seen by CAMINOS' policy
-//!   `LowestSinghWeight`, and keeps to it (UGAL-L; Singh 2005);
+//! * ugal: at its first router a packet takes a minimal path or a detour as Valiant makes them, though never through its
+//!   first or last router or group, whichever has the lower product of queue and hops by the policy `Ugal` of the router
+//!   (`switch.rs`), and keeps to it (UGAL-L; Singh 2005). `detours` places are drawn, of which the best one counts. If
+//!   `progressive`, a packet that is minimal so far chooses again at each router of its first group, unless that is its
+//!   last one, too (Jiang, Kim and Dally: Indirect adaptive routing on large scale interconnection networks, ISCA 2009);
 //! * table, and table-by-hops: what the machine's file lists for each router and node; any link of a way that has several.
 //!
 //! Virtual channels, `channels` of them:
@@ -23,7 +26,10 @@
 //! * table: any, for tables along which no circle of waiting packets can close;
 //! * adaptive on a grid of lines: any but the first; that one, with a higher label, is an escape by dimension order,
 //!   open to every packet everywhere (Duato 1993). On rings this carries a third less than the next rule;
-//! * else: hop k of a packet, the one to its node included, uses channel k, or the last one.
+//! * else: the channels are divided among `hop_classes` classes of hops, and hop k of a packet uses those of class k, or of
+//!   the last one.
+//!
+//! To its node a packet leaves by any channel: a node takes all that comes, so nothing can wait in a circle there.
 //!
 //! CAMINOS' own `WeighedShortest` and `Valiant` inside `ChannelsPerHop` take the same routes. This plug takes less time,
 //! and tells the policy how long a path through a drawn router is, which `Sum` of those two does not.
@@ -40,7 +46,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use caminos_lib::routing::prelude::*;
-use caminos_lib::topology::Topology;
+use caminos_lib::topology::{Location, Topology};
 use rand::rngs::StdRng;
 use rand::Rng;
 
@@ -53,8 +59,10 @@ use crate::session::Session;
 use crate::shortest_paths::ShortestPaths;
 use crate::tree::Tree;
 
-/// Label of the candidates that lead through the drawn router.
-const THROUGH_MIDDLE: i32 = 1;
+/// Label of the candidates that lead through the place drawn first; those of further ones follow.
+const DETOUR: i32 = 1;
+/// What follows the places that a packet drew under UGAL, until it has chosen.
+const UNDECIDED: i32 = -1;
 /// Label of other candidates where the router prefers low labels: it gives 0 to packets that come from a router.
 const USUAL: i32 = 1;
 /// Label of the escape: a router that adds queues to labels takes it only where nothing else has room.
@@ -103,8 +111,12 @@ struct Routes {
     kind: Kind,
     tie: Tie,
     via: Via,
+    /// Places that a packet draws under UGAL, and whether it may choose again on its way through its first group.
+    detours: usize,
+    progressive: bool,
     class_weight: Vec<usize>,
     channels: usize,
+    hop_classes: usize,
     layout: Rc<Layout>,
     /// Sorted by router.
     exits: Vec<Vec<Exit>>,
@@ -143,14 +155,17 @@ const TIES: [(&str, Tie); 3] = [("split", Tie::Split), ("positive", Tie::Positiv
 /// # Panics
 /// If a field is missing or wrong, as CAMINOS' own builders do.
 pub fn build(argument: RoutingBuilderArgument) -> Box<dyn Routing> {
-    let fields = Fields::of(argument.cv, &["kind", "tie", "via", "class_weight", "channels"]);
+    let fields = Fields::of(argument.cv, &["kind", "tie", "via", "detours", "progressive", "class_weight", "channels", "hop_classes"]);
     Box::new(Routes {
         session: Session::of_builder(),
         kind: fields.choice("kind", &KINDS),
         tie: fields.choice("tie", &TIES),
         via: fields.choice("via", &VIAS),
+        detours: fields.count("detours"),
+        progressive: fields.flag("progressive"),
         class_weight: fields.numbers("class_weight"),
         channels: fields.count("channels"),
+        hop_classes: fields.count("hop_classes"),
         layout: Rc::default(),
         exits: Vec::new(),
         node_port: Vec::new(),
@@ -186,23 +201,21 @@ impl Routes {
         exits[first..].iter().take_while(move |exit| exit.router == neighbour).map(|exit| exit.port)
     }
 
-    fn channel_of_hop(&self, hops: usize) -> Range<usize> {
-        let channel = hops.min(self.channels - 1);
-        channel..channel + 1
+    /// Whether a packet that is minimal so far chooses again at the next router: still in its first group.
+    fn chooses_again(&self, next: Location, here: usize, goal: usize) -> bool {
+        match (next, &self.layout.group) {
+            (Location::RouterPort { router_index, .. }, Some(group)) => {
+                self.progressive && group[router_index] == group[here] && group[here] != group[goal]
+            }
+            _ => false,
+        }
     }
 
-    /// The channels on which a packet may leave for its node.
-    fn last_channels(&self, hops: usize) -> Range<usize> {
-        let any = match self.kind {
-            Kind::DimensionOrder | Kind::DModK | Kind::Table => true,
-            Kind::Adaptive => self.escapes() || self.layout.level.is_some(),
-            Kind::Minimal | Kind::Valiant | Kind::Ugal | Kind::TableByHops => false,
-        };
-        if any {
-            0..self.channels
-        } else {
-            self.channel_of_hop(hops)
-        }
+    /// The channels of a hop where hops have classes.
+    fn channels_of_hop(&self, hops: usize) -> Range<usize> {
+        let class = hops.min(self.hop_classes - 1);
+        let first = |class| class * self.channels / self.hop_classes;
+        first(class)..first(class + 1)
     }
 }
 
@@ -221,8 +234,8 @@ impl Routing for Routes {
         let node = target_server.expect("Routes leads to a node");
         let hops = routing_info.hops;
         if here == goal {
-            let channels = self.last_channels(hops);
-            let candidates = channels.map(|channel| CandidateEgress::new(self.node_port[node], channel)).collect();
+            let port = self.node_port[node];
+            let candidates = (0..self.channels).map(|channel| CandidateEgress::new(port, channel)).collect();
             return Ok(RoutingNextCandidates { candidates, idempotent: true });
         }
         let chosen = routing_info.selections.as_deref().unwrap_or(&[]);
@@ -234,7 +247,7 @@ impl Routing for Routes {
             Kind::Adaptive if self.layout.level.is_some() => self.up_and_down(here, goal),
             _ => self.by_hops(here, goal, hops, chosen, topology),
         };
-        Ok(RoutingNextCandidates { candidates, idempotent: self.kind != Kind::Ugal || chosen.len() < 2 })
+        Ok(RoutingNextCandidates { candidates, idempotent: true })
     }
 
     fn initialize_routing_info(
@@ -257,10 +270,12 @@ impl Routing for Routes {
                 let priority = self.fair.borrow_mut().priority(job, current_router, self.session.now.get());
                 Some(vec![priority, drawn])
             }
-            Kind::Valiant | Kind::Ugal => {
-                let drawn = self.draw(current_router, target_router, rng).map(|drawn| drawn as i32);
-                // A second entry: not decided yet.
-                drawn.map(|drawn| if self.kind == Kind::Ugal { vec![drawn, 0] } else { vec![drawn] })
+            Kind::Valiant => self.draw(current_router, target_router, rng).map(|place| vec![place as i32]),
+            Kind::Ugal => {
+                let draws = (0..self.detours).filter_map(|_| self.draw(current_router, target_router, rng));
+                let mut drawn: Vec<i32> = draws.map(|place| place as i32).collect();
+                drawn.push(UNDECIDED);
+                Some(drawn).filter(|drawn| drawn.len() > 1)
             }
             _ => None,
         };
@@ -308,17 +323,22 @@ impl Routing for Routes {
         &self,
         requested: &CandidateEgress,
         routing_info: &RefCell<RoutingInfo>,
-        _topology: &dyn Topology,
-        _current_router: usize,
-        _target_router: usize,
+        topology: &dyn Topology,
+        current_router: usize,
+        target_router: usize,
         _target_server: Option<usize>,
         _num_virtual_channels: usize,
         _rng: &mut StdRng,
     ) {
         let mut info = routing_info.borrow_mut();
-        if let (Kind::Ugal, Some([middle, _])) = (self.kind, info.selections.as_deref()) {
-            let middle = *middle;
-            info.selections = if requested.label == THROUGH_MIDDLE { Some(vec![middle]) } else { None };
+        let drawn = match info.selections.as_deref() {
+            Some([drawn @ .., UNDECIDED]) => drawn,
+            _ => return,
+        };
+        if requested.label >= DETOUR {
+            info.selections = Some(vec![drawn[(requested.label - DETOUR) as usize]]);
+        } else if !self.chooses_again(topology.neighbour(current_router, requested.port).0, current_router, target_router) {
+            info.selections = None;
         }
     }
 }

@@ -100,6 +100,7 @@ def prepare(
 ) -> tuple[list[PlacedJob], list[str] | None]:
     """Write the engine's input to the empty `folder`, and the facts that need no run to `record`."""
     machine = analysed.machine
+    record |= engine.derived(point, machine)
     jobs = place(point, machine, analysed.cut_side)
     of_nodes = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
     record["jobs"] = [job_record(index, job, point, of_nodes) for index, job in enumerate(jobs)]

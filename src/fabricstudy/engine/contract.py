@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
 from .point import Point
+from .settings import EngineSettings
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,18 @@ class Engine(Protocol):
 
     def predict_memory_bytes(self, point: Point) -> float | None:
         """Predict the memory of a point, so that one too large is not started; None where the engine needs little."""
+        ...
+
+    def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
+        """Return the virtual channels that a routing takes by itself; None if the study cannot set them."""
+        ...
+
+    def baseline(self, run: Point, point: Point, machine: Machine) -> EngineSettings:
+        """Return the settings with which `run`, a baseline run of `point`, has the resolution of that point."""
+        ...
+
+    def derived(self, point: Point, machine: Machine) -> dict[str, int]:
+        """Return what the engine derives from a point, by column of the table `points`."""
         ...
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:

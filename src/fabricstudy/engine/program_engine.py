@@ -7,12 +7,15 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
 from .contract import EngineFailure, EngineResult, Unsupported
 from .forecast import Law, Work, cpu_s, law_of, memory_bytes
 from .point import Point
+from .settings import EngineSettings
 
 PACKETS_OF_A_BUFFER = 4
 """Packets that a buffer holds at least; with fewer a link stands still while credits travel, or the run hangs."""
@@ -39,8 +42,8 @@ def check_buffer(point: Point, packet_bytes: int) -> None:
         )
 
 
-def check_one_port(point: Point) -> None:
-    """Refuse nodes with several ports.
+def check_caminos_only(point: Point) -> None:
+    """Refuse what CAMINOS alone has: several ports, a number of virtual channels, and the parameters of UGAL.
 
     Raises
     ------
@@ -49,6 +52,11 @@ def check_one_port(point: Point) -> None:
     """
     if point.network.ports_per_node > 1:
         raise Unsupported("its nodes have one port; leave network.ports_per_node out, or take the engine caminos")
+    if point.network.virtual_channels is not None:
+        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or take caminos")
+    if isinstance(point.routing, Ugal) and point.routing.has_parameters:
+        keys = "detours, bias and threshold"
+        raise Unsupported(f"it has a UGAL of its own, without {keys}; leave these out, or take the engine caminos")
 
 
 class ProgramEngine(ABC):
@@ -101,6 +109,18 @@ class ProgramEngine(ABC):
         except Unsupported as error:
             return str(error)
         return None
+
+    def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
+        """Return the virtual channels that a routing takes by itself; None if the study cannot set them."""
+        return None
+
+    def baseline(self, run: Point, point: Point, machine: Machine) -> EngineSettings:
+        """Return the settings of a baseline run of `point`: its own."""
+        return point.engine
+
+    def derived(self, point: Point, machine: Machine) -> dict[str, int]:
+        """Return what the engine derives from a point, by column of the table `points`."""
+        return {}
 
     @abstractmethod
     def check(self, point: Point, machine: Machine) -> None:

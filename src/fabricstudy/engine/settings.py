@@ -33,6 +33,13 @@ class Network(Model):
         validate_default=True,
         description="time a packet takes through a router; the default is that of a fast switch",
     )
+    virtual_channels: Whole | None = Field(
+        None,
+        ge=1,
+        le=256,
+        description="virtual channels of each link, with a buffer each at the input; left out: as many as the most "
+        "demanding routing that the study compares on the machine needs, the same for all of them; CAMINOS only",
+    )
     injected_messages: Whole = Field(
         16,
         alias="injection",

@@ -35,7 +35,7 @@ from .findings import choices, effects, leading, sentences, sizes
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
-from .spot_check import judged_unchecked, spot_check
+from .spot_check import judged_unchecked, resolution_check, spot_check
 from .text import NO_NUMBER, Grid, Varied, counted_pairs, expectation, number, shown, varied
 
 LEAST_PX, PANEL_PX = 660, 300
@@ -93,7 +93,12 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         machines=_machines(tables),
         analyses=_analyses(tables),
         schedules=schedule_words(study, tables),
-        sentences=[*fronts(study.figures, tables), *sentences(tables, changes, study.meanings), *spot_check(tables)],
+        sentences=[
+            *fronts(study.figures, tables),
+            *sentences(tables, changes, study.meanings),
+            *spot_check(tables),
+            *resolution_check(tables),
+        ],
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from fabricstudy.columns import DONE, SPOT_CHECK
+from fabricstudy.columns import DONE, RESOLUTION_CHECK, SPOT_CHECK
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
 from fabricstudy.table.store import Tables
+from fabricstudy.words import listed, several
 
 from .text import number
+
+LARGE_ERROR = 0.05
+"""Error of the resolution above which points are named."""
 
 
 def _checked_engines(tables: Tables) -> dict[str, str]:
@@ -40,6 +44,26 @@ def _checked(tables: Tables, name: str, by: str) -> str:
     low, middle, high = (number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max()))
     count = both["point_a_id"].nunique()
     return f"On {count} of the cheap ones, as drawn, they have {middle} ({low} to {high}) of the time of {by}."
+
+
+def resolution_check(tables: Tables) -> list[str]:
+    """Return a sentence on how far the times of points change if the phit is halved; none without such a check."""
+    checked = tables.points[tables.points["experiment"] == RESOLUTION_CHECK]
+    if checked.empty:
+        return []
+    # The plan has each point and then its check.
+    points, checks = checked.iloc[::2], checked.iloc[1::2]
+    runtime_ns = tables.jobs.groupby("point_id")["runtime_ns"].max()
+    fine_ns = runtime_ns.reindex(checks["point_id"]).to_numpy()
+    error = (runtime_ns.reindex(points["point_id"]) / fine_ns - 1).dropna()
+    if error.empty:
+        return [f"Resolution check: none of {several(len(points), 'point')} was simulated at both phits."]
+    large = [f"{name} ({percent})" for name, percent in error[error.abs() > LARGE_ERROR].map("{:+.1%}".format).items()]
+    sentence = (
+        f"Resolution check: of {several(len(error), 'point')} drawn, times differ from those with half the phit by "
+        f"{error.abs().median():.1%} in the median and {error.abs().max():.1%} at most"
+    )
+    return [f"{sentence}; by more than {LARGE_ERROR:.0%}: {listed(large)}." if large else f"{sentence}."]
 
 
 def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:

@@ -1,14 +1,25 @@
-"""UGAL: per packet minimal or Valiant, whichever queue is shorter at the source (Singh: thesis, Stanford, 2005).
+"""UGAL: per packet minimal or Valiant, whichever has the lower product of queue and hops at the source.
+
+With the best of the minimal outputs and the best of the detours drawn, each with its queue q (bytes at the output and
+at the other end of its link), the packet's own bytes p and hops h, a packet is minimal if
+``(q + p) h <= bias (q' + p) h' + threshold``, where q' and h' are the detour's (UGAL-L; Singh: Load-balanced routing in
+interconnection networks, thesis, Stanford, 2005; Dally and Towles: Principles and Practices of Interconnection
+Networks, 2004). Kim et al. (ISCA 2008) draw one detour, Cray's Aries compares two minimal paths with two detours and
+has a bias (Faanes et al.: Cray Cascade, SC 2012, doi:10.1109/SC.2012.39).
 
 Valiant draws the first and last router, too, and is minimal then; so UGAL may take the links that Valiant may.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from fabricstudy.kinds import register
 from fabricstudy.machine.graph import Machine
+from fabricstudy.model import Flag, Number, Whole
+from fabricstudy.quantities import Size
 
 from .base import Bools, Detour, Flows, Routes
 from .valiant import valiant_routes
@@ -30,9 +41,31 @@ class UgalRoutes(Routes):
 
 @register
 class Ugal(Detour):
-    """Per packet minimal or Valiant, whichever queue is shorter at the source (Singh 2005, UGAL-L)."""
+    """Per packet minimal or Valiant, whichever has the lower product of queue and hops at the source (Singh 2005)."""
 
     kind: Literal["ugal"] = "ugal"
+    detours: Whole = Field(
+        1, ge=1, le=64, description="places drawn for each packet, of which the best detour is compared; CAMINOS only"
+    )
+    bias: Annotated[Number, Field(ge=0, le=1e6)] = Field(
+        1.0,
+        description="factor of the detour's product of queue and hops; above 1 more packets are minimal; CAMINOS only",
+    )
+    progressive: Flag = Field(
+        True,
+        description="on a machine with groups, a packet that is minimal so far chooses again at each router of its first "
+        "group (Jiang, Kim and Dally, ISCA 2009); CAMINOS only",
+    )
+    threshold_bytes: Size | None = Field(
+        None,
+        alias="threshold",
+        description="bytes added to the detour's product of queue and hops, none unless given; CAMINOS only",
+    )
+
+    @property
+    def has_parameters(self) -> bool:
+        """Whether a parameter differs from its default."""
+        return (self.detours, self.bias, self.progressive, self.threshold_bytes) != (1, 1.0, True, None)
 
     def routes(self, machine: Machine) -> Routes:
         """Give the routes on a machine."""

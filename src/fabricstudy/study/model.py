@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, field_validator, model_validator
 
@@ -68,6 +68,11 @@ class Study(Sweep):
     )
     schedules: dict[StudyName, Schedule] = Field(
         default_factory=dict, description="named schedules: jobs on the partitions of a machine in time"
+    )
+    check: Literal["resolution"] | None = Field(
+        None,
+        description="resolution: points drawn at random are simulated on CAMINOS again with half the phit, and the "
+        "report says how far their times differ",
     )
     link_loads: Names = Field(
         (), description="experiments of which each link of each point is a row of the table `link_loads`"

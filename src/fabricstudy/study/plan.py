@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings, Network
 from fabricstudy.errors import SHOWN, StudyError, together
 from fabricstudy.kinds import only_extensions_of
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
 from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.run import PlannedRun
@@ -25,8 +27,9 @@ from .model import WHOLE_SWEEP, Study
 from .pairs import check_pairs
 from .paths import Path, put
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
-from .spot_check import spot_check
+from .spot_check import resolution_check, spot_check
 from .sweep import Experiment, Label, Row
+from .virtual_channels import VirtualChannels
 
 T = TypeVar("T")
 
@@ -67,6 +70,7 @@ def plan(study: Study) -> Plan:
     planner = _Planner(study)
     with only_extensions_of(study.extension_package):
         _each(study.all_experiments, planner.add)
+        planner.add_rows()
     _unify(planner.rows, study.axes)
     check_pairs(study, planner.rows, planner.points)
     _check_link_loads(study, planner)
@@ -136,6 +140,10 @@ class _Section:
     text: str
 
 
+def _section_of(model: Model) -> _Section:
+    return _Section(model, canonical_json(model.physics()))
+
+
 _TYPES: dict[str, type[Model]] = {
     "machine": Topology,
     "routing": Routing,
@@ -196,13 +204,12 @@ class _Sections:
             raise mistakes(error, raw, _TYPES[kind]).below(*path) from None
         except ConfigError as error:
             raise error.below(*path) from None
-        return _Section(model, canonical_json(model.physics()))
+        return _section_of(model)
 
     def silent(self, job: _Section) -> _Section:
         """Give the job that holds the same nodes and sends nothing."""
         if job not in self._silent:
-            model = silent(job.model)
-            self._silent[job] = _Section(model, canonical_json(model.physics()))
+            self._silent[job] = _section_of(silent(job.model))
         return self._silent[job]
 
 
@@ -217,24 +224,45 @@ class _Planner:
         self.machines: dict[str, Topology] = {}
         self._sections = _Sections(study)
         self._machine_ids: dict[_Section, str] = {}
+        # The machine that was built last: rows of one machine mostly follow each other.
+        self._built: tuple[_Section, Machine] | None = None
+        self._expanded: list[tuple[str, Experiment, dict[str, Label | None], Sections]] = []
 
     def add(self, name: str, experiment: Experiment) -> None:
-        """Plan the rows of one experiment."""
+        """Expand one experiment."""
         prefix = () if name == WHOLE_SWEEP and not self.study.experiments else ("experiments", name)
 
         def add(indices: tuple[int, ...], tree: dict[str, Any]) -> None:
             # What other experiments vary says nothing of this one.
             labels = dict.fromkeys(self.study.axes) | experiment.labels_at(indices)
-            self._add_rows(name, experiment, labels, self._sections.of(tree))
+            self._expanded.append((name, experiment, labels, self._sections.of(tree)))
 
         _Expansion(self.study, experiment, prefix).each(add)
+
+    def add_rows(self) -> None:
+        """Plan the rows of all experiments, once it is known what they compare."""
+        parts = [(sections["machine"][0], sections["routing"][0].model) for *_, sections in self._expanded]
+        self._channels = VirtualChannels((self._machine_id(machine), machine.model, way) for machine, way in parts)
+        for name, experiment, labels, sections in self._expanded:
+            self._add_rows(name, experiment, labels, self._with_channels(sections))
+
+    def _with_channels(self, sections: Sections) -> Sections:
+        """Set the virtual channels where the study leaves them open."""
+        (machine,), (routing,), (network,), (engine,) = (
+            sections[root] for root in ("machine", "routing", "network", "engine")
+        )
+        model = self._channels.network(self._machine_id(machine), routing.model, network.model, engine.model.kind)
+        return sections if model is network.model else {**sections, "network": (_section_of(model),)}
 
     def add_spot_check(self) -> None:
         """Plan what is simulated on a second engine because the first one asks for it."""
         axes = {axis for one in self.study.all_experiments.values() for axis in one.axes_below("engine")}
-        rows, points = spot_check(self.rows, self.points, axes)
-        self.rows += rows
-        self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
+        checks = [spot_check(self.rows, self.points, axes, self._channels)]
+        if self.study.check == "resolution":
+            checks.append(resolution_check(self.rows, self.points))
+        for rows, points in checks:
+            self.rows += rows
+            self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
         jobs = sections["jobs"]
@@ -244,11 +272,20 @@ class _Planner:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
                     before = tuple(self._sections.silent(other) for other in jobs[:number])
-                    alone[number] = self._keep({**sections, "jobs": (*before, job)}, experiment.seeds)
+                    run = {**sections, "jobs": (*before, job)}
+                    alone[number] = self._keep(run | {"engine": (self._baseline(run, sections),)}, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
             alone_ids = tuple(None if ids_alone is None else ids_alone[position] for ids_alone in alone)
             self.rows.append(Row(name, labels, seed, ids[position], alone_ids, names))
+
+    def _baseline(self, run: Sections, sections: Sections) -> _Section:
+        """Return the engine with which a baseline run has the resolution of its point."""
+        point = _point(sections, 0)
+        if self._built is None or sections["machine"][0] is not self._built[0]:
+            self._built = (sections["machine"][0], point.machine.build())
+        settings = engine_named(point.engine.kind).baseline(_point(run, 0), point, self._built[1])
+        return sections["engine"][0] if settings is point.engine else _section_of(settings)
 
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""

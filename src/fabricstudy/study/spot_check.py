@@ -1,7 +1,7 @@
-"""The spot check: some points of an engine that asks for it are simulated on an engine with packets, too.
+"""Checks of a sample: points of an engine that asks for it on an engine with packets, and points with half the phit.
 
-They are drawn among the points that are cheapest there. Both are rows of a separate experiment, so that the table
-`agreement` compares them; a point that the study has on both engines anyway is the same point, and costs nothing.
+They are drawn among the points that are cheapest to check. Point and check are rows of a separate experiment, so that
+tables compare them; a check that the study has as a point anyway is the same point, and costs nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from dataclasses import replace
 from itertools import islice
 from math import ceil
 
-from fabricstudy.columns import SPOT_CHECK
+from fabricstudy.columns import RESOLUTION_CHECK, SPOT_CHECK
+from fabricstudy.engine.caminos import CaminosSettings, phit_bytes
 from fabricstudy.engine.point import PlannedPoint, Point, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 
-from .sweep import Row
+from .sweep import Label, Row
+from .virtual_channels import VirtualChannels
 
 FEWEST, PART = 10, 0.03
 """Points drawn of each engine: at least so many, if there are, and this part of them."""
@@ -27,7 +29,7 @@ CHEAP = 4
 
 
 def spot_check(
-    rows: Sequence[Row], points: Mapping[str, PlannedPoint], engine_axes: set[str]
+    rows: Sequence[Row], points: Mapping[str, PlannedPoint], engine_axes: set[str], channels: VirtualChannels
 ) -> tuple[list[Row], list[PlannedPoint]]:
     """Draw points; give the rows of both engines, and the points that are simulated for it.
 
@@ -37,32 +39,68 @@ def spot_check(
         All of the plan.
     engine_axes : set of str
         Axes that vary the engine; both rows leave their labels out.
+    channels : VirtualChannels
+        Of the study.
     """
-    both_rows: list[Row] = []
-    twins: list[PlannedPoint] = []
+    checks: list[_Check] = []
     row_of = {row.point_id: row for row in reversed(rows) if points[row.point_id].point.engine.checked_by}
     for engine in dict.fromkeys(points[name].point.engine for name in row_of):
-        checked = {name: points[name] for name in row_of if points[name].point.engine == engine}
-        for name, twin in _drawn(checked).items():
-            labels = {axis: None if axis in engine_axes else label for axis, label in row_of[name].labels.items()}
-            nobody = (None,) * len(row_of[name].job_names)
-            row = replace(row_of[name], experiment=SPOT_CHECK, labels=labels, alone_ids=nobody)
-            both_rows += [row, replace(row, point_id=twin.point_id)]
-            twins.append(twin)
-    return both_rows, twins
+        twins = {
+            name: _on_checking_engine(points[name], channels) for name in row_of if points[name].point.engine == engine
+        }
+        drawn = _drawn(points, twins)
+        checks += [
+            (replace(row_of[name], labels=_without(row_of[name].labels, engine_axes)), drawn[name]) for name in drawn
+        ]
+    return _rows_of_both(SPOT_CHECK, checks)
 
 
-def _twin(planned: PlannedPoint) -> PlannedPoint:
-    """Give the same point on the engine that checks it."""
+def resolution_check(rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> tuple[list[Row], list[PlannedPoint]]:
+    """Draw points of CAMINOS; return the rows of both resolutions, and the points with half the phit."""
+    row_of = {
+        row.point_id: row for row in reversed(rows) if isinstance(points[row.point_id].point.engine, CaminosSettings)
+    }
+    twins = {name: _with_half_the_phit(points[name]) for name in row_of}
+    drawn = _drawn(points, {name: twin for name, twin in twins.items() if twin is not None})
+    return _rows_of_both(RESOLUTION_CHECK, [(row_of[name], twin) for name, twin in drawn.items()])
+
+
+_Check = tuple[Row, PlannedPoint]
+
+
+def _rows_of_both(experiment: str, checks: list[_Check]) -> tuple[list[Row], list[PlannedPoint]]:
+    """Return the rows of the points that were drawn and of those that check them, pair by pair, and the latter."""
+    rows: list[Row] = []
+    for row, twin in checks:
+        first = replace(row, experiment=experiment, alone_ids=(None,) * len(row.job_names))
+        rows += [first, replace(first, point_id=twin.point_id)]
+    return rows, [twin for _, twin in checks]
+
+
+def _without(labels: dict[str, Label | None], axes: set[str]) -> dict[str, Label | None]:
+    return {axis: None if axis in axes else label for axis, label in labels.items()}
+
+
+def _on_checking_engine(planned: PlannedPoint, channels: VirtualChannels) -> PlannedPoint:
+    """Return the same point on the engine that checks it."""
     name = planned.point.engine.checked_by
     checking = EngineSettings.FAMILY.members[str(name)].model_validate({"kind": name})
-    point = planned.point.model_copy(update={"engine": checking})
+    point = channels.of_point(planned.point.model_copy(update={"engine": checking}))
     return PlannedPoint(point_id(point), planned.machine_id, point)
 
 
-def _drawn(points: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
-    """Draw among the cheapest, by the digests of ids and seeds: always the same ones of the same points."""
-    twins = {name: _twin(planned) for name, planned in points.items()}
+def _with_half_the_phit(planned: PlannedPoint) -> PlannedPoint | None:
+    """Return the same point with half the phit; None where the phit is too small to be divided."""
+    phit = phit_bytes(planned.point)
+    if phit < 2:
+        return None
+    half = planned.point.engine.model_copy(update={"phit_bytes": None, "inherited_phit_bytes": phit // 2})
+    point = planned.point.model_copy(update={"engine": half})
+    return PlannedPoint(point_id(point), planned.machine_id, point)
+
+
+def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
+    """Draw among the cheapest checks, by the digests of ids and seeds: always the same ones of the same points."""
     wanted = max(FEWEST, ceil(PART * len(twins)))
     by_cost = sorted(twins, key=lambda name: (_cpu_s(twins[name].point), name))
     cheap = islice((name for name in by_cost if not _is_refused(points[name].point)), CHEAP * wanted)

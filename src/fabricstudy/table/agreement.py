@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import SPOT_CHECK, names_of
+from fabricstudy.columns import RESOLUTION_CHECK, SPOT_CHECK, names_of
 from fabricstudy.engine.point import canonical_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
@@ -37,7 +37,7 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     """
     names = engine_names(plan)
     of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
-    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna()]
+    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna() & (jobs["experiment"] != RESOLUTION_CHECK)]
     busy = busy.assign(**{_NAME: busy["point_id"].map(of_point)})
     engines = sorted(busy[_NAME].unique())
     if len(engines) < 2:
@@ -74,7 +74,9 @@ def engine_names(plan: Plan) -> dict[EngineSettings, str]:
         engine = planned.point.engine
         if engine not in names:
             usual = type(engine).model_validate({"kind": engine.kind})
-            set_ones = [name for name in type(engine).model_fields if getattr(engine, name) != getattr(usual, name)]
+            # The phit of a baseline run, which planning sets, makes no other engine.
+            names_set = type(engine).model_fields.keys() - {"inherited_phit_bytes"}
+            set_ones = [name for name in names_set if getattr(engine, name) != getattr(usual, name)]
             settings = ", ".join(
                 f"{type(engine).model_fields[name].alias or name} {_told(getattr(engine, name))}" for name in set_ones
             )
@@ -119,4 +121,7 @@ def _of_engine(tables: Tables, kind: str, kinds: Sequence[str]) -> Tables:
 
 
 def _without_engine(plan: Plan, point_id: str) -> str:
-    return canonical_json({**plan.points[point_id].point.physics(), "engine": None})
+    physics = plan.points[point_id].point.physics()
+    # Only some engines let a study set them.
+    network = {name: value for name, value in physics.get("network", {}).items() if name != "virtual_channels"}
+    return canonical_json({**physics, "network": network, "engine": None})

@@ -26,7 +26,7 @@ impl Routes {
     }
 
     pub fn through_the_grid(&self, here: usize, goal: usize, hops: usize) -> Vec<CandidateEgress> {
-        let channels = if self.escapes() { 1..self.channels } else { self.channel_of_hop(hops) };
+        let channels = if self.escapes() { 1..self.channels } else { self.channels_of_hop(hops) };
         let mut candidates = Vec::new();
         for hop in self.adaptively(here, goal).iter() {
             match hop.class {

@@ -1,5 +1,6 @@
-//! Minimal, Valiant and UGAL: hop k uses channel k, along the lightest paths to the goal or to what a packet drew.
+//! Minimal, Valiant and UGAL: hop k uses the channels of class k, along the lightest paths to the goal or to what a packet drew.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use caminos_lib::routing::prelude::*;
@@ -7,7 +8,7 @@ use caminos_lib::topology::Topology;
 use rand::rngs::StdRng;
 use rand::Rng;
 
-use super::{Distances, Exit, Kind, Routes, Via, THROUGH_MIDDLE};
+use super::{Distances, Exit, Kind, Routes, Via, DETOUR};
 use crate::next_hops::{Hop, HopClass};
 
 impl Routes {
@@ -40,17 +41,24 @@ impl Routes {
     }
 
     /// What a packet draws; none if that is where it comes from or goes to. Under UGAL it draws again then: a packet
-    /// whose draw left it nothing but the minimal path would wait for that one, and hold up all behind it.
+    /// whose draw left it nothing but the minimal path would wait for that one, and hold up all behind it. So it does,
+    /// between two groups, where it draws a router of either: most such detours cross the link of the minimal path.
     pub fn draw(&self, here: usize, goal: usize, rng: &mut StdRng) -> Option<usize> {
         let among = match self.via {
             Via::Router => &self.routers_with_nodes,
             Via::Group => &self.groups_with_nodes,
         };
         let ends = [self.place(here), self.place(goal)];
-        let again = self.kind == Kind::Ugal && among.iter().any(|place| !ends.contains(place));
+        let leads_away = |drawn: usize| match (self.kind, self.via, &self.layout.group) {
+            (Kind::Ugal, Via::Router, Some(group)) if group[here] != group[goal] => {
+                ![group[here], group[goal]].contains(&group[drawn])
+            }
+            _ => !ends.contains(&drawn),
+        };
+        let again = self.kind == Kind::Ugal && among.iter().any(|&drawn| leads_away(drawn));
         loop {
             let drawn = among[rng.gen_range(0..among.len())];
-            if !ends.contains(&drawn) {
+            if leads_away(drawn) {
                 return Some(drawn);
             }
             if !again {
@@ -67,7 +75,7 @@ impl Routes {
         }
     }
 
-    /// Minimal, Valiant and UGAL: `chosen` has what was drawn, and a second entry while nothing is decided.
+    /// Minimal, Valiant and UGAL: `chosen` has the place that a packet goes through, or what it may choose from.
     pub fn by_hops(
         &self,
         here: usize,
@@ -76,60 +84,48 @@ impl Routes {
         chosen: &[i32],
         topology: &dyn Topology,
     ) -> Vec<CandidateEgress> {
+        let channels = self.channels_of_hop(hops);
         match *chosen {
-            [] => self.straight(here, goal, hops, topology).collect(),
-            [middle] => self.through(here, goal, middle as usize, hops, topology).collect(),
-            [middle, ..] => {
-                let through = self.through(here, goal, middle as usize, hops, topology);
-                self.straight(here, goal, hops, topology).chain(through).collect()
+            [] => candidates(&self.lightest(here, goal), channels, 0, None).collect(),
+            [place] => candidates(&self.towards(here, place as usize), channels, 0, None).collect(),
+            [ref drawn @ .., _] => {
+                let length = topology.distance(here, goal);
+                let mut ways: Vec<_> = candidates(&self.lightest(here, goal), channels.clone(), 0, Some(length)).collect();
+                for (label, &place) in (DETOUR..).zip(drawn) {
+                    let place = place as usize;
+                    let middle = if self.via == Via::Group { self.entry(here, place) } else { place };
+                    let length = topology.distance(here, middle) + topology.distance(middle, goal);
+                    ways.extend(candidates(&self.towards(here, place), channels.clone(), label, Some(length)));
+                }
+                ways
             }
         }
     }
 
-    fn straight<'a>(
-        &'a self,
-        here: usize,
-        goal: usize,
-        hops: usize,
-        topology: &dyn Topology,
-    ) -> impl Iterator<Item = CandidateEgress> + 'a {
-        let length = (self.kind == Kind::Ugal).then(|| topology.distance(here, goal));
-        let channel = self.channel_of_hop(hops).start;
-        candidates(self.lightest(here, goal), channel, 0, length)
-    }
-
-    fn through<'a>(
-        &'a self,
-        here: usize,
-        goal: usize,
-        middle: usize,
-        hops: usize,
-        topology: &dyn Topology,
-    ) -> impl Iterator<Item = CandidateEgress> + 'a {
-        let length = (self.kind == Kind::Ugal).then(|| {
-            let middle = if self.via == Via::Group { self.entry(here, middle) } else { middle };
-            topology.distance(here, middle) + topology.distance(middle, goal)
-        });
-        let ports = match self.via {
-            Via::Router => self.lightest(here, middle),
-            Via::Group => self.lightest_into_group(here, middle),
-        };
-        let channel = self.channel_of_hop(hops).start;
-        candidates(ports, channel, THROUGH_MIDDLE, length)
+    /// The links with which the lightest paths to a place begin: a router, or a group.
+    fn towards(&self, here: usize, place: usize) -> Rc<[Hop]> {
+        match self.via {
+            Via::Router => self.lightest(here, place),
+            Via::Group => self.lightest_into_group(here, place),
+        }
     }
 }
 
-/// Ports on one channel, all with the same label and length of the way ahead.
+/// Ports on some channels, all with the same label and length of the way ahead.
 fn candidates(
-    ports: Rc<[Hop]>,
-    channel: usize,
+    ports: &Rc<[Hop]>,
+    channels: Range<usize>,
     label: i32,
     estimated_remaining_hops: Option<usize>,
 ) -> impl Iterator<Item = CandidateEgress> {
-    (0..ports.len()).map(move |index| CandidateEgress {
-        label,
-        estimated_remaining_hops,
-        ..CandidateEgress::new(ports[index].port, channel)
+    let ports = ports.clone();
+    (0..ports.len()).flat_map(move |index| {
+        let port = ports[index].port;
+        channels.clone().map(move |channel| CandidateEgress {
+            label,
+            estimated_remaining_hops,
+            ..CandidateEgress::new(port, channel)
+        })
     })
 }
 
@@ -139,27 +135,25 @@ mod tests {
 
     use std::cell::RefCell;
 
+    use super::super::UNDECIDED;
     use super::*;
     use crate::session::Session;
     use crate::{parse, plugs};
-    use caminos_lib::policies::{new_virtual_channel_policy, RequestInfo, VCPolicyBuilderArgument};
-    use caminos_lib::{Message, Packet, Phit, Simulation};
+    use caminos_lib::Simulation;
 
     const CONFIGURATION: &str = r#"Configuration {
         random_seed: 1, warmup: 0, measured: 100, server_queue_size: 1, maximum_packet_size: 1,
         topology: Graph { filename: "FOLDER/graph" },
         traffic: MessageList { filename: "FOLDER/messages", injection: 1, packet: 1 },
         router: Switch {
-            virtual_channels: 2, virtual_channel_policies: [Random], crossbar_frequency_divisor: 1,
+            virtual_channels: 2, virtual_channel_policies: [Ugal { bias: 1, threshold: 0 }], crossbar_frequency_divisor: 1,
             buffer_size: 32, output_buffer_size: 16, flit_size: 1, bubble: false, allow_request_busy_port: true,
-            intransit_priority: false, allocator: Random,
+            intransit_priority: false, allocator: Random, maximal: true,
         },
-        routing: Routes { kind: "ugal", tie: "split", via: "router", class_weight: [1], channels: 2 },
+        routing: Routes { kind: "ugal", tie: "split", via: "router", detours: 1, progressive: false, class_weight: [1], channels: 2,
+            hop_classes: 2 },
         link_classes: [LinkClass { delay: 1, frequency_divisor: 1 }, LinkClass { delay: 1, frequency_divisor: 1 }],
     }"#;
-
-    /// The same words that the adapter writes.
-    const POLICY: &str = "LowestSinghWeight { extra_congestion: 1, aggregate: true, use_internal_space: true }";
 
     fn with_simulation<T>(name: &str, test: impl FnOnce(&mut Simulation) -> T) -> T {
         let folder = std::env::temp_dir().join(format!("fabricstudy-{}-{}", name, std::process::id()));
@@ -175,68 +169,17 @@ mod tests {
         result
     }
 
-    fn phit() -> Rc<Phit> {
-        let message = Rc::new(Message { origin: 0, destination: 1, size: 1, creation_cycle: 0 });
-        let packet = Packet {
-            size: 1,
-            routing_info: RefCell::new(RoutingInfo::new()),
-            message,
-            index: 0,
-            cycle_into_network: RefCell::new(0),
-            extra: RefCell::new(None),
-        };
-        Rc::new(Phit { packet: packet.into_ref(), index: 0, virtual_channel: RefCell::new(Some(0)) })
-    }
-
-    /// Where a packet may go for given phits that wait at the ports to routers 1 and 2: (port, label).
-    fn choices(simulation: &mut Simulation, waiting: [usize; 2]) -> Vec<(usize, i32)> {
-        let (shared, rng) = (&simulation.shared, &mut simulation.mutable.rng);
-        let topology = shared.network.topology.as_ref();
-        let mut undecided = RoutingInfo::new();
-        undecided.selections = Some(vec![2, 0]);
-        let found = shared.routing.next(&undecided, topology, 0, 1, Some(1), 2, rng).expect("ways");
-        assert!(!found.idempotent);
-        let queues = vec![waiting[0], waiting[1], 0];
-        let request = RequestInfo {
-            target_router_index: 1,
-            entry_port: 2,
-            entry_virtual_channel: 0,
-            performed_hops: 0,
-            server_ports: None,
-            port_average_neighbour_queue_length: None,
-            port_last_transmission: None,
-            port_occupied_output_space: Some(&queues),
-            port_available_output_space: None,
-            virtual_channel_occupied_output_space: None,
-            virtual_channel_available_output_space: None,
-            time_at_front: None,
-            current_cycle: 0,
-            phit: phit(),
-        };
-        let policy = match caminos_lib::config_parser::parse(POLICY) {
-            Ok(caminos_lib::config_parser::Token::Value(cv)) => {
-                new_virtual_channel_policy(VCPolicyBuilderArgument { cv: &cv, plugs: simulation.plugs })
-            }
-            _ => panic!("no policy"),
-        };
-        let router = shared.network.routers[0].borrow();
-        let left = policy.filter(found.candidates, &*router, &request, topology, rng);
-        left.iter().map(|candidate| (candidate.port, candidate.label)).collect()
-    }
-
     #[test]
-    fn the_lower_product_of_hops_and_queue_wins() {
-        const STRAIGHT: (usize, i32) = (0, 0);
-        const DETOUR: (usize, i32) = (1, THROUGH_MIDDLE);
-        with_simulation("products", |simulation| {
-            // Straight 1 hop times queue + 1, the detour 2 hops times queue + 1.
-            assert_eq!(choices(simulation, [0, 0]), [STRAIGHT]); // 1 < 2
-            assert_eq!(choices(simulation, [1, 0]), [STRAIGHT, DETOUR]); // 2 = 2
-            assert_eq!(choices(simulation, [2, 0]), [DETOUR]); // 3 > 2
-            assert_eq!(choices(simulation, [2, 1]), [STRAIGHT]); // 3 < 4
-            assert_eq!(choices(simulation, [3, 1]), [STRAIGHT, DETOUR]); // 4 = 4
-            assert_eq!(choices(simulation, [9, 4]), [STRAIGHT, DETOUR]); // 10 = 10
-            assert_eq!(choices(simulation, [10, 4]), [DETOUR]); // 11 > 10
+    fn ways_of_a_packet_that_has_not_chosen_have_their_lengths() {
+        with_simulation("lengths", |simulation| {
+            let (shared, rng) = (&simulation.shared, &mut simulation.mutable.rng);
+            let topology = shared.network.topology.as_ref();
+            let mut undecided = RoutingInfo::new();
+            undecided.selections = Some(vec![2, UNDECIDED]);
+            let found = shared.routing.next(&undecided, topology, 0, 1, Some(1), 2, rng).expect("ways");
+            let ways: Vec<_> =
+                found.candidates.iter().map(|way| (way.port, way.label, way.estimated_remaining_hops)).collect();
+            assert_eq!(ways, [(0, 0, Some(1)), (1, DETOUR, Some(2))]);
         });
     }
 
@@ -248,7 +191,7 @@ mod tests {
                 let info = RefCell::new(RoutingInfo::new());
                 shared.routing.initialize_routing_info(&info, shared.network.topology.as_ref(), 0, 1, Some(1), rng);
                 // Router 2: the only one that is neither its first nor its last.
-                assert_eq!(info.borrow().selections, Some(vec![2, 0]));
+                assert_eq!(info.borrow().selections, Some(vec![2, UNDECIDED]));
             }
         });
     }
@@ -258,9 +201,9 @@ mod tests {
         with_simulation("decided", |simulation| {
             let (shared, rng) = (&simulation.shared, &mut simulation.mutable.rng);
             let topology = shared.network.topology.as_ref();
-            for (label, port, then) in [(0, 0, None), (THROUGH_MIDDLE, 1, Some(vec![2]))] {
+            for (label, port, then) in [(0, 0, None), (DETOUR, 1, Some(vec![2]))] {
                 let info = RefCell::new(RoutingInfo::new());
-                info.borrow_mut().selections = Some(vec![2, 0]);
+                info.borrow_mut().selections = Some(vec![2, UNDECIDED]);
                 let asked = CandidateEgress { label, ..CandidateEgress::new(port, 0) };
                 shared.routing.performed_request(&asked, &info, topology, 0, 1, Some(1), 2, rng);
                 assert_eq!(info.borrow().selections, then);

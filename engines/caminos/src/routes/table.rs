@@ -22,7 +22,7 @@ impl Routes {
     pub fn by_table(&self, here: usize, node: usize, hops: usize) -> Vec<CandidateEgress> {
         let table = self.layout.table.as_ref().expect("initialize has seen a table");
         let way = table.way[here * table.nodes + node].expect("the table has a next hop");
-        let channels = if self.kind == Kind::Table { 0..self.channels } else { self.channel_of_hop(hops) };
+        let channels = if self.kind == Kind::Table { 0..self.channels } else { self.channels_of_hop(hops) };
         self.ways[way as usize].iter().flat_map(|&port| on_channels(port, channels.clone(), USUAL)).collect()
     }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
@@ -12,6 +13,7 @@ from ..contract import EngineResult, Unsupported
 from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS
+from .channels import channels, channels_of
 from .clock import clock
 from .cost import work
 from .files import CONFIGURATION, RESULT, write_files
@@ -44,6 +46,24 @@ class Caminos(BundledEngine):
             names = ", ".join(ROUTINGS)
             raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {names}")
         clock(point, machine)
+        channels(point, machine)
+
+    def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
+        """Return the virtual channels that a routing takes by itself; None for one that CAMINOS does not have."""
+        return channels_of(routing, machine) if routing.kind in ROUTINGS else None
+
+    def baseline(self, run: Point, point: Point, machine: Machine) -> CaminosSettings:
+        """Return the settings with which a baseline run has the phit of its point; its own if it has that anyway."""
+        assert isinstance(point.engine, CaminosSettings)
+        try:
+            phit, own = (clock(one, machine).phit_bytes for one in (point, run))
+        except Unsupported:
+            return point.engine  # both are refused
+        return point.engine if phit == own else point.engine.model_copy(update={"inherited_phit_bytes": phit})
+
+    def derived(self, point: Point, machine: Machine) -> dict[str, int]:
+        """Return the phit and the number of virtual channels."""
+        return {"phit_bytes": clock(point, machine).phit_bytes, "virtual_channels": channels(point, machine)}
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         """Write configuration, machine and messages; give the command."""

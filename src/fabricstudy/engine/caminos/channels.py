@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.routing.base import routes as routes_of
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.table import Table, TableRoutes
@@ -13,47 +14,80 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.deadlock import is_deadlock_free
 
+from ..contract import Unsupported
 from ..point import Point
 from .clock import DETOURS
 
 FREE_CHANNELS = 4
 """Channels where they do not count hops: two for each class of dimension order on rings, three beside an escape."""
 
-_ROOM = "EnforceFlowControl"
 _LEAST_QUEUE = (
     "OccupancyFunction { label_coefficient: 1, occupancy_coefficient: 1, product_coefficient: 0, "
     "constant_coefficient: 0, use_internal_space: true, use_neighbour_space: true, aggregate: true }, LowestLabel"
 )
-_SHORTER_OF_BOTH = "LowestSinghWeight { extra_congestion: 1, aggregate: true, use_internal_space: true }"
 
 
 def channels(point: Point, machine: Machine) -> int:
-    """Give the virtual channels of each link; ``engines/caminos/src/routes.rs`` says what they are for."""
-    if not channel_by_hop(point, machine):
-        return FREE_CHANNELS
-    ways = table_routes(point, machine)
+    """Return the virtual channels of each link: those of the study, or else as many as the routing needs.
+
+    Raises
+    ------
+    Unsupported
+        If the study gives fewer than freedom from deadlock needs.
+    """
+    given = point.network.virtual_channels
+    if given is None:
+        return channels_of(point.routing, machine)
+    least = _least_channels(point.routing, machine)
+    if given < least:
+        raise Unsupported(
+            f"network.virtual_channels is {given}, and {point.routing.kind} routing needs {least} on this machine so "
+            f"that packets cannot deadlock; choose {least} at least, or leave it out"
+        )
+    return int(given)
+
+
+def channels_of(routing: Routing, machine: Machine) -> int:
+    """Return the virtual channels that a routing takes by itself; ``engines/caminos/src/routes.rs`` says what for."""
+    return hop_classes(routing, machine) if channel_by_hop(routing, machine) else FREE_CHANNELS
+
+
+def hop_classes(routing: Routing, machine: Machine) -> int:
+    """Return the classes of hops: as many as the longest route has hops, and 1 where hops have no classes."""
+    if not channel_by_hop(routing, machine):
+        return 1
+    ways = table_routes(routing, machine)
     hops = ways.longest_route if ways is not None else _longest_route(machine)
-    # A packet between two nodes of one router makes no hop, and needs a channel to leave by.
-    return max(1, hops * (2 if point.routing.kind in DETOURS else 1))
+    # A packet under progressive UGAL may make a local hop before its detour begins.
+    first = int(isinstance(routing, Ugal) and routing.progressive and machine.group is not None)
+    return max(1, hops * (2 if routing.kind in DETOURS else 1) + first)
 
 
-def table_routes(point: Point, machine: Machine) -> TableRoutes | None:
-    """Give the routes of a point with a table."""
-    if not isinstance(point.routing, Table):
+def _least_channels(routing: Routing, machine: Machine) -> int:
+    if channel_by_hop(routing, machine):
+        return hop_classes(routing, machine)
+    rings = any(dimension.wrap for dimension in machine.dimensions)
+    escape = routing.kind == "adaptive" and bool(machine.dimensions)
+    return 2 if escape or (routing.kind == "dimension-order" and rings) else 1
+
+
+def table_routes(routing: Routing, machine: Machine) -> TableRoutes | None:
+    """Return the routes of a table; None for other routings."""
+    if not isinstance(routing, Table):
         return None
-    ways = routes_of(machine, point.routing)
+    ways = routes_of(machine, routing)
     assert isinstance(ways, TableRoutes)
     return ways
 
 
-def channel_by_hop(point: Point, machine: Machine) -> bool:
-    """Whether hop k uses channel k."""
-    kind = point.routing.kind
+def channel_by_hop(routing: Routing, machine: Machine) -> bool:
+    """Return whether a packet's channels follow from its number of hops."""
+    kind = routing.kind
     if kind == "adaptive":
         rings = any(dimension.wrap for dimension in machine.dimensions)
         return rings or not (machine.dimensions or machine.level is not None)
     if kind == "table":
-        return not _free_on_one_channel(machine, point.routing, one_channel=True)
+        return not _free_on_one_channel(machine, routing, one_channel=True)
     return kind not in ("dimension-order", "d-mod-k")
 
 
@@ -73,27 +107,27 @@ def arbitration(point: Point, machine: Machine) -> tuple[str, bool]:
     """
     if point.routing.kind == "dimension-order":
         return "RandomWithPriority", False
-    return ("Random", False) if channel_by_hop(point, machine) else ("RandomWithPriority", True)
+    return ("Random", False) if channel_by_hop(point.routing, machine) else ("RandomWithPriority", True)
 
 
-def policies(point: Point) -> str:
-    """Give the policies by which a router chooses among the candidates of a packet, in CAMINOS' words."""
-    if point.routing.kind == "ugal":
-        return f"{_SHORTER_OF_BOTH}, {_ROOM}, Random"
-    if point.routing.kind == "adaptive":
-        return f"{_ROOM}, {_LEAST_QUEUE}, Random"
-    return f"{_ROOM}, Random"
+def policies(point: Point, phit_bytes: int) -> str:
+    """Return the policies by which a router chooses among the candidates of a packet, as our `Switch` reads them."""
+    routing = point.routing
+    if isinstance(routing, Ugal):
+        return f"Ugal {{ bias: {routing.bias}, threshold: {(routing.threshold_bytes or 0) / phit_bytes} }}"
+    return f"EnforceFlowControl, {_LEAST_QUEUE + ', ' if routing.kind == 'adaptive' else ''}Random"
 
 
 def routes(point: Point, machine: Machine) -> str:
-    """Give the routing in the words of our plug."""
-    tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"
-    kind = point.routing.kind
-    if kind == "table" and channel_by_hop(point, machine):
-        kind = "table-by-hops"
+    """Return the routing as our plug reads it."""
+    routing = point.routing
+    tie = routing.tie if isinstance(routing, DimensionOrder) else "split"
+    detours, progressive = (routing.detours, routing.progressive) if isinstance(routing, Ugal) else (1, False)
+    by_hops = routing.kind == "table" and channel_by_hop(routing, machine)
     return (
-        f'Routes {{ kind: "{kind}", tie: "{tie}", via: "{via(point)}", '
-        f"class_weight: {list(machine.hop_weight)}, channels: {channels(point, machine)} }}"
+        f'Routes {{ kind: "{routing.kind}{"-by-hops" * by_hops}", tie: "{tie}", via: "{via(point)}", '
+        f"detours: {detours}, progressive: {str(progressive).lower()}, class_weight: {list(machine.hop_weight)}, channels: {channels(point, machine)}, "
+        f"hop_classes: {hop_classes(routing, machine)} }}"
     )
 
 
@@ -102,5 +136,5 @@ def via(point: Point) -> str:
     return point.routing.via if isinstance(point.routing, Valiant | Ugal) else "router"
 
 
-_longest_route = lru_cache(maxsize=1)(longest_route)
+_longest_route = lru_cache(maxsize=64)(longest_route)
 _free_on_one_channel = lru_cache(maxsize=1)(is_deadlock_free)

@@ -93,7 +93,7 @@ def clock(point: Point, machine: Machine) -> Clock:
     _check_given_phit(point)
     units = _clock(point, machine, phit)
     while _longest_delay(units) > LONGEST_DELAY:
-        if _given_phit_bytes(point) is not None:
+        if _settings(point).phit_bytes is not None:
             raise Unsupported(
                 f"CAMINOS takes delays up to {LONGEST_DELAY} cycles, and the longest is {_longest_delay(units)} at a "
                 f"phit of {phit} B; choose a larger engine.phit, or leave it out"
@@ -106,7 +106,7 @@ def clock(point: Point, machine: Machine) -> Clock:
 
 def _check_given_phit(point: Point) -> None:
     """Refuse a phit of the study's that would blow up packets or messages."""
-    given = _given_phit_bytes(point)
+    given = _settings(point).phit_bytes
     if given is None:
         return
     packet = int(point.network.packet_bytes)
@@ -141,9 +141,9 @@ def _check_sizes(point: Point, units: Clock) -> None:
         )
 
 
-def _given_phit_bytes(point: Point) -> int | None:
-    given = point.engine.phit_bytes if isinstance(point.engine, CaminosSettings) else None
-    return None if given is None else int(given)
+def _settings(point: Point) -> CaminosSettings:
+    """Return what the study says of CAMINOS; nothing for a point of another engine that uses these files."""
+    return point.engine if isinstance(point.engine, CaminosSettings) else CaminosSettings()
 
 
 def _clock(point: Point, machine: Machine, phit: int) -> Clock:
@@ -157,8 +157,9 @@ def _clock(point: Point, machine: Machine, phit: int) -> Clock:
         phit_bytes=phit,
         cycle_ns=cycle_ns,
         divisors=divisors,
+        # A packet over h cables passes h + 1 routers: each of the two links to nodes has half of a router's latency.
         delays=tuple(
-            divisor + round((link.latency_ns + router_ns) / cycle_ns)
+            divisor + round((link.latency_ns + router_ns * (0.5 if link is machine.host else 1.0)) / cycle_ns)
             for link, divisor in zip(classes, divisors, strict=True)
         ),
         crossbar_divisor=min(divisors),
@@ -195,9 +196,9 @@ def phit_bytes(point: Point) -> int:
     >>> choose("all-to-all", "100 kB"), choose("all-to-all", "2.1 kB"), choose("ring", "40 kB"), choose("ring", "1 kB")
     (2000, 1050, 500, 125)
     """
-    given = _given_phit_bytes(point)
+    given = _settings(point).phit_bytes or _settings(point).inherited_phit_bytes
     if given is not None:
-        return given
+        return int(given)
     packet_bytes = int(point.network.packet_bytes)
     loads = loads_of(point)
     if not loads:

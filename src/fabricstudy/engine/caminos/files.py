@@ -30,7 +30,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
 
 def write_machine(path: Path, machine: Machine, point: Point) -> None:
     """Write the machine as our programs read it, with the routes of a table."""
-    table, ports = table_routes(point, machine), point.network.ports_per_node
+    table, ports = table_routes(point.routing, machine), point.network.ports_per_node
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
         file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
@@ -46,7 +46,7 @@ def write_machine(path: Path, machine: Machine, point: Point) -> None:
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             _write_rows(file, machine.level)
-        if via(point) == "group" and machine.group is not None:
+        if (via(point) == "group" or point.routing.kind == "ugal") and machine.group is not None:
             file.write(f"groups {machine.routers}\n".encode())
             _write_rows(file, machine.group)
         if table is not None:
@@ -110,7 +110,7 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
   maximum_packet_size: {units.packet_phits},
   router: Switch {{
     virtual_channels: {channels(point, machine)},
-    virtual_channel_policies: [{policies(point)}],
+    virtual_channel_policies: [{policies(point, units.phit_bytes)}],
     crossbar_frequency_divisor: {units.crossbar_divisor},
     buffer_size: {units.buffer_phits},
     output_buffer_size: {units.buffer_phits // 2},
@@ -119,6 +119,7 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     allow_request_busy_port: true,
     intransit_priority: {str(transit_first).lower()},
     allocator: {allocator},
+    maximal: true,
   }},
   routing: {routes(point, machine)},
   link_classes: [{links}],

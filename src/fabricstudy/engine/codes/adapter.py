@@ -20,7 +20,7 @@ from fabricstudy.workload.messages import PlacedJob, written_out
 from ..contract import EngineFailure, EngineResult, Probe, Unsupported
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine, check_buffer, check_one_port
+from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
 from ..registry import adapter_of
 from . import ranks
 from .caveats import CAVEATS
@@ -106,7 +106,7 @@ class Codes(ProgramEngine):
             With the reason.
         """
         network_of(point, machine)
-        check_one_port(point)
+        check_caminos_only(point)
         check_buffer(point, int(point.network.packet_bytes))
         check_computing(point)
         _check_jobs(point)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
@@ -54,6 +55,8 @@ class Flow(BundledEngine):
             raise Unsupported(
                 "the flow engine has neither nodes with several ports nor jobs that compute; take another engine"
             )
+        if isinstance(point.routing, Ugal) and point.routing.has_parameters:
+            raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
         least, loads = FEWEST_PACKETS * int(point.network.packet_bytes), loads_of(point)
         short = sum(load.messages * load.message_bytes for load in loads if load.message_bytes < least)
         if 2 * short > sum(load.messages * load.message_bytes for load in loads):

@@ -9,7 +9,8 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.workload.messages import PlacedJob
 
 # The same files as those of the front end for CAMINOS, with bytes in the place of phits.
-from ..caminos.channels import FREE_CHANNELS, channel_by_hop
+from ..caminos.channels import channels as caminos_channels
+from ..caminos.channels import hop_classes
 from ..caminos.clock import Clock
 from ..caminos.files import write_machine, write_messages
 from ..detours import via
@@ -56,7 +57,7 @@ def settings(point: Point, machine: Machine) -> str:
 def window_bytes(point: Point, machine: Machine) -> int:
     """Bytes of a node that the network holds: the first router's buffer, for each channel that a new packet may take.
 
-    A new packet has one channel where hop k takes channel k, and four elsewhere, as in CAMINOS.
+    A new packet has the channels of the first class of hops, as in CAMINOS.
     """
-    channels = 1 if channel_by_hop(point, machine) else FREE_CHANNELS
+    channels = caminos_channels(point, machine) // hop_classes(point.routing, machine)
     return min(int(point.network.buffer_bytes) * channels, MOST_WINDOW_BYTES)

@@ -13,7 +13,7 @@ from fabricstudy.workload.messages import PlacedJob, written_out
 from ..contract import EngineResult, Probe, Unsupported, mean_of_senders_ns
 from ..loads import loads_of
 from ..point import Point
-from ..program_engine import ProgramEngine, check_buffer, check_one_port
+from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
@@ -67,7 +67,7 @@ class Sst(ProgramEngine):
             check_native(point)
             _check_no_background(point)
         check_computing(point)
-        check_one_port(point)
+        check_caminos_only(point)
         check_buffer(point, packet_in_flits_bytes(point))
         if point.routing.kind == "ugal" and wiring.component == dragonfly.COMPONENT:
             check_that_ugal_can_choose(point)
