@@ -261,7 +261,7 @@ class TestFailures:
         argv = Caminos().prepare(tmp_path, point(), machine, jobs)
         path = tmp_path / argv[1]
         text = path.read_text()
-        path.write_text(text.replace("channels: 3", "channels: 1"))
+        path.write_text(text.replace("channels: 3", "channels: 1").replace("hop_classes: 3", "hop_classes: 1"))
         assert run(argv, tmp_path) == 3
         assert "deadlock" in (tmp_path / "stderr").read_text()
         result, _ = simulate(tmp_path / "enough", point(), jobs, machine)

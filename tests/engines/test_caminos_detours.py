@@ -91,7 +91,8 @@ class TestThroughGroups:
         this = point("ugal", "group")
         jobs = [to_next_group(20_000)]
         _, written = simulate(tmp_path, this, jobs, this.machine.build())
-        assert len(written["packets_by_hops"]) <= 6
+        # A local hop more than Valiant's, where a packet chose again at the second router of its group.
+        assert len(written["packets_by_hops"]) <= 7
 
     @pytest.mark.parametrize("kind", ["valiant", "ugal"])
     @pytest.mark.parametrize(("via", "fits"), [("router", True), ("group", False)])

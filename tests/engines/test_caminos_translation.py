@@ -205,15 +205,17 @@ class TestFiles:
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
-            'Routes { kind: "valiant", tie: "split", via: "router", class_weight: [1, 100], channels: 6 }',
+            'Routes { kind: "valiant", tie: "split", via: "router", detours: 1, progressive: false, '
+            "class_weight: [1, 100], channels: 6, hop_classes: 6 }",
             "maximum_packet_size: 1,",
             "buffer_size: 32,",
             "link_classes: [LinkClass { delay: 2, frequency_divisor: 2 }, "
             "LinkClass { delay: 1, frequency_divisor: 1 }, LinkClass { delay: 2, frequency_divisor: 2 }]",
         ):
             assert part in text
-        assert "LowestSinghWeight" not in text
-        assert "LowestSinghWeight" in configuration(point(routing="ugal"), this.machine.build(), [self.job()])
+        assert "[Ugal { bias: 1.0, threshold: 0.0 }]" in configuration(
+            point(routing="ugal"), this.machine.build(), [self.job()]
+        )
 
 
 class TestProgram:

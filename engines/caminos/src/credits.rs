@@ -31,7 +31,6 @@ impl Credits {
     pub fn give_back(&mut self, message: AcknowledgeMessage) {
         self.free[channel_of(message)] += 1;
     }
-
 }
 
 /// The message that a phit has left a buffer.

@@ -155,7 +155,10 @@ const TIES: [(&str, Tie); 3] = [("split", Tie::Split), ("positive", Tie::Positiv
 /// # Panics
 /// If a field is missing or wrong, as CAMINOS' own builders do.
 pub fn build(argument: RoutingBuilderArgument) -> Box<dyn Routing> {
-    let fields = Fields::of(argument.cv, &["kind", "tie", "via", "detours", "progressive", "class_weight", "channels", "hop_classes"]);
+    let fields = Fields::of(
+        argument.cv,
+        &["kind", "tie", "via", "detours", "progressive", "class_weight", "channels", "hop_classes"],
+    );
     Box::new(Routes {
         session: Session::of_builder(),
         kind: fields.choice("kind", &KINDS),
@@ -337,7 +340,11 @@ impl Routing for Routes {
         };
         if requested.label >= DETOUR {
             info.selections = Some(vec![drawn[(requested.label - DETOUR) as usize]]);
-        } else if !self.chooses_again(topology.neighbour(current_router, requested.port).0, current_router, target_router) {
+        } else if !self.chooses_again(
+            topology.neighbour(current_router, requested.port).0,
+            current_router,
+            target_router,
+        ) {
             info.selections = None;
         }
     }

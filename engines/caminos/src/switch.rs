@@ -18,8 +18,8 @@
 //! `[Ugal { bias: 1, threshold: 0 }]` lets a packet choose at its first router between its minimal ways, labelled 0, and
 //! its detours: with q the data for a port, in the output, waiting in the next input and granted or requested at the
 //! inputs, p the packet and h the hops ahead, it is minimal if `(q + p) h` of its best minimal way is at most `bias (q + p) h +
-//! threshold` of its best detour. Then it requests the way with least data among those of its choice that have room. The
-//! choice is made with the grant.
+//! threshold` of its best detour. Then it draws one of the ways of its choice that have room. The choice is made with the
+//! grant.
 //!
 //! What it saves: the ways of a packet that waits are asked for once, as long as the routing says that they stay; lanes
 //! without work are not visited; vectors are kept from cycle to cycle; and no queue statistics are kept, which nobody
@@ -349,7 +349,7 @@ impl Switch {
             Policy::Ugal { bias, threshold } => {
                 let label = choose(candidates, |port| self.demand(port), self.packet, bias, threshold);
                 let chosen = |way: &CandidateEgress| way.label == label && open(way);
-                draw_least(candidates, chosen, |way| self.demand(way.port), rng)
+                draw(candidates, chosen, rng)
             }
         };
         if let Some(way) = drawn {
@@ -505,13 +505,7 @@ impl Switch {
 }
 
 /// The label of what UGAL takes: 0 for the minimal ways, else that of the best detour.
-fn choose(
-    ways: &[CandidateEgress],
-    queue: impl Fn(usize) -> usize,
-    packet: usize,
-    bias: f64,
-    threshold: f64,
-) -> i32 {
+fn choose(ways: &[CandidateEgress], queue: impl Fn(usize) -> usize, packet: usize, bias: f64, threshold: f64) -> i32 {
     let (mut minimal, mut detour, mut best) = (f64::INFINITY, f64::INFINITY, 0);
     for way in ways {
         let hops = way.estimated_remaining_hops.expect("UGAL's ways have a length");
@@ -762,7 +756,7 @@ mod tests {
         assert_eq!(chosen(&direct, &[2, 0], 1., 0.), 0); // 4 = 4
         assert_eq!(chosen(&direct, &[3, 0], 1., 0.), 1); // 5 > 4
         assert_eq!(chosen(&direct, &[3, 1], 1., 0.), 0); // 5 < 6
-        // A bias of 2 doubles the detour's product, a threshold of 3 adds to it.
+                                                         // A bias of 2 doubles the detour's product, a threshold of 3 adds to it.
         assert_eq!([5, 6, 7].map(|queue| chosen(&direct, &[queue, 0], 2., 0.)), [0, 0, 1]);
         assert_eq!([4, 5, 6].map(|queue| chosen(&direct, &[queue, 0], 1., 3.)), [0, 0, 1]);
     }

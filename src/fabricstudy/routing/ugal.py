@@ -53,8 +53,8 @@ class Ugal(Detour):
     )
     progressive: Flag = Field(
         True,
-        description="on a machine with groups, a packet that is minimal so far chooses again at each router of its first "
-        "group (Jiang, Kim and Dally, ISCA 2009); CAMINOS only",
+        description="on a machine with groups, a packet that is minimal so far chooses again at each router of its "
+        "first group (Jiang, Kim and Dally, ISCA 2009); CAMINOS only",
     )
     threshold_bytes: Size | None = Field(
         None,

@@ -75,8 +75,8 @@ def engine_names(plan: Plan) -> dict[EngineSettings, str]:
         if engine not in names:
             usual = type(engine).model_validate({"kind": engine.kind})
             # The phit of a baseline run, which planning sets, makes no other engine.
-            names_set = type(engine).model_fields.keys() - {"inherited_phit_bytes"}
-            set_ones = [name for name in names_set if getattr(engine, name) != getattr(usual, name)]
+            fields = [name for name in type(engine).model_fields if name != "inherited_phit_bytes"]
+            set_ones = [name for name in fields if getattr(engine, name) != getattr(usual, name)]
             settings = ", ".join(
                 f"{type(engine).model_fields[name].alias or name} {_told(getattr(engine, name))}" for name in set_ones
             )

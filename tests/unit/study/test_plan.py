@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.engine.caminos import channels, phit_bytes
 from fabricstudy.engine.point import (
     alone,
     canonical_json,
@@ -30,6 +31,9 @@ TWO_JOBS = [
     {"name": "b", "share": 0.25, "pattern": {"kind": "all-to-all", "message": "1 kB"}, "allocation": "random"},
     {"name": "c", "nodes": 3, "pattern": "idle"},
 ]
+
+ONE_PHIT = {"kind": "caminos", "phit": "500 B"}
+"""With the phit given, a job by itself has that of its point anyway."""
 
 
 def check_consistent(result: Plan) -> None:
@@ -71,7 +75,7 @@ def test_single_job_is_its_own_alone_point(study_of: Callable[..., Study]) -> No
 
 def test_alone_points(study_of: Callable[..., Study]) -> None:
     """The first job alone loses its successors; the second keeps a silent predecessor; an idle one has none."""
-    result = plan(study_of(jobs=TWO_JOBS, slowdown=True))
+    result = plan(study_of(jobs=TWO_JOBS, slowdown=True, engine=ONE_PHIT))
     row = result.rows[0]
     point = result.points[row.point_id].point
     assert row.alone_ids == (point_id(alone(point, 0)), point_id(alone(point, 1)), None)
@@ -83,9 +87,38 @@ def test_alone_points(study_of: Callable[..., Study]) -> None:
 
 def test_alone_point_is_shared_by_points_that_differ_in_other_jobs_only(study_of: Callable[..., Study]) -> None:
     sweep = {"message": {"of": "jobs.1.pattern.message", "values": ["1 kB", "2 kB", "3 kB"]}}
-    rows = plan(study_of(jobs=TWO_JOBS, slowdown=True, sweep=sweep)).rows
+    rows = plan(study_of(jobs=TWO_JOBS, slowdown=True, sweep=sweep, engine=ONE_PHIT)).rows
     assert len({row.alone_ids[0] for row in rows}) == 1
     assert len({row.alone_ids[1] for row in rows}) == 3
+
+
+def test_a_baseline_run_has_the_phit_of_its_point(study_of: Callable[..., Study]) -> None:
+    """By themselves the jobs would have two phits."""
+    jobs = [
+        {"name": "long", "share": 0.5, "pattern": {"kind": "all-to-all", "message": "100 kB"}},
+        {"name": "short", "share": 0.5, "pattern": {"kind": "ring", "message": "4 kB"}},
+    ]
+    result = plan(study_of(jobs=jobs, slowdown=True))
+    own = {phit_bytes(alone(result.points[row.point_id].point, number)) for row in result.rows for number in range(2)}
+    assert len(own) == 2
+    for row in result.rows:
+        phit = phit_bytes(result.points[row.point_id].point)
+        assert [phit_bytes(result.points[name].point) for name in row.alone_ids if name] == [phit, phit]
+
+
+def test_routings_that_a_study_compares_have_the_same_virtual_channels(study_of: Callable[..., Study]) -> None:
+    """A dragonfly's longest minimal route has 3 hops, Valiant's has 6."""
+    both = plan(study_of(sweep={"routing": {"of": "routing", "values": ["minimal", "valiant"]}}))
+    machine = both.rows and next(iter(both.points.values())).point.machine.build()
+    assert {channels(planned.point, machine) for planned in both.points.values()} == {6}
+    (minimal,) = {channels(planned.point, machine) for planned in plan(study_of(sweep={})).points.values()}
+    assert minimal == 3
+    given = plan(
+        study_of(
+            network={"virtual_channels": 8}, sweep={"routing": {"of": "routing", "values": ["minimal", "valiant"]}}
+        )
+    )
+    assert {channels(planned.point, machine) for planned in given.points.values()} == {8}
 
 
 def test_a_job_in_the_background_is_not_asked_for_its_time_alone(study_of: Callable[..., Study]) -> None:

@@ -90,7 +90,8 @@ impl Routes {
             [place] => candidates(&self.towards(here, place as usize), channels, 0, None).collect(),
             [ref drawn @ .., _] => {
                 let length = topology.distance(here, goal);
-                let mut ways: Vec<_> = candidates(&self.lightest(here, goal), channels.clone(), 0, Some(length)).collect();
+                let mut ways: Vec<_> =
+                    candidates(&self.lightest(here, goal), channels.clone(), 0, Some(length)).collect();
                 for (label, &place) in (DETOUR..).zip(drawn) {
                     let place = place as usize;
                     let middle = if self.via == Via::Group { self.entry(here, place) } else { place };

@@ -83,6 +83,7 @@ impl Routes {
             _ => 1,
         };
         assert!(self.via == Via::Router || self.layout.group.is_some(), "via group needs the groups of the routers");
+        let least = least.max(self.hop_classes);
         assert!(self.channels >= least, "channels of Routes is at least {} here", least);
     }
 }

@@ -123,12 +123,18 @@ def routes(point: Point, machine: Machine) -> str:
     routing = point.routing
     tie = routing.tie if isinstance(routing, DimensionOrder) else "split"
     detours, progressive = (routing.detours, routing.progressive) if isinstance(routing, Ugal) else (1, False)
-    by_hops = routing.kind == "table" and channel_by_hop(routing, machine)
-    return (
-        f'Routes {{ kind: "{routing.kind}{"-by-hops" * by_hops}", tie: "{tie}", via: "{via(point)}", '
-        f"detours: {detours}, progressive: {str(progressive).lower()}, class_weight: {list(machine.hop_weight)}, channels: {channels(point, machine)}, "
-        f"hop_classes: {hop_classes(routing, machine)} }}"
-    )
+    by_hops = "-by-hops" if routing.kind == "table" and channel_by_hop(routing, machine) else ""
+    fields = {
+        "kind": f'"{routing.kind}{by_hops}"',
+        "tie": f'"{tie}"',
+        "via": f'"{via(point)}"',
+        "detours": detours,
+        "progressive": str(progressive).lower(),
+        "class_weight": list(machine.hop_weight),
+        "channels": channels(point, machine),
+        "hop_classes": hop_classes(routing, machine),
+    }
+    return f"Routes {{ {', '.join(f'{name}: {value}' for name, value in fields.items())} }}"
 
 
 def via(point: Point) -> str:
