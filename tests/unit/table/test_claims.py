@@ -339,6 +339,17 @@ def test_a_wider_range_is_accepted_for_a_reason(two_by_two: Tables) -> None:
     assert (free["source_low"], free["source_high"], free["accept_reason"]) == (0.8, 0.9, "another machine")
 
 
+@pytest.mark.parametrize(
+    ("seeds", "low", "high"), [(2, 1, 2), (8, 1, 8), (10, 2, 9), (15, 4, 12), (20, 6, 15), (25, 8, 18)]
+)
+def test_many_seeds_give_the_interval_of_their_median(seeds: int, low: int, high: int) -> None:
+    """Ranks as in the usual tables of distribution-free 95 % intervals; up to eight seeds it is the range."""
+    rows = [{"seed": seed, "runtime_ns": float(1 + (7 * seed + 3) % seeds)} for seed in range(seeds)]
+    found = measured(make_tables(rows), kind="value")
+    assert (found.low, found.high, found.seeds) == (low, high, seeds)
+    assert found.interval.startswith("95 %") == (seeds > 8)
+
+
 def test_one_seed_is_judged_by_its_value_and_marked() -> None:
     tables = make_tables([{"a": "x", "seed": 1, "runtime_ns": 2.0}, {"a": "y", "seed": 1, "runtime_ns": 1.0}])
     row = judged(tables, (2, None), kind="contrast", of={"a": "x"}, against={"a": "y"})
