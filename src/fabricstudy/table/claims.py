@@ -149,8 +149,8 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measured:
     """Compute a measure.
 
     The interval is the range over the seeds, each by itself (or, where the measure is a spread over the seeds,
-    leaving out one after the other), of the group that decided a maximum or minimum, or of the median or mean. From nine
-    seeds on it is the 95 % interval of their median [1]_, since the range widens with every further seed.
+    leaving out one after the other), of the group that decided a maximum or minimum, or of the median or mean. From
+    nine seeds on it is the 95 % interval of their median [1]_, since the range widens with every further seed.
 
     Raises
     ------
