@@ -42,7 +42,7 @@ claims:
     parts:
       - says: time at ratio 4 over time at ratio 1
         measure: {{kind: contrast, metric: runtime_ns, of: {{alpha: 4.0}}, against: {{alpha: 1.0}}, reduce: max}}
-        expect: [1.0, 1.0]
+        source_range: [1.0, 1.0]
 """
 RATIOS = tuple(step / 2 for step in range(1, 13))
 POINTS_A_SEED = 2 * len(RATIOS) * 2

@@ -19,7 +19,11 @@ FAILURES = ("failed", "timeout", "memory", "refused")
 """Statuses of points that ended otherwise than done."""
 
 NOT_RUN = "not run"
-VERDICTS = ("reproduced", "differs", NOT_RUN)
+REPRODUCED, UNDECIDED, DIFFERS = "reproduced", "undecided", "differs"
+IN_PART = "reproduced in part"
+PART_VERDICTS = (REPRODUCED, UNDECIDED, DIFFERS, NOT_RUN)
+VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
+"""Verdicts on a claim. Those on its parts are `PART_VERDICTS`."""
 
 FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "bound")
 """Where the factor is from by which a job runs longer on its partition."""
@@ -157,7 +161,7 @@ _TIMES = (
     _metric("slowdown_mean", "mean bounded slowdown: response over run time without slowdown, 10 s at least"),
 )
 _JUDGED = (
-    _text("verdict", "verdict on this part", one_of=VERDICTS),
+    _text("verdict", "verdict on this part", one_of=PART_VERDICTS),
     Column("reason", "why it is not run", missing=True, compared=False),
     _text("claim_verdict", "verdict on the claim", one_of=VERDICTS),
 )
@@ -362,10 +366,14 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _text("says", "what the source says"),
         _text("source", "where it says so"),
         _text("note", "remark", missing=True),
+        _text("scope", "what is run, where the source says it of more", missing=True),
         _text("part_says", "what was measured", missing=True),
         _text("show", "how it is printed", missing=True),
-        Column("expect_low", "lower end of the interval in which the claim holds", "any number", missing=True),
-        Column("expect_high", "upper end of it", "any number", missing=True),
+        Column("source_low", "lower end of the range that states what the source says", "any number", missing=True),
+        Column("source_high", "upper end of it", "any number", missing=True),
+        Column("accept_low", "lower end of the range that is accepted", "any number", missing=True),
+        Column("accept_high", "upper end of it", "any number", missing=True),
+        _text("accept_reason", "why this range is accepted", missing=True),
         *_MEASURED,
         _text("interval", "how the interval was found", missing=True),
         Column("at", "labels that decided a maximum or minimum", missing=True, compared=False),

@@ -19,7 +19,7 @@ Code = Literal[
     "unknown-key", "missing-key", "unknown-kind", "unknown-word", "no-value", "wrong-type", "out-of-range",
     "wrong-length", "wrong-value", "bad-name", "reserved-name", "not-a-quantity", "no-unit", "mapping-file",
     "graph-file", "fabric-file", "route-file", "traffic-file", "price-file", "extension", "repeated-entry",
-    "given-twice-or-not", "not-with-these-keys", "empty-range", "too-large",
+    "given-twice-or-not", "not-with-these-keys", "empty-range", "narrower-than-source", "too-large",
     # what varies
     "no-such-path", "bad-axis", "bad-label", "repeated-label", "no-values", "overwritten-axis", "bad-seeds",
     "no-such-axis", "no-such-label", "bad-zip", "everything-excluded", "experiments-and-sweep", "too-many-points",

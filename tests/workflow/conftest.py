@@ -44,7 +44,7 @@ claims:
     parts:
       - says: time at ratio 2 over time at ratio 1
         measure: {kind: contrast, metric: runtime_ns, of: {alpha: 2}, against: {alpha: 1}, reduce: max}
-        expect: [null, 1.0]
+        source_range: [null, 1.0]
 """
 FIGURE = """\
 figures:

@@ -18,7 +18,7 @@ import pandas as pd
 from fabricstudy.checkout import Checkout
 from fabricstudy.columns import BY_LINK, DONE
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.report.text import expectation, shown
+from fabricstudy.report.text import range_text, shown
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.store import ANALYSIS, PARQUET_ONLY
 
@@ -127,14 +127,16 @@ def _table_of(figure: AnyFigure) -> str:
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
-    how, low, high = row["show"], row["expect_low"], row["expect_high"]
+    how, verdict, of_claim = row["show"], row["verdict"], row["claim_verdict"]
+    low, high = shown(row["low"], how), shown(row["high"], how)
     says = row["says"] if pd.isna(row["part_says"]) else f"{row['says']} ({row['part_says']})"
     return {
         "claim": row["claim"],
         "says": says,
-        "expected": expectation(low, high, how),
-        "measured": shown(row["measured"], how),
-        "verdict": row["verdict"],
+        "said": range_text(row["source_low"], row["source_high"], how),
+        "accepted": range_text(row["accept_low"], row["accept_high"], how),
+        "measured": shown(row["measured"], how) + (f" ({low} to {high})" if low != high else ""),
+        "verdict": verdict if verdict == of_claim else f"{verdict} (claim: {of_claim})",
     }
 
 

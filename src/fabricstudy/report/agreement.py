@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fabricstudy.columns import NOT_RUN, UNDECIDED
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engines
 from fabricstudy.study.model import Study
@@ -13,7 +14,7 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .text import Grid, expectation, number, shown
+from .text import Grid, number, range_text, shown
 
 MOST_SLOWDOWNS = 200
 """Most rows of the table of slowdowns in a page."""
@@ -102,12 +103,15 @@ def slowdowns(tables: Tables) -> Grid:
 
 
 def verdicts(tables: Tables) -> Grid:
-    """Each part of each claim by the points of one engine alone, and whether all engines give the same verdict."""
+    """Each part of each claim by the points of one engine alone, and whether all engines give the same verdict.
+
+    An engine that leaves a part undecided contradicts no other one.
+    """
     engines = list(dict.fromkeys(tables.verdicts["engine"]))
-    head = ("claim", "what was measured", "expected", *engines, "same verdict")
+    head = ("claim", "what was measured", "accepted", *engines, "same verdict")
     rows = []
     both = tables.verdicts.merge(
-        tables.claims[["claim", "part", "part_says", "show", "expect_low", "expect_high"]],
+        tables.claims[["claim", "part", "part_says", "show", "accept_low", "accept_high"]],
         on=["claim", "part"],
         how="left",
     )
@@ -115,10 +119,11 @@ def verdicts(tables: Tables) -> Grid:
         first = part.iloc[0]
         texts = [_verdict_text(part[part["engine"] == engine], first["show"]) for engine in engines]
         kinds = set(part["verdict"])
-        same = "\N{EN DASH}" if "not run" in kinds else "yes" if len(kinds) == 1 else "no"
+        differing = UNDECIDED if len(kinds - {UNDECIDED}) == 1 else "no"
+        same = "\N{EN DASH}" if NOT_RUN in kinds else "yes" if len(kinds) == 1 else differing
         says = "" if pd.isna(first["part_says"]) else first["part_says"]
         rows.append(
-            [str(claim), says, expectation(first["expect_low"], first["expect_high"], first["show"]), *texts, same]
+            [str(claim), says, range_text(first["accept_low"], first["accept_high"], first["show"]), *texts, same]
         )
     return Grid(head, rows)
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from fabricstudy.columns import ADDED, DONE
+from fabricstudy.columns import ADDED, DIFFERS, DONE, IN_PART, NOT_RUN, REPRODUCED, UNDECIDED
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.study.model import Study
 from fabricstudy.table.noise import basis_of_noise
@@ -237,15 +237,16 @@ def sentences(tables: Tables, changes: Effects | None, meanings: Mapping[str, st
 
 def _of_claims(tables: Tables) -> str:
     claims = tables.claims.drop_duplicates("claim")
-    verdicts = claims["claim_verdict"].value_counts()
-    words = {"reproduced": ("is reproduced", "are reproduced"), "differs": ("differs", "differ"),
-             "not run": ("could not be tested", "could not be tested")}  # fmt: skip
-    parts = [f"{verdicts[name]} {words[name][int(verdicts[name] > 1)]}" for name in words if verdicts.get(name)]
-    differ = claims.loc[claims["claim_verdict"] == "differs", "claim"].astype(str).tolist()
-    sentence = f"Of {several(int(verdicts.sum()), 'claim')}, {listed(parts)}" if parts else ""
-    if 0 < len(differ) <= _MOST_CLAIMS:
-        sentence += f" (not as expected: {', '.join(differ)})"
-    return sentence and f"{sentence}."
+    ids = {str(name): part["claim"].astype(str).tolist() for name, part in claims.groupby("claim_verdict")}
+    words = {REPRODUCED: ("is reproduced", "are reproduced"), IN_PART: ("is reproduced in part",
+             "are reproduced in part"), UNDECIDED: ("is undecided", "are undecided"), DIFFERS: ("differs", "differ"),
+             NOT_RUN: ("could not be tested", "could not be tested")}  # fmt: skip
+    parts = []
+    for verdict in (name for name in words if name in ids):
+        named = verdict in (UNDECIDED, DIFFERS) and len(ids[verdict]) <= _MOST_CLAIMS
+        parts.append(f"{len(ids[verdict])} {words[verdict][len(ids[verdict]) > 1]}")
+        parts[-1] += f" ({', '.join(ids[verdict])})" if named else ""
+    return f"Of {several(len(claims), 'claim')}, {listed(parts)}." if parts else ""
 
 
 def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
@@ -362,12 +363,11 @@ def _of_pair(pair: str, part: pd.DataFrame) -> str:
 
 
 def _of_verdicts(verdicts: pd.DataFrame) -> str:
-    ran = verdicts[verdicts["verdict"] != "not run"].groupby(["claim", "part"])["verdict"].agg(["size", "nunique"])
-    both = ran[ran["size"] > 1]
-    if both.empty:
-        return ""
-    same = int((both["nunique"] == 1).sum())
-    return f"They give the same verdict on {same} of {several(len(both), 'number')} behind the claims."
+    ran = verdicts[verdicts["verdict"] != NOT_RUN].groupby(["claim", "part"])["verdict"].agg(list)
+    both = [set(part) for part in ran if len(part) > 1]
+    same, opposite = sum(len(part) == 1 for part in both), sum({REPRODUCED, DIFFERS} <= part for part in both)
+    text = f"They give the same verdict on {same} of {several(len(both), 'number')} behind the claims"
+    return f"{text}{f' and opposite ones on {opposite}' if opposite else ''}." if both else ""
 
 
 def leading(figures: Sequence[AnyFigure | None], changes: Effects | None) -> int | None:

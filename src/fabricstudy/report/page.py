@@ -22,7 +22,7 @@ from fabricstudy.home import CONFIGS
 from fabricstudy.report import agreement
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
-from fabricstudy.table.claims import COMPUTED
+from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
 from fabricstudy.table.noise import basis_of_noise, shares_no_link
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
@@ -36,7 +36,7 @@ from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, resolution_check, spot_check
-from .text import NO_NUMBER, Grid, Varied, counted_pairs, expectation, number, shown, varied
+from .text import NO_NUMBER, Grid, Varied, counted_pairs, number, range_text, shown, varied
 
 LEAST_PX, PANEL_PX = 660, 300
 """Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
@@ -190,6 +190,7 @@ def _claim(rows: pd.DataFrame) -> dict[str, Any]:
     return {
         "id": first["claim"], "says": first["says"], "source": first["source"], "verdict": first["claim_verdict"],
         "note": "" if pd.isna(first["note"]) else first["note"],
+        "scope": "" if pd.isna(first["scope"]) else first["scope"],
         "parts": [_part(row) for row in rows.to_dict("records")],
     }  # fmt: skip
 
@@ -199,13 +200,17 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     measured = not pd.isna(row["measured"])
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
     what = {"no seeds involved": "machines", COMPUTED: "rows"}.get(row["interval"], "points")
-    spread = f"{shown(row['low'], how)} to {shown(row['high'], how)} ({row['interval']})"
+    interval = f"{shown(row['low'], how)} to {shown(row['high'], how)} ({row['interval']})" if row["seeds"] else ""
+    if row["interval"] == TOO_FEW_SEEDS:
+        interval = f"{several(row['seeds'], 'seed')}, no interval"
     return {
         "says": "" if pd.isna(row["part_says"]) else row["part_says"],
-        "expected": expectation(row["expect_low"], row["expect_high"], how),
+        "said": range_text(row["source_low"], row["source_high"], how),
+        "accepted": range_text(row["accept_low"], row["accept_high"], how),
+        "why": "" if pd.isna(row["accept_reason"]) else row["accept_reason"],
         "measured": shown(row["measured"], how),
         "at": "" if pd.isna(row["at"]) else f"at {row['at']}",
-        "interval": spread if measured and row["seeds"] > 1 else "–",
+        "interval": interval,
         "n": f"{row['points']} {what if row['points'] > 1 else what[:-1]}{seeds}{_pairs(row)}" if measured else "–",
         "verdict": row["verdict"],
         "reason": "" if pd.isna(row["reason"]) else row["reason"],

@@ -88,12 +88,12 @@ def counted_pairs(pairs: int, asked: int) -> str:
     return f"{pairs} pair{'s' * (asked != 1)}" if pairs == asked else f"{pairs} of {asked} pairs"
 
 
-def expectation(low: Any, high: Any, how: str | None) -> str:
-    """Write the interval in which a claim holds.
+def range_text(low: Any, high: Any, how: str | None) -> str:
+    """Write a closed range, of which an end may be open.
 
     Examples
     --------
-    >>> expectation(1.2, 1.7, "number"), expectation(1, None, "number"), expectation(0, 0, "number")
+    >>> range_text(1.2, 1.7, "number"), range_text(1, None, "number"), range_text(0, 0, "number")
     ('1.2 to 1.7', 'at least 1', 'exactly 0')
     """
     no_low, no_high = pd.isna(low), pd.isna(high)

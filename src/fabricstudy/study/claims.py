@@ -1,11 +1,12 @@
-"""What a study may say about claims: what a source says, what to measure, and where that must lie."""
+"""What a study may say about claims: what a source says, what is accepted, and how it is measured."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from math import inf
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -212,25 +213,60 @@ AnyMeasure = Annotated[
     Value | Contrast | Trend | Crossing | Spread | Correlation | Quotient | Rows, Field(discriminator="kind")
 ]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
+Range = tuple[Bound | None, Bound | None]
+
+
+def _open_ends(ends: Range) -> tuple[float, float]:
+    low, high = ends
+    return -inf if low is None else low, inf if high is None else high
 
 
 class Part(Model):
-    """One measured number of a claim and the closed interval in which the claim holds."""
+    """One measured number of a claim, the range that states what the source says of it, and the one that is accepted.
+
+    A printed number is the range of what rounds to it: 15 % is 14.5 to 15.5 %. "Up to 15 %" bounds the largest number
+    from above. Words are the range that states them: "faster" is a ratio of times of at most 1.
+    """
 
     says: str = Field(min_length=1, max_length=500, description="what this number is")
     measure: AnyMeasure = Field(description="how it is computed")
-    expect: tuple[Bound | None, Bound | None] = Field(
-        description="closed interval [low, high] in which the claim holds; null leaves an end open"
+    source_range: Range = Field(
+        description="closed range [low, high] that states what the source says; null leaves an end open"
     )
+    accept: Range | None = Field(
+        None, description="closed range in which the part is reproduced; contains `source_range`, its default"
+    )
+    reason: str = Field("", max_length=500, description="why a wider range is accepted, or how words became a range")
     show: Literal["number", "percent"] = Field("number", description="how the number is printed")
 
+    @property
+    def accepted(self) -> Range:
+        """The range in which the part is reproduced."""
+        return self.source_range if self.accept is None else self.accept
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_expect(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "expect" in value:
+            remedy = "did you mean 'source_range'? A wider range is written as `accept`, with its `reason`"
+            raise ConfigError("unknown key", remedy, ("expect",), code="unknown-key")
+        return value
+
     @model_validator(mode="after")
-    def _is_interval(self) -> Part:
-        low, high = self.expect
-        if low is None and high is None:
-            raise ConfigError("[null, null] holds always", "give at least one bound", ("expect",), code="empty-range")
-        if low is not None and high is not None and low > high:
-            raise ConfigError("an empty range", "swap the two", ("expect",), [low, high], "empty-range")
+    def _check_ranges(self) -> Part:
+        for key, (low, high) in (("source_range", self.source_range), ("accept", self.accepted)):
+            if low is None and high is None:
+                raise ConfigError("[null, null] holds always", "give at least one bound", (key,), code="empty-range")
+            if low is not None and high is not None and low > high:
+                raise ConfigError("an empty range", "swap the two", (key,), [low, high], "empty-range")
+        if self.accepted != self.source_range:
+            (low, high), (least, most) = map(_open_ends, (self.source_range, self.accepted))
+            if low < least or most < high:
+                problem, remedy = "leaves out numbers of `source_range`", "widen it"
+                raise ConfigError(problem, remedy, ("accept",), list(self.accepted), "narrower-than-source")
+            if not self.reason:
+                remedy = "say why more is accepted than the source says"
+                raise ConfigError("this key is missing", remedy, ("reason",), code="missing-key")
         return self
 
     def measures(self) -> tuple[Value | Contrast | Trend | Crossing | Spread | Correlation | Rows, ...]:
@@ -246,16 +282,18 @@ ClaimId = Annotated[
 
 
 class Claim(Model):
-    """What a source says, in our words. It is reproduced if every part lies in its interval.
+    """What a source says, in our words. It is reproduced if every part is.
 
-    A claim without parts is never run; its `note` says why. A `note` may also tell a slip of the source.
+    A claim without parts is never run; its `note` says why. A `note` may also tell a slip of the source. With a `scope`
+    the claim is at most reproduced in part.
     """
 
     id: ClaimId = Field(description="short name, such as 2.1")
     says: str = Field(min_length=1, max_length=1000, description="what the source says, in our words")
     source: str = Field(min_length=1, max_length=500, description="where it says so")
     note: str = Field("", max_length=2000, description="a remark, such as a slip of the source or why nothing is run")
-    parts: tuple[Part, ...] = Field((), description="measured numbers; all have to lie in their intervals")
+    scope: str = Field("", max_length=500, description="what is run, where the source says it of more")
+    parts: tuple[Part, ...] = Field((), description="measured numbers; all have to lie in their accepted ranges")
 
     @model_validator(mode="after")
     def _says_why_not(self) -> Claim:

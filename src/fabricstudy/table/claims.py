@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import binom
 
-from fabricstudy.columns import KEYS, NAMES, names_of
+from fabricstudy.columns import (
+    DIFFERS,
+    IN_PART,
+    KEYS,
+    NAMES,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+    names_of,
+)
 from fabricstudy.study.claims import (
     AnyMeasure,
     Claim,
@@ -40,7 +50,7 @@ SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
 
 _ROWS = "(rows)"
 _SLACK = 1e-9
-"""Relative slack of the expected interval, for the rounding of floating-point numbers."""
+"""Relative slack of the accepted range, for the rounding of floating-point numbers."""
 
 
 class NotRun(Exception):
@@ -86,44 +96,70 @@ def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
 
 
 def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
-    head = {"claim": claim.id, "says": claim.says, "source": claim.source, "note": claim.note or None}
+    head = {
+        "claim": claim.id, "says": claim.says, "source": claim.source, "note": claim.note or None,
+        "scope": claim.scope or None,
+    }  # fmt: skip
     rows = [{**head, "part": number, **_judge_part(part, tables)} for number, part in enumerate(claim.parts)]
     if not rows:
-        rows = [{**head, "part": 0, "points": 0, "seeds": 0, "verdict": "not run", "reason": claim.note}]
-    verdicts = {row["verdict"] for row in rows}
-    verdict = next(name for name in ("differs", "not run", "reproduced") if name in verdicts)
+        rows = [{**head, "part": 0, "points": 0, "seeds": 0, "verdict": NOT_RUN, "reason": claim.note}]
+    verdict = _of_all({row["verdict"] for row in rows}, whole=not claim.scope)
     return [{**row, "claim_verdict": verdict} for row in rows]
 
 
+def _of_all(verdicts: Set[str], whole: bool) -> str:
+    """Return the verdict on a claim from those on its parts; `whole` if all that the source speaks of is run."""
+    if DIFFERS in verdicts or UNDECIDED in verdicts:
+        return DIFFERS if DIFFERS in verdicts else UNDECIDED
+    if REPRODUCED not in verdicts:
+        return NOT_RUN
+    return REPRODUCED if whole and NOT_RUN not in verdicts else IN_PART
+
+
 def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
-    low, high = part.expect
     row: dict[str, Any] = {
-        "part_says": part.says, "show": part.show, "expect_low": low, "expect_high": high, "points": 0, "seeds": 0,
+        "part_says": part.says, "show": part.show, "source_low": part.source_range[0],
+        "source_high": part.source_range[1], "accept_low": part.accepted[0], "accept_high": part.accepted[1],
+        "accept_reason": part.reason or None, "points": 0, "seeds": 0,
     }  # fmt: skip
     try:
         measured = measure(part.measure, tables)
     except NotRun as reason:
-        return {**row, "verdict": "not run", "reason": str(reason)}
-    slack = _SLACK * max(1.0, abs(measured.value))
-    inside = (low is None or measured.value >= low - slack) and (high is None or measured.value <= high + slack)
+        return {**row, "verdict": NOT_RUN, "reason": str(reason)}
     facts = {
         "measured": measured.value, "low": measured.low, "high": measured.high, "interval": measured.interval,
         "at": measured.at or None, "points": measured.points, "seeds": measured.seeds, "pairs": measured.pairs,
         "pairs_asked": measured.pairs_asked,
     }  # fmt: skip
-    return {**row, **facts, "verdict": "reproduced" if inside else "differs"}
+    return {**row, **facts, "verdict": _compare(measured, *part.accepted)}
+
+
+def _compare(measured: Measured, least: float | None, most: float | None) -> str:
+    """Return the verdict on a number from its interval; one seed gives none, and its number decides."""
+    slack = _SLACK * max(1.0, abs(measured.value))
+    least, most = -np.inf if least is None else least - slack, np.inf if most is None else most + slack
+    # Medians over seeds may give a number outside the range of the seeds, each by itself.
+    low, high = min(measured.low, measured.value), max(measured.high, measured.value)
+    if least <= low and high <= most:
+        return REPRODUCED
+    return DIFFERS if high < least or most < low else UNDECIDED
 
 
 def measure(asked: AnyMeasure, tables: Tables) -> Measured:
     """Compute a measure.
 
     The interval is the range over the seeds, each by itself (or, where the measure is a spread over the seeds,
-    leaving out one after the other), of the group that decided a maximum or minimum, or of the median or mean.
+    leaving out one after the other), of the group that decided a maximum or minimum, or of the median or mean. From
+    nine seeds on it is the 95 % interval of their median [1]_, since the range widens with every further seed.
 
     Raises
     ------
     NotRun
         If a point that it needs has no number, or nothing is selected.
+
+    References
+    ----------
+    .. [1] David and Nagaraja, Order Statistics, 3rd ed., Wiley 2003, section 7.1 (intervals free of distributions).
     """
     if isinstance(asked, Rows):
         return _differing_rows(asked, tables)
@@ -135,7 +171,7 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measured:
     return _measured([sample], lambda number: number, sample.at)
 
 
-COMPUTED = "computed, not simulated"
+COMPUTED, TOO_FEW_SEEDS = "computed, not simulated", "too few seeds"
 
 
 def _differing_rows(asked: Rows, tables: Tables) -> Measured:
@@ -173,13 +209,17 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
     seeded = any(sample.seeded for sample in samples)
     interval = "leaving out one seed at a time" if over_seeds else "each seed by itself"
     if not parts:
-        parts, interval = [value], "too few seeds" if seeded else "no seeds involved"
+        parts, interval = [value], TOO_FEW_SEEDS if seeded else "no seeds involved"
     if all(sample.asked.analysis for sample in samples):
         interval = COMPUTED
+    ordered = sorted(parts)
+    outside = 0 if over_seeds else max(int(binom.ppf(0.025, len(parts), 0.5)) - 1, 0)
+    if outside:
+        interval = "95 % interval of the median over seeds"
     points = sum(sample.points for sample in samples)
     pairs, asked = ([sample.compared[side] for sample in samples if sample.compared] for side in (0, 1))
     return Measured(
-        value, min(parts), max(parts), interval, at, points, len(every) if seeded else 0,
+        value, ordered[outside], ordered[-1 - outside], interval, at, points, len(every) if seeded else 0,
         sum(pairs) if pairs else None, sum(asked) if asked else None,
     )  # fmt: skip
 

@@ -54,7 +54,7 @@ STUDY: dict[str, Any] = {
     "figures": FIGURES,
     "claims": [
         {"id": "2.1", "says": f"Says {HOSTILE}", "source": f"Source {HOSTILE}", "note": f"Note {HOSTILE}", "parts": [
-            {"says": f"Part {HOSTILE}", "expect": [1.5, 2.5], "measure": {
+            {"says": f"Part {HOSTILE}", "source_range": [1.5, 2.5], "measure": {
                 "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"},
                 "against": {"routing": "minimal"}}}]},
         {"id": "2.2", "says": "Real machines do so, too.", "source": "somebody", "note": "needs a real machine"},

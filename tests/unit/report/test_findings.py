@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from fabricstudy.report.agreement import verdicts as grid
 from fabricstudy.report.findings import choices, effects, leading, sentences, sizes
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import read_study
@@ -81,6 +82,38 @@ def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
     assert found is not None and [one.axis for one in found.axes] == ["routing"]
     assert "They give the same verdict on 1 of 1 number behind the claims." in told(case)
     assert "by caminos and sst" in told(case)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (["reproduced in part"], "Of 1 claim, 1 is reproduced in part."),
+        (["undecided", "reproduced", "differs", "undecided", "not run"],
+         "Of 5 claims, 1 is reproduced, 2 are undecided (c0, c3), 1 differs (c2) and 1 could not be tested."),
+        (["differs"] * 7, "Of 7 claims, 7 differ."),
+    ],
+)  # fmt: skip
+def test_verdicts_are_counted_and_what_is_not_reproduced_is_named(make: Make, verdicts: list[str], words: str) -> None:
+    ids = [f"c{number}" for number in range(len(verdicts))]
+    assert told(make(figures=[]), claims=pd.DataFrame({"claim": ids, "claim_verdict": verdicts})).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("sst", "words"),
+    [
+        ("reproduced", "on 1 of 1 number"),
+        ("undecided", "on 0 of 1 number behind"),
+        ("differs", "and opposite ones on 1."),
+    ],
+)
+def test_an_undecided_verdict_contradicts_no_other_one(make: Make, sst: str, words: str) -> None:
+    case = make(figures=[], sweep={"engine": ["caminos", "sst"], "routing": STUDY["sweep"]["routing"]})
+    rows = case.tables.verdicts
+    changed = rows.assign(verdict=rows["verdict"].mask((rows["engine"] == "sst") & (rows["claim"] == "2.1"), sst))
+    text = told(case, verdicts=changed)
+    assert words in text and ("opposite" in text) == (sst == "differs")
+    (same,) = {row[-1] for row in grid(replace(case.tables, verdicts=changed)).rows if row[0] == "2.1"}
+    assert same == {"reproduced": "yes", "undecided": "undecided", "differs": "no"}[sst]
 
 
 def test_one_seed_says_nothing_of_chance(make: Make) -> None:

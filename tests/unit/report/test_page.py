@@ -153,6 +153,20 @@ def test_verdicts_and_numbers(make: Make, tmp_path: Path) -> None:
     assert "Every point is done." in page.text
 
 
+def test_what_the_source_says_what_is_accepted_and_what_was_measured_are_columns(make: Make, tmp_path: Path) -> None:
+    part = STUDY["claims"][0]["parts"][0]
+    wider = {**part, "accept": [1, 2.5], "reason": f"Reason {HOSTILE}"}
+    claim = {**STUDY["claims"][0], "scope": f"Scope {HOSTILE}", "parts": [wider]}
+    text, page = written(make(figures=[], claims=[claim]), tmp_path / "out")
+    assert "source says accepted measured" in page.text
+    assert f"1.5 to 2.5 1 to 2.5 Reason {HOSTILE} 2.119 2.118 to 2.12 " in page.text
+    assert f"Run: Scope {HOSTILE}" in page.text
+    assert "2.1 reproduced in part" in page.text and "Of 1 claim, 1 is reproduced in part." in page.text
+    assert 'class="badge reproduced-in-part"' in text
+    _, page = written(make(figures=[], seeds=1), tmp_path / "one")
+    assert "1 seed, no interval" in page.text
+
+
 def test_verdicts_of_each_engine_stand_beside_those_of_all(make: Make, tmp_path: Path) -> None:
     _, page = written(make(figures=[]), tmp_path / "one")
     assert "2.1 reproduced" in page.text and "alone:" not in page.text

@@ -26,7 +26,7 @@ def explicit(*nodes: int) -> dict[str, Any]:
 
 CLAIM = {
     "id": "1", "says": "a", "source": "b",
-    "parts": [{"says": "a number", "expect": [1, None], "measure": {
+    "parts": [{"says": "a number", "source_range": [1, None], "measure": {
         "kind": "crossing", "metric": "runtime_ns", "along": "alpha", "of": {"arrangement": "circulant"},
         "against": {"arrangement": "absolute"},
     }}],
@@ -409,7 +409,7 @@ claims:
   - id: c
     says: A label is the same wherever it stands.
     source: test
-    parts: [{{says: ratio, expect: [1, null], measure: {{
+    parts: [{{says: ratio, source_range: [1, null], measure: {{
       kind: contrast, metric: runtime_ns, of: {{alpha: plain}}, against: {{alpha: {label}}}}}}}]
 """
 

@@ -25,7 +25,7 @@ FIGURE = {"id": "a", "kind": "bar", "title": "A", "x": "alpha", "y": "runtime_ns
 
 def claim(**measure: Any) -> dict[str, Any]:
     """A claim of one part."""
-    part = {"says": "x", "measure": {"kind": "contrast", **PAIR, **measure}, "expect": [0, None]}
+    part = {"says": "x", "measure": {"kind": "contrast", **PAIR, **measure}, "source_range": [0, None]}
     return {"id": "1", "says": "x", "source": "y", "parts": [part]}
 
 

@@ -46,7 +46,7 @@ STUDY: dict[str, Any] = {
     "slowdown": True,
     "claims": [
         {"id": "1", "says": "Valiant is slower.", "source": "us", "parts": [
-            {"says": "Valiant over minimal", "expect": [1, None], "measure": {
+            {"says": "Valiant over minimal", "source_range": [1, None], "measure": {
                 "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"},
                 "against": {"routing": "minimal"}, "reduce": "min"}}]},
     ],

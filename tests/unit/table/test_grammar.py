@@ -133,7 +133,7 @@ def test_measures_that_cannot_be(measure: dict[str, Any], code: str, path: str) 
 
 
 @pytest.mark.parametrize(
-    ("expect", "code", "path"),
+    ("source_range", "code", "path"),
     [
         ([None, None], "empty-range", ""),
         ([2, 1], "empty-range", ""),
@@ -141,12 +141,41 @@ def test_measures_that_cannot_be(measure: dict[str, Any], code: str, path: str) 
         ([0], "missing-key", ".1"),
     ],
 )
-def test_expectations_that_cannot_be(expect: list[Any], code: str, path: str) -> None:
-    assert refused(Claim, with_part(VALUE, expect)) == (code, f"parts.0.expect{path}")
+def test_ranges_that_cannot_be(source_range: list[Any], code: str, path: str) -> None:
+    assert refused(Claim, with_part(VALUE, source_range)) == (code, f"parts.0.source_range{path}")
 
 
-def with_part(measure: dict[str, Any], expect: list[Any]) -> dict[str, Any]:
-    return {"id": "1", "says": "x", "source": "y", "parts": [{"says": "x", "measure": measure, "expect": expect}]}
+WHY = {"reason": "another machine"}
+
+
+@pytest.mark.parametrize(
+    ("source_range", "more", "code", "path"),
+    [
+        ([1, 2], {"accept": [None, None], **WHY}, "empty-range", "accept"),
+        ([1, 2], {"accept": [3, 0], **WHY}, "empty-range", "accept"),
+        ([1, 2], {"accept": [1.1, 3], **WHY}, "narrower-than-source", "accept"),
+        ([1, 2], {"accept": [0, 1.9], **WHY}, "narrower-than-source", "accept"),
+        ([None, 2], {"accept": [0, 3], **WHY}, "narrower-than-source", "accept"),
+        ([1, None], {"accept": [0, 3], **WHY}, "narrower-than-source", "accept"),
+        ([1, 2], {"accept": [1, 3]}, "missing-key", "reason"),
+        ([1, 2], {"expect": [1, 2]}, "unknown-key", "expect"),
+    ],
+)
+def test_accepted_ranges_that_cannot_be(source_range: list[Any], more: dict[str, Any], code: str, path: str) -> None:
+    assert refused(Claim, with_part(VALUE, source_range, **more)) == (code, f"parts.0.{path}")
+
+
+@pytest.mark.parametrize(
+    ("source_range", "accept"), [([1, 2], None), ([1, 2], (1, 2)), ([1, 2], (None, 2)), ([None, 1], (None, 3))]
+)
+def test_what_is_accepted_contains_what_the_source_says(source_range: list[Any], accept: Any) -> None:
+    (part,) = Claim.model_validate(with_part(VALUE, source_range, accept=accept, **WHY)).parts
+    assert part.accepted == (tuple(source_range) if accept is None else accept)
+
+
+def with_part(measure: dict[str, Any], source_range: list[Any], **more: Any) -> dict[str, Any]:
+    part = {"says": "x", "measure": measure, "source_range": source_range, **more}
+    return {"id": "1", "says": "x", "source": "y", "parts": [part]}
 
 
 def test_a_claim_without_parts_says_why() -> None:

@@ -44,7 +44,8 @@ TEXT = {"sweep": {"net": {"of": "machine.arrangement", "values": ["absolute", "r
 def claim(**measure: Any) -> dict[str, Any]:
     """A claim of one part on the runtime of experiment `a`."""
     asked = {"metric": "runtime_ns", "experiment": "a", **measure}
-    return {"id": "1", "says": "x", "source": "y", "parts": [{"says": "x", "expect": [0, None], "measure": asked}]}
+    part = {"says": "x", "source_range": [0, None], "measure": asked}
+    return {"id": "1", "says": "x", "source": "y", "parts": [part]}
 
 
 BASE: dict[str, Any] = {

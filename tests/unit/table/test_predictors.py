@@ -161,7 +161,7 @@ def refused(folder: Path, **changes: Any) -> tuple[str, str | None]:
 
 def claim(**asked: Any) -> list[dict[str, Any]]:
     """A claim of one part."""
-    parts = [{"says": "a number", "measure": asked, "expect": [0, None]}]
+    parts = [{"says": "a number", "measure": asked, "source_range": [0, None]}]
     return [{"id": "1", "says": "something", "source": "somebody", "parts": parts}]
 
 

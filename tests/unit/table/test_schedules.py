@@ -40,7 +40,7 @@ def measure(**more: Any) -> dict[str, Any]:
 
 
 def study_of(*measures: dict[str, Any]) -> Plan:
-    parts = [{"says": "a", "measure": one, "expect": [0, None]} for one in measures]
+    parts = [{"says": "a", "measure": one, "source_range": [0, None]} for one in measures]
     schedule = {**SCHEDULE, "sweep": SWEEP, "exclude": [{"network": "torus", "loss": 0.2}], "seeds": 3}
     claims = [{"id": "a", "says": "b", "source": "c", "parts": parts}]
     return plan(read_study({"study": "small", "schedules": {"s": schedule}, "claims": claims}))
