@@ -72,8 +72,8 @@ def test_conflicts_are_those_of_sets() -> None:
         assert dict(zip(found.other[row].tolist(), found.shares_midplane[row].tolist(), strict=True)) == rivals
 
 
-# Directed wires along X that Cobalt's description of Intrepid (tools/local_sim/simulator.xml) gives to the partitions of
-# these rows, as (from row, to row).
+# Directed wires along X, as (from row, to row), of the partitions of these rows in Cobalt's description of Intrepid
+# (tools/local_sim/simulator.xml).
 _LOW, _HIGH = {(0, 1), (1, 0)}, {(2, 3), (3, 2)}
 WIRES = {
     (0, 1): _LOW, (2, 3): _HIGH, (3, 4): _HIGH | {(2, 4), (4, 3)}, (2, 3, 4): _HIGH | {(2, 4), (4, 3)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fabricstudy.kinds import register
 
@@ -24,8 +24,6 @@ class Easy(Backfill):
     IEEE TPDS 12, 2001).
     """
 
-    needs_partitions: ClassVar[bool] = False
-
     kind: Literal["easy"] = "easy"
 
     def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
@@ -35,9 +33,9 @@ class Easy(Backfill):
         times, counts = run_easy(task, score)
         return times, counts
 
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
+    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
         """Run the event loop without a topology."""
         from ..kernel import run_nodes
 
-        times, counts = run_nodes(task, score, pool.machine_nodes, True, pool.counts_only)
-        return times, counts
+        times, counts, spans = run_nodes(task, score, pool.machine_nodes, True, pool.counts_only)
+        return times, counts, spans

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fabricstudy.kinds import register
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 class NoBackfill(Backfill):
     """None: jobs start in the order of the queue, and the first one that cannot start holds up all behind it."""
 
-    needs_partitions: ClassVar[bool] = False
-
     kind: Literal["none"] = "none"
 
     def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
@@ -29,9 +27,9 @@ class NoBackfill(Backfill):
         times, counts = run_none(task, score)
         return times, counts
 
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
+    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
         """Run the event loop without a topology."""
         from ..kernel import run_nodes
 
-        times, counts = run_nodes(task, score, pool.machine_nodes, False, pool.counts_only)
-        return times, counts
+        times, counts, spans = run_nodes(task, score, pool.machine_nodes, False, pool.counts_only)
+        return times, counts, spans
