@@ -117,7 +117,7 @@ def _write_csv(path: Path, done: Performed, row: RunRow, args: argparse.Namespac
 def _batsim_rows(done: Performed, row: RunRow) -> Iterator[list[Any]]:
     """Jobs that ran, as Batsim's: resources are building blocks, or nodes where there are no partitions."""
     jobs, result, block = done.jobs, done.result, done.partitions.block_nodes
-    for job in np.flatnonzero(result.ran):
+    for job in np.flatnonzero(result.ran).tolist():
         submit, start, end = jobs.submit_s[job], result.start_s[job], result.end_s[job]
         stretch = (end - submit) / (end - start) if end > start else ""
         yield [

@@ -13,6 +13,8 @@ from .partitions import Partitions, Pool
 
 Array = npt.NDArray[Any]
 WORD = 64
+NONE, EASY, CONSERVATIVE = range(3)
+"""Rules of backfilling on nodes without a topology."""
 
 
 class Task(NamedTuple):

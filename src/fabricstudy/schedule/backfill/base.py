@@ -36,6 +36,9 @@ class Backfill(Kind):
         """
         raise NotImplementedError
 
+    on_nodes: ClassVar[int | None] = None
+    """Its number of `fabricstudy.schedule.task` on nodes without a topology; None if it needs partitions."""
+
     def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
         """Run the event loop on nodes without a topology.
 
@@ -51,8 +54,10 @@ class Backfill(Kind):
         ConfigError
             If this rule needs partitions.
         """
-        raise ConfigError(
-            "this rule of backfilling needs partitions",
-            "take none, easy or conservative, or a list of partitions",
-            code="not-with-these-keys",
-        )
+        if self.on_nodes is None:
+            problem = "this rule of backfilling needs partitions"
+            remedy = "take none, easy or conservative, or a list of partitions"
+            raise ConfigError(problem, remedy, code="not-with-these-keys")
+        from ..kernel import run_nodes
+
+        return run_nodes(task, score, pool.machine_nodes, self.on_nodes, pool.counts_only)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
 from ..jobs import Floats, Ints
+from ..task import CONSERVATIVE, Task
 from .base import Backfill
-
-if TYPE_CHECKING:
-    from ..partitions import Pool
-    from ..task import Task
 
 
 @register
@@ -24,6 +21,7 @@ class Conservative(Backfill):
     """
 
     follows_order: ClassVar[bool] = False
+    on_nodes: ClassVar[int | None] = CONSERVATIVE
 
     kind: Literal["conservative"] = "conservative"
 
@@ -31,12 +29,4 @@ class Conservative(Backfill):
         """Run the event loop."""
         from ..kernel import run_conservative
 
-        times, counts = run_conservative(task, score)
-        return times, counts
-
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
-        """Run the event loop without a topology."""
-        from ..kernel import run_nodes_conservative
-
-        times, counts, spans = run_nodes_conservative(task, pool.machine_nodes)
-        return times, counts, spans
+        return run_conservative(task, score)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
 from ..jobs import Floats, Ints
+from ..task import EASY, Task
 from .base import Backfill
-
-if TYPE_CHECKING:
-    from ..partitions import Pool
-    from ..task import Task
 
 
 @register
@@ -24,18 +21,12 @@ class Easy(Backfill):
     IEEE TPDS 12, 2001).
     """
 
+    on_nodes: ClassVar[int | None] = EASY
+
     kind: Literal["easy"] = "easy"
 
     def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
         """Run the event loop."""
         from ..kernel import run_easy
 
-        times, counts = run_easy(task, score)
-        return times, counts
-
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
-        """Run the event loop without a topology."""
-        from ..kernel import run_nodes
-
-        times, counts, spans = run_nodes(task, score, pool.machine_nodes, True, pool.counts_only)
-        return times, counts, spans
+        return run_easy(task, score)

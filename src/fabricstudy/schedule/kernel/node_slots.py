@@ -79,15 +79,16 @@ def earliest_s(profile: Profile, now: float, requested: float, most: int) -> flo
 
 
 @inner
-def end_all(task: Task, profile: Profile, now: float, holder: Array) -> bool:
-    """End all that ends now, with what is left of its slot; return whether anything did."""
+def end_all(task: Task, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
+    """End all that ends now, with what is left of slots if there are any; return whether anything did."""
     ended = False
     while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
         job = pop(task)
         for node in range(len(holder)):
             if holder[node] == job:
                 holder[node] = -1
-        add(profile, now, now, task.jobs[job].expected_s, -int(task.jobs[job].nodes))
+        if has_slots:
+            add(profile, now, now, task.jobs[job].expected_s, -int(task.jobs[job].nodes))
         ended = True
     return ended
 

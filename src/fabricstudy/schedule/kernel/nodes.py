@@ -15,17 +15,7 @@ import numpy as np
 from ..task import Array, Task
 from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, inner, making
 from .queue import all_places, close_gaps, next_place, rate
-from .running import begin, pop, shortest
-
-
-@inner
-def end_all(task: Task, now: float, holder: Array) -> None:
-    """End all that ends now."""
-    while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-        job = pop(task)
-        for node in range(len(holder)):
-            if holder[node] == job:
-                holder[node] = -1
+from .running import begin, shortest
 
 
 @making
