@@ -152,8 +152,10 @@ def _inks(scenes: Sequence[Scene], by_class: bool) -> tuple[dict[str, Any], list
     """Return a colour for each class of links, by name, and for each job; all differ."""
     names = list(dict.fromkeys(link.name for scene in scenes for link in scene.machine.classes)) if by_class else []
     count = len(names) + max(len(scene.jobs) for scene in scenes)
-    palette = list(sns.color_palette("colorblind" if count <= 10 else "viridis", count))
-    return dict(zip(names, palette, strict=False)), palette[len(names) :]
+    distinct = sns.color_palette("colorblind", 10)
+    # Without its grey, which idle nodes have.
+    palette = [*distinct[:7], *distinct[8:]] if count < 10 else list(sns.color_palette("viridis", count))
+    return dict(zip(names, palette, strict=False)), palette[len(names) : count]
 
 
 def _corners(layout: Layout) -> tuple[Floats, Floats]:

@@ -63,11 +63,12 @@ def test_the_slowest_class_is_drawn_last() -> None:
 
 
 def test_the_legend_has_the_classes_of_all_machines_and_no_colour_twice() -> None:
-    holder = [np.arange(machine.nodes, dtype=np.int32) % 2 for machine in (TREE, HYPERX)]
-    scenes = [Scene(machine, ("one", "two"), own) for machine, own in zip((TREE, HYPERX), holder, strict=True)]
-    entries = legend(canvas_of(scenes)[0])
-    assert set(entries) == {"up1", "x", "y", "one", "two", "without nodes"}
-    assert len(set(entries.values())) == len(entries)
+    for jobs in (("one", "two"), tuple("abcdef"), tuple("abcdefghijk")):
+        holder = [np.arange(machine.nodes, dtype=np.int32) % len(jobs) for machine in (TREE, HYPERX)]
+        scenes = [Scene(machine, jobs, own) for machine, own in zip((TREE, HYPERX), holder, strict=True)]
+        entries = legend(canvas_of(scenes)[0])
+        assert set(entries) == {"up1", "x", "y", *jobs, "without nodes"}
+        assert len(set(entries.values())) == len(entries)
 
 
 def test_labels_are_names_and_numbers_of_nodes() -> None:
