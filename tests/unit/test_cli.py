@@ -144,6 +144,17 @@ def test_published_machine_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean 'mira'?" in said(capsys, "machine", "mirra", code=1)
 
 
+def test_slow_cables_of_a_fabric_come_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = ["from,to,count,bandwidth", "leaf0,spine,2,100 Gb/s", "leaf1,spine,1,100 Gb/s", "leaf1,spine,1,25 Gb/s"]
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    text = "{kind: graph, file: own.csv, bandwidth: {host: 100 Gb/s}, nodes_per_router: 2}"
+    (tmp_path / "own.yaml").write_text(text)
+    found = data(capsys, "machine", "own.yaml")
+    assert [(one["routers"], one["cables"]) for one in found["slow_cables"]] == [(["spine", "leaf1"], 1)]
+    first, *_, last = said(capsys, "machine", "own.yaml").strip().splitlines()
+    assert "leaf1" in first and "host" in last
+
+
 def test_a_machine_is_drawn_the_same_each_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     torus = "{kind: torus, shape: [4, 4, 3], bandwidth: 1 GB/s}"
     pictures = []

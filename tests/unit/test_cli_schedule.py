@@ -50,3 +50,24 @@ def test_one_run_and_its_files(study: str, tmp_path: Path, capsys: pytest.Captur
 def test_what_is_not_there(study: str, more: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schedule", study, "--json", *more]) == 1
     assert [error["code"] for error in json.loads(capsys.readouterr().out)["errors"]] == [code]
+
+
+@pytest.mark.parametrize("backfill", ["easy", "conservative"])
+def test_without_partitions_the_csv_names_the_nodes(backfill: str, tmp_path: Path) -> None:
+    """As many as each job asked for, and no two jobs on one node at a time."""
+    file, table = tmp_path / "study.yaml", tmp_path / "jobs.csv"
+    schedule = {**SCHEDULE, "partitions": {"kind": "nodes"}, "backfill": backfill, "slowdown": {}}
+    file.write_text(yaml.safe_dump({"study": "small", "schedules": {"s": schedule}}))
+    assert main(["schedule", str(file), "--csv", str(table)]) == 0
+    with table.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 50
+    held = []
+    for row in rows:
+        ends = [[int(end) for end in span.split("-")] for span in row["allocated_resources"].split()]
+        nodes = {node for span in ends for node in range(span[0], span[-1] + 1)}
+        assert len(nodes) == int(row["requested_number_of_resources"])
+        held.append((float(row["starting_time"]), float(row["finish_time"]), nodes))
+    for number, (start, end, nodes) in enumerate(held):
+        for other_start, other_end, others in held[:number]:
+            assert end <= other_start or other_end <= start or not nodes & others

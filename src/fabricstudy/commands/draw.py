@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 
-from fabricstudy.engine.point import PlannedPoint, machine_id
+from fabricstudy.engine.point import machine_id
 from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.model import ConfigError
@@ -26,7 +27,7 @@ SUFFIXES = (".svg", ".pdf", ".png")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.epilog = (
-        "Groups stand on a circle, grids are slices, trees levels. Large machines of groups are drawn in bundles: one "
+        "Groups are on a circle, grids are slices, trees levels. Large machines of groups are drawn in bundles: one "
         "line for all cables between two groups, as wide as they are many."
     )
     source = "published machine, like mira; YAML file; study; or mapping, like '{kind: torus, ...}'"
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--load", nargs=2, metavar=("STUDY", "POINT"), help="colour nodes by job and links by what a stored point says"
     )
     parser.add_argument("--by", choices=("bytes", "stall"), default="bytes", help="of links (default: %(default)s)")
+    parser.add_argument("--labels", action="store_true", help="write below each router its name and its nodes")
     parser.add_argument("--out", type=Path, required=True, help="file to write: .svg, .pdf or .png")
     add_results(parser)
 
@@ -45,6 +47,7 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
         raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "wrong-value")
     with sign_of_life("drawing"), mpl.rc_context(STYLE):
         scene = _of_point(args) if args.load else Scene(_named_machine(args.machine).build())
+        scene = replace(scene, labels=args.labels)
         try:
             canvas, words, basis = canvas_of([scene], args.by if args.load else None)
         except ConfigError as error:
@@ -64,7 +67,11 @@ def _named_machine(source: str | None) -> Any:
 
 
 def _of_point(args: argparse.Namespace) -> Scene:
-    planned = _planned(args)
+    study, point_id = args.load
+    planned = pipeline_of(study).plan.points.get(point_id)
+    if planned is None:
+        problem = f"{point_id}: no point of {study}; the table points of the study lists them"
+        raise FabricstudyError(problem, "no-such-point")
     config = planned.point.machine
     if args.machine is not None and machine_id(_named_machine(args.machine)) != planned.machine_id:
         problem = f"{planned.point_id} is a simulation of another machine than {args.machine}"
@@ -81,16 +88,6 @@ def _of_point(args: argparse.Namespace) -> Scene:
     machine = config.build()
     names = tuple(job.name for job in planned.point.jobs)
     return Scene(machine, names, holders(planned.point, machine), load)
-
-
-def _planned(args: argparse.Namespace) -> PlannedPoint:
-    study, point_id = args.load
-    planned = pipeline_of(study).plan.points.get(point_id)
-    if planned is None:
-        raise FabricstudyError(
-            f"{point_id}: no point of {study}; the table points of the study lists them", "no-such-point"
-        )
-    return planned
 
 
 def show_drawing(result: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from fabricstudy.columns import SIZES_OF_MACHINE
 from fabricstudy.engine.point import machine_id
@@ -15,11 +15,15 @@ from fabricstudy.errors import FabricstudyError, StudyError, suggestion
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.pipeline import studies, study_file
+from fabricstudy.structure.slow_cables import slow_cables
 from fabricstudy.structure.summary import structure
 from fabricstudy.study.file import is_machine, load_machine, parse_yaml, read_machine
 from fabricstudy.words import several
 
 from .common import pipeline_of, sign_of_life
+
+_MOST_SLOW = 20
+_OF_CLASS = ("cables", "bandwidth (GB/s)", "latency (ns)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def describe_machines(args: argparse.Namespace) -> Any:
-    """Describe a machine: nodes, routers, cables, radix, diameter, mean hops, bisection."""
-    configs = _machines(args.source, args.all)
+    """Describe a machine: slow cables, nodes, routers, cables, radix, diameter, mean hops, bisection, link classes."""
+    configs = list(pipeline_of(args.source).plan.machines.values()) if args.all else [one_machine(args.source)]
     with sign_of_life(f"analysing {several(len(configs), 'machine')}"):
-        figures = [{"machine_id": machine_id(config)} | structure(config.build()).to_json() for config in configs]
+        figures = [_figures(config) for config in configs]
     if args.all:
         return figures
     distinct = _distinct(args.source)
@@ -42,15 +46,17 @@ def describe_machines(args: argparse.Namespace) -> Any:
     return figures[0]
 
 
+def _figures(config: Topology) -> dict[str, Any]:
+    machine = config.build()
+    facts = structure(machine).to_json()
+    return {"machine_id": machine_id(config), **facts, "slow_cables": slow_cables(machine)}
+
+
 def _distinct(source: str) -> int:
     """Count the machines of a study; what is none has one machine."""
     if source in INSTANCES or source.lstrip().startswith("{") or is_machine(study_file(source)):
         return 1
     return len(pipeline_of(source).plan.machines)
-
-
-def _machines(source: str, every: bool) -> list[Topology]:
-    return list(pipeline_of(source).plan.machines.values()) if every else [one_machine(source)]
 
 
 def one_machine(source: str) -> Topology:
@@ -71,15 +77,31 @@ def one_machine(source: str) -> Topology:
 
 
 def show_machines(figures: Any) -> None:
-    """Print the result of `describe_machines`."""
+    """Print the result of `describe_machines`: slow cables first, the link classes of a single machine last."""
+    console = Console(width=160 if not sys.stdout.isatty() else None, highlight=False)
+    machines = figures if isinstance(figures, list) else [figures]
+    for machine in machines:
+        slow_cables = machine["slow_cables"]
+        for slow in slow_cables[:_MOST_SLOW]:
+            speeds = f"{slow['bandwidth_Bps'] / 1e9:g} GB/s, its peers {slow['usual_bandwidth_Bps'] / 1e9:g} GB/s"
+            ends = " to ".join(map(str, slow["routers"]))
+            console.print(f"slow: {several(slow['cables'], 'cable')} from {ends}: {slow['class']}, {speeds}")
+        if len(slow_cables) > _MOST_SLOW:
+            console.print(f"slow: {len(slow_cables) - _MOST_SLOW:,} bundles more; --json lists them all")
     table = Table(box=None)
     names = ("machine_id", "kind", *SIZES_OF_MACHINE, "bisection (GB/s)", "method")
     for name in names:
         table.add_column(name, justify="left" if name in ("machine_id", "kind", "method") else "right")
-    for machine in figures if isinstance(figures, list) else [figures]:
+    for machine in machines:
         cut = machine["bisection"]
         low, high = cut["lower_Bps"] / 1e9, cut["upper_Bps"] / 1e9
         interval = f"{high:g}" if cut["exact"] else f"{low:.4g} to {high:.4g}"
         cells = [str(machine[name]) for name in names[:7]]
         table.add_row(*cells, f"{machine['mean_hops']:.3f}", interval, cut["method"])
-    Console(width=160 if not sys.stdout.isatty() else None).print(table)
+    console.print(table)
+    if not isinstance(figures, list):
+        classes = Table("link class", *(Column(name, justify="right") for name in _OF_CLASS), box=None)
+        for link in figures["classes"]:
+            quantities = (f"{link['bandwidth_Bps'] / 1e9:g}", f"{link['latency_ns']:g}")
+            classes.add_row(link["name"], f"{link['cables']:,}", *quantities)
+        console.print(classes)

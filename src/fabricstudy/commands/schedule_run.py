@@ -117,23 +117,24 @@ def _write_csv(path: Path, done: Performed, row: RunRow, args: argparse.Namespac
 def _batsim_rows(done: Performed, row: RunRow) -> Iterator[list[Any]]:
     """Jobs that ran, as Batsim's: resources are building blocks, or nodes where there are no partitions."""
     jobs, result, block = done.jobs, done.result, done.partitions.block_nodes
-    for job in np.flatnonzero(result.ran):
+    for job in np.flatnonzero(result.ran).tolist():
         submit, start, end = jobs.submit_s[job], result.start_s[job], result.end_s[job]
         stretch = (end - submit) / (end - start) if end > start else ""
         yield [
             jobs.number[job], row.schedule, "delay", submit, -(-int(jobs.nodes[job]) // block), jobs.request_s[job],
             1, "COMPLETED_SUCCESSFULLY", start, end - start, end, start - submit, end - submit, stretch,
-            _resources(done, int(result.partition[job])), -1, "",
+            _resources(done, job), -1, "",
         ]  # fmt: skip
 
 
-def _resources(done: Performed, partition: int) -> str:
-    """Write numbers of midplanes as intervals, such as 0-3 8."""
-    if not isinstance(done.partitions, Partitions):
-        return ""
-    numbers = np.array(done.partitions.midplanes_of(partition))
-    parts = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    return " ".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts)
+def _resources(done: Performed, job: int) -> str:
+    """Return the numbers of a job's midplanes or nodes as intervals, such as 0-3 8."""
+    if isinstance(done.partitions, Partitions):
+        numbers = np.array(done.partitions.midplanes_of(int(done.result.partition[job])))
+        ends = [(part[0], part[-1]) for part in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)]
+    else:
+        ends = done.result.nodes_of(job)
+    return " ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in ends)
 
 
 def show_schedule(result: dict[str, Any]) -> None:

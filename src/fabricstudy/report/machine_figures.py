@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fabricstudy.engine.point import Point
@@ -36,13 +34,10 @@ def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> Dra
         If no point is selected, one has no loads that are asked for, or its machine is too large to be drawn.
     """
     planned = plan(study)
-    scenes = [
-        _scene(figure, label, row, planned.points[row.point_id].point, tables)
-        for label, row in _chosen(figure, planned.rows).items()
-    ]
-    seed = min(row.seed for row in _chosen(figure, planned.rows).values())
+    chosen = _chosen(figure, planned.rows)
+    scenes = [_scene(figure, label, row, planned.points[row.point_id].point, tables) for label, row in chosen.items()]
     try:
-        canvas, words, basis = canvas_of(scenes, figure.load, f"seed {seed}")
+        canvas, words, basis = canvas_of(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
     except ConfigError as reason:
         raise NothingToDraw(str(reason)) from None
     return Drawing(canvas, f"Machine. {words}", basis, min(len(scenes), 2))
@@ -50,21 +45,22 @@ def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> Dra
 
 def _chosen(figure: MachineFigure, rows: list[Row]) -> dict[str, Row]:
     """Give the first row of each panel, of the least seed."""
-    selected = [row for row in rows if row.experiment == figure.experiment and _is_chosen(row, figure)]
+    selected = [
+        row
+        for row in rows
+        if row.experiment == figure.experiment
+        and all(fulfils({**row.labels, "seed": row.seed}[name], wanted) for name, wanted in figure.where.items())
+    ]
     if not selected:
         raise NothingToDraw("no point of the study is selected")
     of_label: dict[str, Row] = {}
+    least = min(row.seed for row in selected)
     for row in selected:
-        if row.seed == min(other.seed for other in selected):
+        if row.seed == least:
             of_label.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", row)
     if len(of_label) > MOST_PANELS:
         raise NothingToDraw(f"{len(of_label)} machines side by side; choose at most {MOST_PANELS} by `where`")
     return of_label
-
-
-def _is_chosen(row: Row, figure: MachineFigure) -> bool:
-    labels: dict[str, Any] = {**row.labels, "seed": row.seed}
-    return all(fulfils(labels[name], wanted) for name, wanted in figure.where.items())
 
 
 def _scene(figure: MachineFigure, label: str, row: Row, point: Point, tables: Tables) -> Scene:

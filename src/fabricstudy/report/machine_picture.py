@@ -19,7 +19,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Wedge
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.words import several
+from fabricstudy.machine.named import NamedMachine
+from fabricstudy.structure.slow_cables import slow_cables_in_words, slow_rows
+from fabricstudy.words import listed, several
 from fabricstudy.workload.allocation.request import NOBODY
 
 from .layouts import Layout, lay_out
@@ -42,6 +44,12 @@ _WIDEST = 4.0
 _DENSE = 600
 """With more lines they are translucent."""
 
+MOST_LEVEL = 6
+"""With more routers side by side labels are upright."""
+
+SOLID = {"capstyle": "round"}
+DASHED = {"capstyle": "butt", "linestyles": [(0, (3.0, 1.5))]}
+
 _UNITS = {"bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
           "stall": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))}  # fmt: skip
 _WORDS = {"bytes": "bytes on a link", "stall": "time for which a link was stalled"}
@@ -63,6 +71,8 @@ class Scene:
         Bytes, or stall in ns, of each directed link.
     title : str
         Above the panel.
+    labels : bool
+        Whether each router has its name, and how many nodes it has, below it.
     """
 
     machine: Machine
@@ -70,6 +80,7 @@ class Scene:
     holder: Ints | None = None
     load: Floats | None = None
     title: str = ""
+    labels: bool = False
 
 
 def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str = "") -> tuple[Canvas, str, str]:
@@ -97,19 +108,20 @@ def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str =
     layouts = [lay_out(scene.machine) for scene in scenes]
     across = min(len(scenes), 2)
     down = -(-len(scenes) // across)
-    shapes = [_extent(layout) for layout in layouts]
+    shapes = [np.subtract(*_corners(layout)[::-1]) for layout in layouts]
     shape = max(high / wide for wide, high in shapes)
     width = 7.6 / across
     canvas = Canvas(figsize=(7.6, down * (width * min(max(shape, 0.3), 1.3) + 0.25) + 1.0), layout="constrained")
     grid = canvas.subplots(down, across, squeeze=False)
     scale = _scale(scenes, load)
+    inks = _inks(scenes, scale is None)
     words = []
     for axes, scene, layout in zip(grid.flat, scenes, layouts, strict=False):
-        _panel(axes, scene, layout, scale)
+        _panel(axes, scene, layout, inks, scale)
         words.append(": ".join(filter(None, (scene.title, _counted(scene.machine, layout)))))
     for axes in grid.flat[len(scenes) :]:
         axes.set_visible(False)
-    add_legend(canvas, _handles(scenes, layouts, scale is None))
+    add_legend(canvas, _handles(scenes, layouts, inks))
     if scale is not None:
         bar = canvas.colorbar(scale.colours, ax=grid, fraction=0.04, pad=0.01, shrink=0.7)
         bar.set_label(f"{_WORDS[str(load)]} ({scale.unit})")
@@ -136,16 +148,21 @@ def _scale(scenes: Sequence[Scene], load: Load | None) -> _Scale | None:
     return _Scale(ScalarMappable(Normalize(0.0, most / factor), LOAD_COLOURS), factor, unit)
 
 
+def _inks(scenes: Sequence[Scene], by_class: bool) -> tuple[dict[str, Any], list[Any]]:
+    """Return a colour for each class of links, by name, and for each job; all differ."""
+    names = list(dict.fromkeys(link.name for scene in scenes for link in scene.machine.classes)) if by_class else []
+    count = len(names) + max(len(scene.jobs) for scene in scenes)
+    distinct = sns.color_palette("colorblind", 10)
+    # Without its grey, which idle nodes have.
+    palette = [*distinct[:7], *distinct[8:]] if count < 10 else list(sns.color_palette("viridis", count))
+    return dict(zip(names, palette, strict=False)), palette[len(names) : count]
+
+
 def _corners(layout: Layout) -> tuple[Floats, Floats]:
     """Give the lower left and the upper right corner of a picture."""
     names = np.array([word[:2] for word in layout.words]).reshape(-1, 2)
     points = np.concatenate([layout.place, names, *(stroke for _, stroke in layout.paths)])
     return points.min(axis=0) - 1.4 * layout.radius, points.max(axis=0) + 1.4 * layout.radius
-
-
-def _extent(layout: Layout) -> tuple[float, float]:
-    low, high = _corners(layout)
-    return float(high[0] - low[0]), float(high[1] - low[1])
 
 
 def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
@@ -173,21 +190,40 @@ def shares_of_spots(scene: Scene, layout: Layout) -> Floats:
     return shares
 
 
-def _panel(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) -> None:
+def _panel(
+    axes: Axes, scene: Scene, layout: Layout, inks: tuple[dict[str, Any], list[Any]], scale: _Scale | None
+) -> None:
     axes.set_axis_off()
     axes.set_aspect("equal")
     axes.set_title(scene.title)
-    _draw_lines(axes, scene, layout, scale)
-    _draw_spots(axes, scene, layout, scale)
+    _draw_lines(axes, scene, layout, inks[0], scale)
+    _draw_spots(axes, scene, layout, inks[1], scale)
     for x, y, text in layout.words:
         at_side = x < layout.place[:, 0].min()
         axes.text(x, y, text, ha="right" if at_side else "center", va="center", fontsize=7.5, color="#444444")
+    if scene.labels:
+        _draw_labels(axes, scene, layout)
     low, high = _corners(layout)
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
 
 
-def _draw_lines(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) -> None:
+def _draw_labels(axes: Axes, scene: Scene, layout: Layout) -> None:
+    """Write below each spot its nodes and, if it is one router, its name; above the highest ones, where no cable is."""
+    machine = scene.machine
+    names = machine.router_names if isinstance(machine, NamedMachine) else range(machine.routers)
+    name_of = dict(zip(layout.spot_of_router.tolist(), names, strict=True)) if layout.spot == "router" else {}
+    top = layout.place[:, 1].max()
+    upright = int(np.unique(layout.place[:, 1].round(6), return_counts=True)[1].max() > MOST_LEVEL)
+    for spot, count in enumerate(shares_of_spots(scene, layout).sum(axis=1).astype(int).tolist()):
+        x, y = layout.place[spot]
+        text = "\n".join([str(name_of[spot])] * bool(name_of) + [several(count, "node")] * bool(count))
+        side, align = (1.2, "bottom") if y == top else (-1.2, "top")
+        label = axes.text(x, y + side * layout.radius, text, ha="center", va=align, rotation=90 * upright, fontsize=6.5)
+        label.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
+
+
+def _draw_lines(axes: Axes, scene: Scene, layout: Layout, inks: dict[str, Any], scale: _Scale | None) -> None:
     if not layout.paths:
         return
     machine = scene.machine
@@ -198,12 +234,17 @@ def _draw_lines(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) 
     widest = thinnest * min(cables.max() / cables.min(), _WIDEST)
     widths = np.maximum(widest * cables / cables.max(), 0.25)[line]
     opacity = float(np.clip(_DENSE / len(cables), 0.15, 1.0)) if layout.crosses else 1.0
+    slow = np.zeros(len(line), dtype=bool)
     if scale is None or scene.load is None:
         kind = np.zeros(layout.lines, dtype=np.int64)
         drawn = layout.line_of_row != WITHIN
         kind[layout.line_of_row[drawn]] = machine.cable_class[drawn]
-        colours = np.array([to_rgba(ink, opacity) for ink in inks(len(machine.classes))])[kind[line]]
-        order = np.argsort(kind[line], kind="stable")[::-1]
+        slow = np.isin(line, layout.line_of_row[slow_rows(machine)[0]])
+        colours = np.array([to_rgba(inks[link.name], opacity) for link in machine.classes])[kind[line]]
+        colours[slow, 3] = 1.0
+        widths[slow] = np.maximum(widths[slow], 2.2)
+        bandwidth_Bps = np.array([link.bandwidth_Bps for link in machine.classes])[kind[line]]
+        order = np.lexsort([-kind[line], -bandwidth_Bps, slow])
     else:
         load = load_of_lines(scene.load, layout)[line] / scale.factor
         colours = scale.colours.to_rgba(load)
@@ -211,15 +252,16 @@ def _draw_lines(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) 
         colours[:, 3] = max(opacity, 0.5)
         widths = np.where(load > 0, 1.5 * widths, widths)
         order = np.argsort(load, kind="stable")
-    strokes = [layout.paths[place][1] for place in order]
-    axes.add_collection(
-        LineCollection(strokes, colors=colours[order], linewidths=widths[order], capstyle="round", zorder=1)
-    )
+    for chosen, style in ((order[~slow[order]], SOLID), (order[slow[order]], DASHED)):
+        strokes = [layout.paths[place][1] for place in chosen]
+        axes.add_collection(
+            LineCollection(strokes, colors=colours[chosen], linewidths=widths[chosen], zorder=1, **style)
+        )
 
 
-def _draw_spots(axes: Axes, scene: Scene, layout: Layout, scale: _Scale | None) -> None:
+def _draw_spots(axes: Axes, scene: Scene, layout: Layout, inks: list[Any], scale: _Scale | None) -> None:
     shares = shares_of_spots(scene, layout)
-    fills = [*inks(len(scene.jobs)), IDLE if scene.jobs else ROUTER]
+    fills = [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER]
     within = _load_within(scene, layout)
     patches: list[Patch] = []
     faces: list[Any] = []
@@ -254,18 +296,12 @@ def _load_within(scene: Scene, layout: Layout) -> Floats | None:
     return most
 
 
-def inks(count: int) -> list[Any]:
-    """Give each class of links, or each job, a colour."""
-    return list(sns.color_palette("colorblind" if count <= 10 else "viridis", count))
-
-
-def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], by_class: bool) -> list[Any]:
-    handles = _class_handles(scenes[0].machine, layouts[0]) if by_class else []
+def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], inks: tuple[dict[str, Any], list[Any]]) -> list[Any]:
+    handles = [_class_handle(scenes, layouts, name, ink) for name, ink in inks[0].items()]
     jobs = max((scene.jobs for scene in scenes), key=len)
     plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
     handles += [
-        Line2D([], [], color=ink, label=legend_label(name), **plain)
-        for ink, name in zip(inks(len(jobs)), jobs, strict=True)
+        Line2D([], [], color=ink, label=legend_label(name), **plain) for ink, name in zip(inks[1], jobs, strict=True)
     ]
     bare = any((shares_of_spots(*one).sum(axis=1) == 0).any() for one in zip(scenes, layouts, strict=True))
     if jobs and any(scene.holder is not None and (scene.holder == NOBODY).any() for scene in scenes):
@@ -277,20 +313,30 @@ def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], by_class: bool)
     return handles
 
 
-def _class_handles(machine: Machine, layout: Layout) -> list[Any]:
-    handles = []
-    for place, (ink, link) in enumerate(zip(inks(len(machine.classes)), machine.classes, strict=True)):
-        in_class = machine.cable_class == place
-        label = f"{link.name}: {several(int(machine.cable_count[in_class].sum()), 'cable')}, "
-        label += f"{number(link.bandwidth_Bps / 1e9)} GB/s"
-        drawn = (layout.line_of_row[in_class] != WITHIN).any()
-        style = {"color": ink, "linewidth": 2.0} if drawn else {"linestyle": ""}
-        handles.append(Line2D([], [], label=label if drawn else f"{label}, inside the spots", **style))
-    return handles
+def _class_handle(scenes: Sequence[Scene], layouts: Sequence[Layout], name: str, ink: Any) -> Any:
+    """Return the entry of a class of links, with its cables and bandwidth in each machine that has it."""
+    counts, bandwidths, drawn, all_slow = [], [], False, True
+    for scene, layout in zip(scenes, layouts, strict=True):
+        machine = scene.machine
+        for place, link in enumerate(machine.classes):
+            if link.name == name:
+                in_class = machine.cable_class == place
+                counts.append(int(machine.cable_count[in_class].sum()))
+                bandwidths.append(number(link.bandwidth_Bps / 1e9))
+                drawn |= bool((layout.line_of_row[in_class] != WITHIN).any())
+                all_slow &= bool(np.isin(np.flatnonzero(in_class), slow_rows(machine)[0]).all())
+    *others, last = dict.fromkeys(counts)
+    cables = listed([*(f"{count:,}" for count in others), several(last, "cable")])
+    label = f"{legend_label(name)}: {cables}, {listed(list(dict.fromkeys(bandwidths)))} GB/s"
+    if not drawn:
+        return Line2D([], [], linestyle="", label=f"{label}, inside the spots")
+    return Line2D([], [], color=ink, linewidth=2.0, linestyle="--" if all_slow else "-", label=label)
 
 
 def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
-    notes = [f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs)]
+    slow = slow_cables_in_words(scene.machine)
+    notes = [f"dashed: {slow}"] * bool(slow and load is None)
+    notes.append(f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs))
     cables = cables_of_lines(scene.machine, layout)
     if len(cables):
         low, high = int(cables.min()), int(cables.max())
@@ -307,4 +353,5 @@ def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
 
 def _counted(machine: Machine, layout: Layout) -> str:
     counts = (several(machine.routers, "router"), several(machine.nodes, "node"), several(machine.cables, "cable"))
-    return f"{', '.join(counts)}, drawn as {several(len(layout.place), 'spot')} and {several(layout.lines, 'line')}"
+    drawn = f"drawn as {several(len(layout.place), 'spot')} and {several(layout.lines, 'line')}"
+    return ", ".join(filter(None, [slow_cables_in_words(machine), *counts, drawn]))

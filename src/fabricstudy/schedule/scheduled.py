@@ -62,6 +62,9 @@ class Scheduled:
         When its first reservation or slot began; NaN if it never had one.
     instants : Instants
         How the machine was used.
+    spans : int64 array [spans, 3]
+        In a pool the nodes of each job: job, first node and last node, by job and node; empty where there are
+        partitions.
     """
 
     start_s: Floats
@@ -72,8 +75,14 @@ class Scheduled:
     backfilled: npt.NDArray[np.bool_]
     promised_s: Floats
     instants: Instants
+    spans: Ints
 
     @property
     def ran(self) -> npt.NDArray[np.bool_]:
         """Whether each job ran."""
         return self.partition >= 0
+
+    def nodes_of(self, job: int) -> list[tuple[int, int]]:
+        """Return the nodes that a job had in a pool: first and last of each interval, ascending."""
+        first, last = np.searchsorted(self.spans[:, 0], [job, job + 1])
+        return [(int(low), int(high)) for _, low, high in self.spans[first:last]]

@@ -55,15 +55,16 @@ def simulate(
     --------
     Two jobs of 1,024 nodes in one line of four midplanes: as tori they wait for each other's cables.
 
-    >>> from fabricstudy.machine.base import published
+    >>> from fabricstudy.machine.base import Topology
     >>> from fabricstudy.schedule.partition_list import PartitionList
-    >>> jobs = Jobs.of([0, 0, 0], [60, 60, 60], [60, 60, 60], [32768, 1024, 1024])
+    >>> line = Topology.model_validate({"kind": "bluegene-p", "midplanes": [1, 1, 4]})
+    >>> jobs = Jobs.of([0, 0], [60, 60], [60, 60], [1024, 1024])
     >>> order, backfill = Order.model_validate("fcfs"), Backfill.model_validate("easy")
-    >>> for name in ("intrepid-torus", "intrepid-mesh"):
-    ...     partitions = PartitionList.model_validate(name).partitions(published("intrepid"))
+    >>> for wrap in ([True], [True, True, False]):
+    ...     partitions = PartitionList.model_validate([{"shape": [1, 1, 2], "wrap": wrap}]).partitions(line)
     ...     print(simulate(partitions, jobs, order, backfill).start_s.tolist())
-    [0.0, 0.0, 0.0]
-    [0.0, 0.0, 0.0]
+    [0.0, 60.0]
+    [0.0, 0.0]
     """
     if factors is None:
         factors = np.ones((len(jobs), len(partitions.variants)))
@@ -77,11 +78,14 @@ def simulate(
     )
     score = compiled_score(order)
     if isinstance(partitions, Pool):
-        times, counts = backfill.schedule_on_nodes(task, score, partitions)
+        times, counts, spans = backfill.schedule_on_nodes(task, score, partitions)
         class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
     else:
         times, counts = backfill.schedule(task, score)
-    return _result(partitions, len(jobs), kept, class_nodes, task, Instants(times, *counts.T))
+        spans = np.empty((0, 3), dtype=np.int64)
+    spans[:, 0] = kept[spans[:, 0]]
+    spans = spans[np.lexsort((spans[:, 1], spans[:, 0]))]
+    return _result(partitions, len(jobs), kept, class_nodes, task, Instants(times, *counts.T), spans)
 
 
 def _check(partitions: Partitions | Pool, jobs: Jobs, factors: Floats) -> None:
@@ -92,7 +96,7 @@ def _check(partitions: Partitions | Pool, jobs: Jobs, factors: Floats) -> None:
 
 
 def _result(
-    partitions: Partitions | Pool, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants
+    partitions: Partitions | Pool, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants, spans: Ints
 ) -> Scheduled:
     def spread(of_kept: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
         whole = np.full(size, otherwise, dtype=of_kept.dtype)
@@ -111,4 +115,5 @@ def _result(
         backfilled=spread(done["backfilled"] > 0, False),
         promised_s=spread(done["promised_s"], np.nan),
         instants=instants,
+        spans=spans,
     )

@@ -13,6 +13,8 @@ from .partitions import Partitions, Pool
 
 Array = npt.NDArray[Any]
 WORD = 64
+NONE, EASY, CONSERVATIVE = range(3)
+"""Rules of backfilling on nodes without a topology."""
 
 
 class Task(NamedTuple):
@@ -52,7 +54,7 @@ class Task(NamedTuple):
         Heap of running jobs by their end, the first `counter[RUNNING]`.
     heap : int64 array [jobs]
         Positions of the queue.
-    counter : int64 array [4]
+    counter : int64 array [5]
         Numbers that change.
     scale_request, kill, changes : bool
         Whether requests grow with the run time, jobs end with their request, and the order of the queue changes.
@@ -163,7 +165,7 @@ def task_of(
         q_score=np.zeros(size),
         running=np.zeros(size, dtype=np.int64),
         heap=np.zeros(size, dtype=np.int64),
-        counter=np.zeros(4, dtype=np.int64),
+        counter=np.zeros(5, dtype=np.int64),
         scale_request=scale_request,
         kill=kill,
         changes=order.changes,

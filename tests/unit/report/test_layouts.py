@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,26 @@ def test_levels_of_a_tree_are_rows() -> None:
     assert machine.level is not None
     assert [len(set(height[machine.level == level])) for level in range(3)] == [1, 1, 1]
     assert height[machine.level == 0].max() < height[machine.level == 1].min() < height[machine.level == 2].min()
+
+
+def test_a_tree_of_unknown_levels_is_drawn_as_one_with_the_routers_of_a_pod_side_by_side() -> None:
+    tree = read_machine({**FAT_TREE, "bandwidth": "1 GB/s"}).build()
+    assert tree.level is not None and tree.group is not None
+    new = np.random.default_rng(1).permutation(tree.routers).astype(np.int32)
+    cables = {name: new[getattr(tree, name)] for name in ("cable_tail", "cable_head")}
+    unknown = replace(tree, level=None, group=None, node_router=np.sort(new[tree.node_router]), **cables)
+    place = lay_out(unknown).place[lay_out(unknown).spot_of_router[new]]
+    for level in range(3):
+        of_level = np.flatnonzero(tree.level == level)
+        assert len(np.unique(place[of_level, 1])) == 1
+        pods = tree.group[of_level[np.argsort(place[of_level, 0])]]
+        assert (pods[1:] != pods[:-1]).sum() == len(np.unique(pods)) - 1
+
+
+def test_a_large_tree_of_unknown_levels_is_drawn_in_bundles() -> None:
+    tree = read_machine({**FAT_TREE, "radix": 24, "bandwidth": "1 GB/s"}).build()
+    layout = lay_out(replace(tree, level=None, group=None))
+    assert (len(layout.place), layout.lines) == (24 + 24 + 1, 24 + 24)
 
 
 def test_a_graph_is_drawn_by_its_hops() -> None:

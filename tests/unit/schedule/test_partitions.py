@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,45 @@ def test_conflicts_are_those_of_sets() -> None:
             if midplanes & set(of.midplanes_of(other)) or cables & set(of.cables_of(other))
         }
         assert dict(zip(found.other[row].tolist(), found.shares_midplane[row].tolist(), strict=True)) == rivals
+
+
+# Directed wires along X, as (from row, to row), of the partitions of these rows in Cobalt's description of Intrepid
+# (tools/local_sim/simulator.xml).
+_LOW, _HIGH = {(0, 1), (1, 0)}, {(2, 3), (3, 2)}
+WIRES = {
+    (0, 1): _LOW, (2, 3): _HIGH, (3, 4): _HIGH | {(2, 4), (4, 3)}, (2, 3, 4): _HIGH | {(2, 4), (4, 3)},
+    (0, 1, 2, 3): _LOW | _HIGH | {(0, 2), (3, 1)},
+    (1, 2, 3, 4): _LOW | _HIGH | {(0, 2), (3, 1), (2, 4), (4, 3)},
+    (0, 1, 2, 3, 4): _LOW | _HIGH | {(0, 2), (3, 1), (2, 4), (4, 3)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["intrepid-torus", "intrepid-mesh"])
+def test_with_loops_rows_conflict_as_in_the_real_partition_file(name: str) -> None:
+    """Without loops, as the source says, three pairs conflict that do not on the machine."""
+    as_said, as_built = partitions(name), partitions(f"{name}-loops")
+    assert as_built.listed == as_said.listed
+
+    def rows(number: int) -> tuple[int, ...]:
+        return tuple(sorted({midplane // 16 for midplane in as_said.midplanes_of(number)}))
+
+    def pairs(of: Partitions) -> set[tuple[int, int]]:
+        return {
+            (one, int(other))
+            for one in range(len(of))
+            for other in of.conflicts.other[slice(*of.conflicts.first[one : one + 2])]
+        }
+
+    said, built = pairs(as_said), pairs(as_built)
+    assert built < said
+    assert {(rows(one), rows(other)) for one, other in said - built if one < other} == {
+        ((0, 1), (2, 3)), ((0, 1), (3, 4)), ((0, 1), (2, 3, 4)),
+    }  # fmt: skip
+    of_rows = [number for number in range(len(as_built)) if len(rows(number)) > 1]
+    assert sorted(map(rows, of_rows)) == sorted(WIRES)
+    for one, other in itertools.product(of_rows, repeat=2):
+        shares = bool(set(rows(one)) & set(rows(other)) or WIRES[rows(one)] & WIRES[rows(other)])
+        assert ((one, other) in built) == shares
 
 
 def test_a_split_line_closes_in_both_halves() -> None:

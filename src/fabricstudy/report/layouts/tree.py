@@ -4,37 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabricstudy.machine.components import components
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.levels import levels
 
-from .base import MOST_SINGLE, Layout, straight
+from .base import MOST_SINGLE, Ints, Layout, straight
 
 HEIGHT = 0.55
 """Of the picture of a tree, over its width."""
 
 
 def lay_out(machine: Machine) -> Layout | None:
-    """Put each level into a row, its routers in the order of their numbers.
+    """Put each level into a row, the routers of a subtree side by side, in the order of their numbers.
 
-    A tree of more than `MOST_SINGLE` rows of cables gets one spot for the routers of a group on one level. None for a
-    machine without levels, or with cables that do not join a level to the next one.
+    A tree of more than `MOST_SINGLE` rows of cables gets one spot for the routers of a subtree below the top on one
+    level, and one for the top. None for a machine that is no tree.
     """
-    level = machine.level
-    if level is None or (np.abs(level[machine.cable_tail] - level[machine.cable_head]) != 1).any():
+    level = levels(machine)
+    if level is None:
         return None
-    single = len(machine.cable_tail) <= MOST_SINGLE or machine.group is None
-    part = np.arange(machine.routers) if single or machine.group is None else machine.group
+    within = _subtrees(machine, level)
+    part = np.empty(machine.routers, dtype=np.int64)
+    part[np.lexsort([np.arange(machine.routers), *within])] = np.arange(machine.routers)
+    single = len(machine.cable_tail) <= MOST_SINGLE
+    if not single:
+        part = np.where(level == level.max(), -1, within[-1])
     spots, spot_of_router = np.unique(np.column_stack([level, part]), axis=0, return_inverse=True)
     spot_of_router = spot_of_router.reshape(-1).astype(np.int64)
-    levels, count = np.unique(spots[:, 0], return_counts=True)
+    rows, count = np.unique(spots[:, 0], return_counts=True)
     widest = int(count.max())
-    step = HEIGHT * widest / max(len(levels) - 1, 1)
+    step = HEIGHT * widest / max(len(rows) - 1, 1)
     place = np.concatenate(
         [
             np.column_stack([(np.arange(n) + 0.5) * widest / n, np.full(n, number * step)])
-            for number, n in zip(levels, count, strict=True)
+            for number, n in zip(rows, count, strict=True)
         ]
     )
-    words = tuple((-0.02 * widest, float(number * step), f"level {number}") for number in levels)
+    words = tuple((-0.02 * widest, float(number * step), f"level {number}") for number in rows)
     lines = straight(machine, place, spot_of_router)
     spot = "router" if single else "level of a subtree"
     return Layout(spot, place, min(0.36, 0.012 * widest), spot_of_router, *lines, words)
+
+
+def _subtrees(machine: Machine, level: Ints) -> list[Ints]:
+    """Return the subtree of each router below each level but the lowest: what is connected without that level."""
+    tail, head = machine.cable_tail, machine.cable_head
+    highest = np.maximum(level[tail], level[head])
+    below = [highest < top for top in range(1, int(level.max()) + 1)]
+    return [components(tail[rows], head[rows], machine.routers).astype(np.int64) for rows in below]

@@ -22,9 +22,6 @@ class Backfill(Kind):
     follows_order: ClassVar[bool] = True
     """Whether the order of the queue matters; otherwise jobs stand in it by submission."""
 
-    needs_partitions: ClassVar[bool] = True
-    """Whether it cannot be had on nodes without a topology."""
-
     needs_above: ClassVar[bool] = False
     """Whether it asks for the larger partitions above each."""
 
@@ -39,16 +36,28 @@ class Backfill(Kind):
         """
         raise NotImplementedError
 
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
-        """Run the event loop on nodes without a topology; as `schedule`, with nodes for midplanes.
+    on_nodes: ClassVar[int | None] = None
+    """Its number of `fabricstudy.schedule.task` on nodes without a topology; None if it needs partitions."""
+
+    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
+        """Run the event loop on nodes without a topology.
+
+        Returns
+        -------
+        times_s, counts : float64 array [instants], int64 array [instants, 6]
+            As `schedule`, with nodes for midplanes.
+        spans : int64 array [spans, 3]
+            Job, first node and last node.
 
         Raises
         ------
         ConfigError
             If this rule needs partitions.
         """
-        raise ConfigError(
-            "this rule of backfilling needs partitions",
-            "take none or easy, or a list of partitions",
-            code="not-with-these-keys",
-        )
+        if self.on_nodes is None:
+            problem = "this rule of backfilling needs partitions"
+            remedy = "take none, easy or conservative, or a list of partitions"
+            raise ConfigError(problem, remedy, code="not-with-these-keys")
+        from ..kernel import run_nodes
+
+        return run_nodes(task, score, pool.machine_nodes, self.on_nodes, pool.counts_only)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
 from ..jobs import Floats, Ints
+from ..task import CONSERVATIVE, Task
 from .base import Backfill
-
-if TYPE_CHECKING:
-    from ..task import Task
 
 
 @register
 class Conservative(Backfill):
-    """Conservative: every waiting job has a slot, a partition and a time, and no job delays another.
+    """Conservative: every waiting job has a slot, a partition (or a number of nodes) and a time; no job delays another.
 
     A new job takes the earliest slot that delays none. At each end, in order of arrival, each job gives up its slot
     and takes the earliest one; so the order of the queue decides nothing here (Mu'alem and Feitelson, IEEE TPDS 12,
@@ -23,6 +21,7 @@ class Conservative(Backfill):
     """
 
     follows_order: ClassVar[bool] = False
+    on_nodes: ClassVar[int | None] = CONSERVATIVE
 
     kind: Literal["conservative"] = "conservative"
 
@@ -30,5 +29,4 @@ class Conservative(Backfill):
         """Run the event loop."""
         from ..kernel import run_conservative
 
-        times, counts = run_conservative(task, score)
-        return times, counts
+        return run_conservative(task, score)

@@ -30,5 +30,4 @@ class Drain(Backfill):
         """Run the event loop."""
         from ..kernel import run_drain
 
-        times, counts = run_drain(task, score)
-        return times, counts
+        return run_drain(task, score)

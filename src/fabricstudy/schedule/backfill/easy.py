@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
 from ..jobs import Floats, Ints
+from ..task import EASY, Task
 from .base import Backfill
-
-if TYPE_CHECKING:
-    from ..partitions import Pool
-    from ..task import Task
 
 
 @register
@@ -24,7 +21,7 @@ class Easy(Backfill):
     IEEE TPDS 12, 2001).
     """
 
-    needs_partitions: ClassVar[bool] = False
+    on_nodes: ClassVar[int | None] = EASY
 
     kind: Literal["easy"] = "easy"
 
@@ -32,12 +29,4 @@ class Easy(Backfill):
         """Run the event loop."""
         from ..kernel import run_easy
 
-        times, counts = run_easy(task, score)
-        return times, counts
-
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
-        """Run the event loop without a topology."""
-        from ..kernel import run_nodes
-
-        times, counts = run_nodes(task, score, pool.machine_nodes, True, pool.counts_only)
-        return times, counts
+        return run_easy(task, score)

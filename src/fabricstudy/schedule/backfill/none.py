@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from fabricstudy.kinds import register
 
 from ..jobs import Floats, Ints
+from ..task import NONE, Task
 from .base import Backfill
-
-if TYPE_CHECKING:
-    from ..partitions import Pool
-    from ..task import Task
 
 
 @register
 class NoBackfill(Backfill):
     """None: jobs start in the order of the queue, and the first one that cannot start holds up all behind it."""
 
-    needs_partitions: ClassVar[bool] = False
+    on_nodes: ClassVar[int | None] = NONE
 
     kind: Literal["none"] = "none"
 
@@ -26,12 +23,4 @@ class NoBackfill(Backfill):
         """Run the event loop."""
         from ..kernel import run_none
 
-        times, counts = run_none(task, score)
-        return times, counts
-
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints]:
-        """Run the event loop without a topology."""
-        from ..kernel import run_nodes
-
-        times, counts = run_nodes(task, score, pool.machine_nodes, False, pool.counts_only)
-        return times, counts
+        return run_none(task, score)

@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..task import Array, Task
-from .compiled import FIRST, LAST, RUNNING, SCORE, STAMP, digest_of, inner, making
+from ..task import CONSERVATIVE, EASY, Array, Task
+from .compiled import FIRST, LAST, RUNNING, SCORE, SPANS, STAMP, digest_of, inner, making
 from .drain import pass_drain
 from .easy import pass_easy, pass_none
-from .nodes import end_all as end_all_on_nodes
-from .nodes import pass_nodes
+from .node_slots import empty_profile
+from .node_slots import end_all as end_all_on_nodes
+from .node_slots import start_due as start_due_on_nodes
+from .node_slots import take_slots as take_slots_on_nodes
+from .nodes import pass_nodes, room_for_pass
 from .queue import take_in
 from .running import end
 from .slots import ROOM, end_all, start_due, take_slots
@@ -31,6 +34,7 @@ from .use import record, record_nodes, tables, with_room
 __all__ = ["SCORE", "looped", "run_conservative", "run_drain", "run_easy", "run_nodes", "run_none"]
 
 Done = tuple[Array, Array]
+DoneOnNodes = tuple[Array, Array, Array]
 Loop = Callable[[Task, Any], Done]
 """Schedules all jobs of a task by an order's score; gives instants and how the machine was used from each."""
 
@@ -74,7 +78,7 @@ def looped(start_all: Any, note: Any) -> Loop:
 _none, _easy, _drain = (looped(start_all, record) for start_all in (pass_none, pass_easy, pass_drain))
 
 
-def _kept(digest: int) -> tuple[Loop, Loop, Loop, Loop, Callable[[Task, Any, int, bool, bool], Done]]:
+def _kept(digest: int) -> tuple[Loop, Loop, Loop, Loop, Callable[[Task, Any, int, int, bool], DoneOnNodes]]:
     """Give what is compiled once for each digest: no, EASY, Cobalt's, conservative backfilling; and nodes."""
 
     @njit(cache=True)
@@ -111,20 +115,26 @@ def _kept(digest: int) -> tuple[Loop, Loop, Loop, Loop, Callable[[Task, Any, int
         return times[:size], counts[:size]
 
     @njit(cache=True)
-    def run_nodes(task: Task, score: Any, nodes: int, is_easy: bool, counts_only: bool) -> Done:
+    def run_nodes(task: Task, score: Any, nodes: int, rule: int, counts_only: bool) -> DoneOnNodes:
         task.counter[STAMP] = min(0, digest)
         times, counts = tables(task)
         holder, masks = np.full(nodes, -1), np.zeros((2, nodes), np.bool_)
-        size, arrived = 0, 0
-        while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
-            now = next_instant(task, arrived)
-            end_all_on_nodes(task, now, holder)
+        spans, profile = np.empty((nodes, 3), np.int64), empty_profile(task)
+        size, arrived, next_s = 0, 0, np.inf
+        while arrived < len(task.jobs) or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
+            now = min(next_instant(task, arrived), next_s)
+            ended = end_all_on_nodes(task, profile, now, holder, rule == CONSERVATIVE)
             arrived = take_in(task, now, arrived)
-            pass_nodes(task, now, score, holder, masks, is_easy, counts_only)
+            spans = room_for_pass(task, spans, nodes)
+            if rule == CONSERVATIVE:
+                take_slots_on_nodes(task, profile, now, ended, nodes)
+                next_s = start_due_on_nodes(task, profile, now, holder, spans, masks[0])
+            else:
+                pass_nodes(task, now, score, holder, masks, spans, rule == EASY, counts_only)
             times, counts = with_room(times, counts, size)
             record_nodes(task, now, times, counts, size, holder, masks[0])
             size += 1
-        return times[:size], counts[:size]
+        return times[:size], counts[:size], spans[: task.counter[SPANS]]
 
     return run_none, run_easy, run_drain, run_conservative, run_nodes
 

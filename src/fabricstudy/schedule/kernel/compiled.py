@@ -11,7 +11,7 @@ from numba import njit, types
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FIRST, LAST, RUNNING, STAMP = 0, 1, 2, 3
+FIRST, LAST, RUNNING, STAMP, SPANS = range(5)
 """Places in `Task.counter`."""
 
 GONE = -1

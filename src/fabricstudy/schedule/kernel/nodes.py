@@ -3,7 +3,7 @@
 """Nodes without a topology.
 
 `holder` [nodes] has the job on each node or -1. Of `masks` [2, nodes] the second row is what is reserved for the head
-of the queue, and the first is nothing.
+of the queue, and the first is nothing. `spans` [room, 3] has the nodes of each job: job, first node, last node.
 """
 
 from __future__ import annotations
@@ -13,27 +13,31 @@ from typing import Any
 import numpy as np
 
 from ..task import Array, Task
-from .compiled import FIRST, GONE, LAST, RUNNING, inner
+from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, inner, making
 from .queue import all_places, close_gaps, next_place, rate
-from .running import begin, pop, shortest
+from .running import begin, shortest
+
+
+@making
+def room_for_pass(task: Task, spans: Array, nodes: int) -> Array:
+    """Return the spans with room for a pass: each node is given away once at most."""
+    while task.counter[SPANS] + nodes > len(spans):
+        spans = np.concatenate((spans, np.empty_like(spans)))
+    return spans
 
 
 @inner
-def end_all(task: Task, now: float, holder: Array) -> None:
-    """End all that ends now."""
-    while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-        job = pop(task)
-        for node in range(len(holder)):
-            if holder[node] == job:
-                holder[node] = -1
-
-
-@inner
-def give(task: Task, job: int, holder: Array, reserved: Array) -> None:
+def give(task: Task, job: int, holder: Array, reserved: Array, spans: Array) -> None:
     """Give a job the free nodes of the lowest numbers that are not reserved."""
     left = task.jobs[job].nodes
     for node in range(len(holder)):
         if left > 0 and holder[node] < 0 and not reserved[node]:
+            if left < task.jobs[job].nodes and holder[node - 1] == job:
+                spans[task.counter[SPANS] - 1, 2] = node
+            else:
+                spans[task.counter[SPANS], 0], spans[task.counter[SPANS], 1] = job, node
+                spans[task.counter[SPANS], 2] = node
+                task.counter[SPANS] += 1
             holder[node] = job
             left -= 1
 
@@ -82,7 +86,7 @@ def reserve(task: Task, now: float, head: int, free: int, holder: Array, reserve
 
 @inner
 def pass_nodes(
-    task: Task, now: float, score: Any, holder: Array, masks: Array, is_easy: bool, counts_only: bool
+    task: Task, now: float, score: Any, holder: Array, masks: Array, spans: Array, is_easy: bool, counts_only: bool
 ) -> None:
     """Start jobs in order; with EASY, later ones too that do not delay the first that has to wait."""
     rate(task, now, score)
@@ -99,7 +103,7 @@ def pass_nodes(
         keeps_off = masks[1] if runs_on and not counts_only else masks[0]
         fits = free >= wanted and not (runs_on and counts_only and spare < wanted)
         if fits and count_free(holder, keeps_off) >= wanted:
-            give(task, job, holder, keeps_off)
+            give(task, job, holder, keeps_off, spans)
             begin(task, now, job, 0, 0, has_head)
             spare -= wanted if runs_on else 0
             free -= wanted

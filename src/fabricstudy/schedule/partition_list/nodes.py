@@ -23,8 +23,8 @@ class Nodes(PartitionList):
     kind: Literal["nodes"] = "nodes"
     reserve: Literal["set", "count"] = Field(
         "set",
-        description="what a job that has to wait is promised: the nodes of the lowest numbers that are free then, or "
-        "only how many",
+        description="what `easy` promises a job that has to wait: the nodes of the lowest numbers that are free then, "
+        "or only how many; `conservative` promises how many",
     )
 
     def check(self, machine: Topology) -> None:

@@ -19,10 +19,13 @@ _ROWS: list[dict[str, Any]] = [
 # A mesh in the one dimension that would take cables that others could use; the rings of the others are their own.
 _1K_MESH = {"shape": [1, 1, 2], "wrap": [True, True, False]}
 _4K_MESH = {"shape": [1, 2, 4], "wrap": [True, False, True]}
+# Rows whose X cables close by themselves, by the wires of Cobalt's description of Intrepid (tools/local_sim/
+# simulator.xml). With them the partitions conflict as there; by the source each torus takes the whole line.
+_LOOPS = {"x": [[0, 1], [2, 3], [2, 3, 4]]}
 
 
-def _shapes(*shapes: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "shapes", "shapes": list(shapes)}
+def _shapes(*shapes: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    return {"kind": "shapes", "shapes": list(shapes), **keys}
 
 
 LISTS: dict[str, dict[str, Any]] = {
@@ -30,6 +33,9 @@ LISTS: dict[str, dict[str, Any]] = {
     "intrepid-torus": _shapes(*_SMALL, _4K, _8K, *_ROWS),
     # Section V-C: only those of 1,024 and 4,096 nodes need meshes.
     "intrepid-mesh": _shapes(_SMALL[0], _1K_MESH, _SMALL[2], _4K_MESH, _8K, *_ROWS),
+    # The same partitions with the X cables of the machine.
+    "intrepid-torus-loops": _shapes(*_SMALL, _4K, _8K, *_ROWS, loops=_LOOPS),
+    "intrepid-mesh-loops": _shapes(_SMALL[0], _1K_MESH, _SMALL[2], _4K_MESH, _8K, *_ROWS, loops=_LOOPS),
     # Section VI: both, and the user picks.
     "intrepid-both": _shapes(*_SMALL, _4K, _8K, *_ROWS, _1K_MESH, _4K_MESH),
     # Oltchik and Schwartz, Table 6; it gives geometries, not places, so they stand at multiples of their sides.

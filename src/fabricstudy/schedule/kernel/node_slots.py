@@ -1,0 +1,141 @@
+# Values of records are of any type to mypy.
+# mypy: disable-error-code="no-any-return"
+"""Conservative backfilling on nodes without a topology.
+
+Nodes are alike and a job keeps those it started on, so a slot is a time and a number of nodes: that many are free when
+it begins. The *profile* has the nodes in use by slots of running and of waiting jobs, as steps: from time `at_s[k]` to
+the next one `used[k]` [steps]; the number of steps is `steps[0]`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..task import Array, Task
+from .compiled import FIRST, LAST, RUNNING, inner, making
+from .nodes import count_free, give
+from .queue import remove
+from .running import begin, length, pop
+
+Profile = tuple[Array, Array, Array]
+
+
+@making
+def empty_profile(task: Task) -> Profile:
+    """Return a profile without slots, with room for those of all jobs."""
+    room = 2 * len(task.jobs) + 2
+    at_s = np.full(room, -np.inf)
+    return at_s, np.zeros(room, np.int64), np.ones(1, np.int64)
+
+
+@inner
+def step_at(profile: Profile, then: float) -> int:
+    """Return the step that begins at a time; the step that holds the time is cut in two if there is none."""
+    at_s, used, steps = profile
+    place = steps[0]
+    while at_s[place - 1] > then:
+        place -= 1
+    if at_s[place - 1] == then:
+        return place - 1
+    for later in range(steps[0], place, -1):
+        at_s[later], used[later] = at_s[later - 1], used[later - 1]
+    at_s[place], used[place] = then, used[place - 1]
+    steps[0] += 1
+    return place
+
+
+@inner
+def add(profile: Profile, now: float, begin_s: float, end_s: float, nodes: int) -> None:
+    """Add nodes to the use from one time to another, forget what is past, and join steps of equal use."""
+    at_s, used, steps = profile
+    if end_s <= now:
+        return
+    first = step_at(profile, max(begin_s, now))
+    for place in range(first, step_at(profile, end_s)):
+        used[place] += nodes
+    size = 0
+    for place in range(steps[0]):
+        is_past = place + 1 < steps[0] and at_s[place + 1] <= now
+        if not is_past and (size == 0 or used[place] != used[size - 1]):
+            at_s[size], used[size] = at_s[place], used[place]
+            size += 1
+    at_s[0] = -np.inf
+    steps[0] = size
+
+
+@inner
+def earliest_s(profile: Profile, now: float, requested: float, most: int) -> float:
+    """Return the earliest time from which no more than `most` nodes are in use for so long."""
+    at_s, used, steps = profile
+    then = now
+    for place in range(steps[0]):
+        if place + 1 < steps[0] and at_s[place + 1] <= then:
+            continue
+        if at_s[place] >= then + requested:
+            break
+        if used[place] > most:
+            then = at_s[place + 1]
+    return then
+
+
+@inner
+def end_all(task: Task, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
+    """End all that ends now, with what is left of slots if there are any; return whether anything did."""
+    ended = False
+    while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
+        job = pop(task)
+        for node in range(len(holder)):
+            if holder[node] == job:
+                holder[node] = -1
+        if has_slots:
+            add(profile, now, now, task.jobs[job].expected_s, -int(task.jobs[job].nodes))
+        ended = True
+    return ended
+
+
+@inner
+def take_slots(task: Task, profile: Profile, now: float, ended: bool, nodes: int) -> None:
+    """Let each waiting job, in order of arrival, take the earliest slot; those that have one only if a job ended."""
+    for place in range(task.counter[FIRST], task.counter[LAST]):
+        job = task.q_job[place]
+        has_slot = task.jobs[job].slot >= 0
+        if has_slot and not ended:
+            continue
+        wanted, requested = int(task.jobs[job].nodes), length(task, job, 0)
+        if has_slot:
+            add(profile, now, task.jobs[job].slot_s, task.jobs[job].slot_s + requested, -wanted)
+        then = earliest_s(profile, now, requested, nodes - wanted)
+        add(profile, now, then, then + requested, wanted)
+        task.jobs[job].slot, task.jobs[job].slot_s = 0, then
+        if np.isnan(task.jobs[job].promised_s):
+            task.jobs[job].promised_s = then
+
+
+@inner
+def start_due(task: Task, profile: Profile, now: float, holder: Array, spans: Array, nobody: Array) -> float:
+    """Start jobs whose slot has come; where too few nodes are free, since jobs overrun, the slot is lost.
+
+    Returns when the next slot begins.
+    """
+    next_s, passed = np.inf, False
+    free = count_free(holder, nobody)
+    place = task.counter[FIRST]
+    while place < task.counter[LAST]:
+        job = task.q_job[place]
+        wanted, last = int(task.jobs[job].nodes), task.counter[LAST]
+        if task.jobs[job].slot_s > now:
+            next_s = min(next_s, task.jobs[job].slot_s)
+        elif free >= wanted:
+            give(task, job, holder, nobody, spans)
+            begin(task, now, job, 0, 0, passed)
+            free -= wanted
+            remove(task, place)
+            # Either those behind it have moved up, or those before it have moved back.
+            place += last == task.counter[LAST]
+            continue
+        else:
+            add(profile, now, now, now + length(task, job, 0), -wanted)
+            task.jobs[job].slot = -1
+        passed = True
+        place += 1
+    return next_s

@@ -1,0 +1,97 @@
+"""What pictures of machines show: slow cables on top, and all classes and jobs in the legend, each in its colour."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.report.machine_figures import _chosen
+from fabricstudy.report.machine_picture import Scene, canvas_of
+from fabricstudy.study.figures import MachineFigure
+from fabricstudy.study.file import read_machine
+
+TREE, HYPERX = (
+    read_machine({"bandwidth": "1 GB/s", **written}).build()
+    for written in ({"kind": "xgft", "down": [4, 3], "up": [2]}, {"kind": "hyperx", "shape": [3, 3]})
+)
+
+
+def legend(canvas: Figure) -> dict[str, Any]:
+    """Colour of each entry, by the words up to the first colon."""
+    (entries,) = canvas.legends
+    names = [text.get_text().split(":")[0] for text in entries.get_texts()]
+    return dict(zip(names, (to_hex(handle.get_color()) for handle in entries.legend_handles), strict=True))
+
+
+def lines(canvas: Figure, panel: int = 0) -> list[LineCollection]:
+    return [one for one in canvas.axes[panel].collections if isinstance(one, LineCollection)]
+
+
+def with_slow_cable(machine: Machine) -> Machine:
+    link = np.zeros_like(machine.cable_class)
+    link[2] = 1
+    return replace(
+        machine, cable_class=link, classes=(machine.classes[0], LinkClass("slow", 0.25e9, 40.0)), hop_weight=()
+    )
+
+
+def test_a_slow_cable_is_drawn_last_dashed_and_named() -> None:
+    canvas, words, basis = canvas_of([Scene(with_slow_cable(TREE))])
+    solid, dashed = lines(canvas)
+    assert (len(solid.get_segments()), len(dashed.get_segments())) == (5, 1)
+    assert to_hex(dashed.get_color()[0]) == legend(canvas)["slow"]
+    assert dashed.get_linestyle()[0][1] is not None and solid.get_linestyle()[0][1] is None
+    assert words.startswith("1 cable slower") and "1 cable slower" in basis
+    children = canvas.axes[0].get_children()
+    assert children.index(solid) < children.index(dashed)
+
+
+def test_the_slowest_class_is_drawn_last() -> None:
+    bandwidths = {"x": 1e9, "y": 2e9}
+    classes = tuple(replace(link, bandwidth_Bps=bandwidths[link.name]) for link in HYPERX.classes)
+    canvas, _, basis = canvas_of([Scene(replace(HYPERX, classes=classes))])
+    drawn = [to_hex(colour) for colour in lines(canvas)[0].get_color()]
+    assert drawn == [legend(canvas)["y"]] * 9 + [legend(canvas)["x"]] * 9 and "dashed" not in basis
+
+
+def test_the_legend_has_the_classes_of_all_machines_and_no_colour_twice() -> None:
+    for jobs in (("one", "two"), tuple("abcdef"), tuple("abcdefghijk")):
+        holder = [np.arange(machine.nodes, dtype=np.int32) % len(jobs) for machine in (TREE, HYPERX)]
+        scenes = [Scene(machine, jobs, own) for machine, own in zip((TREE, HYPERX), holder, strict=True)]
+        entries = legend(canvas_of(scenes)[0])
+        assert set(entries) == {"up1", "x", "y", *jobs, "without nodes"}
+        assert len(set(entries.values())) == len(entries)
+
+
+def test_labels_are_names_and_numbers_of_nodes() -> None:
+    canvas = canvas_of([Scene(TREE, labels=True)])[0]
+    texts = {text.get_text() for text in canvas.axes[0].texts}
+    assert {"0\n4 nodes", "1\n4 nodes", "2\n4 nodes", "3", "4"} <= texts
+
+
+class Counted(SimpleNamespace):
+    """A row that counts how often its seed is read."""
+
+    reads: ClassVar[int] = 0
+
+    @property
+    def seed(self) -> int:
+        Counted.reads += 1
+        return 1
+
+
+@pytest.mark.parametrize("size", [50, 200])
+def test_rows_of_a_figure_are_read_a_few_times_each(size: int) -> None:
+    figure = MachineFigure.model_validate({"id": "m", "kind": "machine", "title": "M", "experiment": "e"})
+    Counted.reads = 0
+    rows: list[Any] = [Counted(experiment="e", labels={}, point_id=str(number)) for number in range(size)]
+    assert list(_chosen(figure, rows).values()) == rows[:1]
+    assert Counted.reads <= 5 * size
