@@ -33,6 +33,9 @@ SPOT_CHECK = "(spot check)"
 ADDED = (ALONE, SPOT_CHECK)
 """Of points that no study writes: they serve those of the others."""
 
+RESOLUTION = 1e-3
+"""Relative difference below which two times are equal: less than any simulator resolves."""
+
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
 """Unit that the last part of a column's name stands for."""
 
@@ -234,9 +237,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("runtime_ns", "time from the start to the last arrival", "number", missing=True),
         Column("alone_ns", "runtime of the job alone on the machine, on the same nodes", "number", missing=True),
         _metric("slowdown", "runtime over that alone"),
-        _metric("noise_low", "least slowdown of jobs of the experiment that share no link"),
-        _metric("noise_high", "largest slowdown of jobs of the experiment that share no link"),
-        Column("in_noise", "whether the slowdown lies between these two, or between one of them and 1", "flag", True),
+        _metric("slowdown_low", "least slowdown of the job over the seeds of its point"),
+        _metric("slowdown_high", "largest slowdown of the job over the seeds of its point"),
+        Column("below_one", "whether the slowdown is below 1 by more than its run-to-run variation", "flag", True),
         _metric("variation", "(max - min) / median of the job's runtimes among different others"),
         _metric("mls", "mean over links used of the share of other jobs (MLS), simulated"),
         _metric("tls", "share of all links that several jobs use (TLS), simulated"),
@@ -402,6 +405,9 @@ def column(table: str, name: str) -> Column:
     """
     return {one.name: one for one in TABLES[table]}[name]
 
+
+DERIVED: tuple[str, ...] = ()
+"""Columns of points that an engine derives from a point, such as the number of its virtual channels."""
 
 SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
 """Columns of machines that people compare first."""
