@@ -57,20 +57,17 @@ def machine_labels(points: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def _machines(planned: Plan, labels: Mapping[str, Sequence[str]]) -> str:
-    """Return kind, size and bandwidths of the machines, those of one kind together unless each has its own label."""
-    groups: dict[str, list[Any]] = {}
+    """Return label, kind, size and bandwidths of the machines, those of one kind together."""
+    groups: dict[str, list[str]] = {}
     for name, machine in planned.machines.items():
-        own = " ".join(labels.get(name, ())) if len(planned.machines) <= _MOST_JOBS else ""
-        groups.setdefault(f"{own} ({machine.kind})" if own and own != machine.kind else machine.kind, []).append(
-            machine
-        )
+        groups.setdefault(str(machine.kind), []).append(name)
     texts = []
-    for name, machines in groups.items():
-        sizes = ", ".join(
-            f"{_range([getattr(one, size) for one in machines], size)} {size}" for size in ("nodes", "routers")
-        )
-        times = f" ({len(machines)} variants)" * (len(machines) > 1)
-        texts.append(f"{name}{times}: {sizes}{_bandwidths(machines)}")
+    for kind, names in groups.items():
+        machines = [planned.machines[name] for name in names]
+        own = ", ".join(labels.get(names[0], ())) if len(names) == 1 else ""
+        called = f"{own} ({kind})" if own else kind if len(names) == 1 else f"{kind} ({len(names)} variants)"
+        sizes = [f"{_range([getattr(one, size) for one in machines], size)} {size}" for size in ("nodes", "routers")]
+        texts.append(f"{called}: {', '.join(sizes)}{_bandwidths(machines)}")
     return "; ".join(texts)
 
 
