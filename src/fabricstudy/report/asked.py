@@ -97,7 +97,7 @@ def _workloads(points: Iterable[Point]) -> str:
         merged = [list(part) for part in zip(*facts.values(), strict=True)]
         kinds = dict.fromkeys(kind for one in merged[0] for kind in one)
         sizes, nodes = ([value for one in part for value in one] for part in merged[1:])
-        facts = {f"{len(facts)} jobs": (kinds, sizes, nodes)}  # type: ignore[dict-item]
+        facts = {f"{len(facts)} jobs": (kinds, sizes, nodes)}
     texts = []
     for name, (kinds, sizes, nodes) in facts.items():
         messages = f", messages of {_range(sizes, 'message_bytes')}" if sizes else ""

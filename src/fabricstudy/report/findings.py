@@ -223,7 +223,8 @@ def effects(
         runs = runs[(runs["status"] == DONE) & (runs["wait_mean_s"] > 0)]
     if len(runs) > len(rows):
         metric = Metric(column="wait_mean_s")
-        rows, keys = runs.assign(**{VALUE: runs["wait_mean_s"], _WORK: 1}), [runs.columns[0], *axes_of(runs)]
+        rows, keys = runs.copy(), [runs.columns[0], *axes_of(runs)]
+        rows[VALUE], rows[_WORK] = runs["wait_mean_s"], 1
     if rows.empty:
         return None
     rows[_ALL] = ""

@@ -210,18 +210,20 @@ def _pairs(row: Mapping[Any, Any]) -> str:
 
 
 def _machines(tables: Tables) -> Grid:
-    """The machines with all labels that the study gives them."""
-    labels = asked.machine_labels(tables.points)
-    sizes = [name.replace("_", " ") for name in SIZES_OF_MACHINE]
-    first = ["label"] if labels else []
-    head = [*first, "kind", *sizes, "bisection (GB/s)", "found by"]
+    """The machines with their labels on the axes that have one for each, and on those that have several."""
+    frame = tables.machines
+    axes = list(frame.columns[1 : list(frame.columns).index("kind")])
+    others = asked.machine_labels(tables.points.drop(columns=axes))
+    first = [*axes, *["label"] * bool(others)]
+    head = [*first, "kind", *(name.replace("_", " ") for name in SIZES_OF_MACHINE), "bisection (GB/s)", "found by"]
     rows = []
-    for row in tables.machines.to_dict("records"):
+    for row in frame.to_dict("records"):
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
         facts = [number(row[name]) for name in SIZES_OF_MACHINE]
-        name = [", ".join(labels.get(row["machine_id"], ()))] if labels else []
-        rows.append([*name, row["kind"], *facts, bisection, row["bisection_method"]])
+        labels = [label_text(row[axis]) for axis in axes]
+        labels += [", ".join(others.get(row["machine_id"], ()))] * bool(others)
+        rows.append([*labels, row["kind"], *facts, bisection, row["bisection_method"]])
     return Grid(head, rows, frozenset(range(len(first) + 1, len(head) - 1)))
 
 
