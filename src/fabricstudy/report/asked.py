@@ -85,23 +85,20 @@ def _bandwidths(machines: Sequence[Any]) -> str:
 
 
 def _workloads(points: Iterable[Point]) -> str:
-    facts: dict[str, tuple[dict[str, None], list[float], list[float]]] = {}
-    for point in points:
-        for job in point.jobs:
-            if not job.pattern.silent:
-                kinds, sizes, nodes = facts.setdefault(job.name, ({}, [], []))
-                kinds[job.pattern.kind] = None
-                sizes += [size] if (size := getattr(job.pattern, "message_bytes", None)) else []
-                nodes.append(job.node_count(point.machine.nodes))
-    if len(facts) > _MOST_JOBS:
-        merged = [list(part) for part in zip(*facts.values(), strict=True)]
-        kinds = dict.fromkeys(kind for one in merged[0] for kind in one)
-        sizes, nodes = ([value for one in part for value in one] for part in merged[1:])
-        facts = {f"{len(facts)} jobs": (kinds, sizes, nodes)}
-    texts = []
-    for name, (kinds, sizes, nodes) in facts.items():
-        messages = f", messages of {_range(sizes, 'message_bytes')}" if sizes else ""
-        texts.append(f"{name}: {named(list(kinds))}{messages}, {_range(nodes, 'nodes')} nodes")
+    """Return patterns, message sizes and nodes of each job, or of all jobs together if there are many."""
+    facts = dict.fromkeys(
+        (job.name, job.pattern.kind, getattr(job.pattern, "message_bytes", None), job.node_count(point.machine.nodes))
+        for point in points
+        for job in point.jobs
+        if not job.pattern.silent
+    )
+    names = list(dict.fromkeys(fact[0] for fact in facts))
+    many, texts = len(names) > _MOST_JOBS, []
+    for name in [f"{len(names)} jobs"] if many else names:
+        _, kinds, sizes, nodes = zip(*(fact for fact in facts if many or fact[0] == name), strict=True)
+        known = [size for size in sizes if size is not None]
+        messages = f", messages of {_range(known, 'message_bytes')}" if known else ""
+        texts.append(f"{name}: {named(list(dict.fromkeys(kinds)))}{messages}, {_range(nodes, 'nodes')} nodes")
     return "; ".join(texts)
 
 
@@ -126,16 +123,10 @@ def jobs(planned: Plan, table: pd.DataFrame) -> Grid:
     ]
     rows = []
     for key, part in table.groupby(["experiment", "job_name", pd.Series(patterns, table.index, dtype=str)], sort=False):
-        sizes = [_extent(part[name]) for name in ("ranks", "nodes", "messages", "bytes")]
+        sizes = [_range(part[name].tolist(), "count") for name in ("ranks", "nodes", "messages", "bytes")]
         rows.append([*map(str, key), *sizes, str(part["point_id"].nunique())])
     columns = ("experiment", "job", "pattern", "ranks", "nodes", "messages", "bytes", "points")
     return Grid(columns, rows, frozenset(range(3, 8)))
-
-
-def _extent(column: pd.Series[Any]) -> str:
-    """Write the least and the largest number, or the one that all are."""
-    low, high = (f"{int(value):,}" for value in (column.min(), column.max()))
-    return low if low == high else f"{low} to {high}"
 
 
 def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[Grid, Grid]:
@@ -217,6 +208,8 @@ def written(name: str, value: Any) -> str:
     if value is None:
         return "left out"
     units = _UNITS.get(column_unit(name) or "", "").split()
+    if isinstance(value, int) and not isinstance(value, bool) and not units:
+        return f"{value:,}"
     if not units or isinstance(value, str):
         return str(value).lower() if isinstance(value, bool) else label_text(value)
     place = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
