@@ -40,6 +40,9 @@ RESOLUTION_CHECK = "(resolution)"
 ADDED = (ALONE, SPOT_CHECK, RESOLUTION_CHECK)
 """Of points that no study writes: they serve those of the others."""
 
+LEAST_DIFFERENCE = 1e-3
+"""Relative difference below which two times are equal: less than any simulator resolves."""
+
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
 """Unit that the last part of a column's name stands for."""
 
@@ -166,11 +169,10 @@ _JUDGED = (
     _text("claim_verdict", "verdict on the claim", one_of=VERDICTS),
 )
 
-DERIVED = (
+_DERIVED = (
     _count("phit_bytes", "unit in which CAMINOS moves data", missing=True, metric=True),
     _count("virtual_channels", "virtual channels of each link", missing=True, metric=True),
 )
-"""Columns of `points` that an engine derives from a point (`Engine.derived`)."""
 
 TABLES: dict[str, tuple[Column, ...]] = {
     "points": (
@@ -178,7 +180,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _of_run("version", "version of the simulator"),
         _text("status", "how it ended", one_of=STATUSES),
         _of_run("reason", "why it is not done"),
-        *DERIVED,
+        *_DERIVED,
         _of_run("cpu_s", "processor time of the simulator", "number", metric=True),
         _of_run("wall_s", "elapsed time of the simulator", "number", metric=True),
         _of_run("memory_bytes", "largest memory of the simulator", "count", metric=True),
@@ -248,9 +250,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("runtime_ns", "time from the start to the last arrival", "number", missing=True),
         Column("alone_ns", "runtime of the job alone on the machine, on the same nodes", "number", missing=True),
         _metric("slowdown", "runtime over that alone"),
-        _metric("noise_low", "least slowdown of jobs of the experiment that share no link"),
-        _metric("noise_high", "largest slowdown of jobs of the experiment that share no link"),
-        Column("in_noise", "whether the slowdown lies between these two, or between one of them and 1", "flag", True),
+        _metric("slowdown_low", "least slowdown of the job over the seeds of its point"),
+        _metric("slowdown_high", "largest slowdown of the job over the seeds of its point"),
+        Column("below_one", "whether the slowdown is below 1 by more than its run-to-run variation", "flag", True),
         _metric("variation", "(max - min) / median of the job's runtimes among different others"),
         _metric("mls", "mean over links used of the share of other jobs (MLS), simulated"),
         _metric("tls", "share of all links that several jobs use (TLS), simulated"),
@@ -420,6 +422,9 @@ def column(table: str, name: str) -> Column:
     """
     return {one.name: one for one in TABLES[table]}[name]
 
+
+DERIVED = tuple(one.name for one in _DERIVED)
+"""Columns of points that an engine derives from a point (`Engine.derived`)."""
 
 SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
 """Columns of machines that people compare first."""

@@ -28,6 +28,11 @@ class Analysis(Kind):
         """Names of all columns."""
         return tuple(dict.fromkeys((*cls.keys, *cls.labels, *cls.numbers)))
 
+    def labels_of(self, key: str) -> tuple[str, ...] | None:
+        """Return the labels in the column `key` where a mapping of the file names them (`machines`), None elsewhere."""
+        named = getattr(self, f"{key}s", None)
+        return tuple(named) if isinstance(named, dict) else None
+
     def rows(self) -> list[Row]:
         """Compute the table; a missing value is None."""
         raise NotImplementedError

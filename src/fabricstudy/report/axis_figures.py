@@ -13,22 +13,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
-from fabricstudy.study.figures import Figure, unit_factor
-from fabricstudy.table.noise import basis_of_noise
+from fabricstudy.study.figures import Figure, far_apart, unit_factor
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
 from fabricstudy.table.store import Tables
 
 from .look import (
-    MARKERS,
-    PLAIN_NUMBERS,
+    DASHES,
     Drawing,
     NothingToDraw,
     add_legend,
     along,
     colour,
     counted,
+    hatch,
     in_order,
     joined,
     label_edges,
@@ -36,10 +35,13 @@ from .look import (
     labelled,
     labels_with_room,
     legend_label,
+    line_look,
+    log_along,
     log_ticks,
     merged,
     no_rows,
     normalised,
+    not_positive,
     one_scale,
     panel_labels,
     panels,
@@ -55,8 +57,6 @@ _BAR = 0.84
 """Width of all bars at one label, over the distance of two labels."""
 
 EDGE = "#222222"
-
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class _Data:
     rows: list[str]
     numeric_x: bool
     xs: list[Any]
-    noise: tuple[float, float] | None = None
+    x_log: bool
 
 
 def canvas_of(figure: Figure, tables: Tables) -> Drawing:
@@ -118,20 +118,12 @@ def _data(figure: Figure, tables: Tables) -> _Data:
         raise NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
     drawn["x"] = along(labelled(frame, figure.x))
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
-    noise = _noise(figure, tables)
-    basis = _basis(figure, tables, seen, frame, drawn, noise)
+    basis = _basis(figure, seen, frame, drawn)
     family = dict(zip(drawn["hue"], joined(frame, figure.hue[:1]), strict=True))
     styles, columns, rows = (list(dict.fromkeys(drawn[name])) for name in ("style", "column", "row"))
-    return _Data(drawn, basis, list(family), family, styles, columns, rows, numeric, in_order(drawn["x"]), noise)
-
-
-def _noise(figure: Figure, tables: Tables) -> tuple[float, float] | None:
-    """Least and largest slowdown of jobs that share no link: the noise of the others; None if there are none."""
-    if figure.y != "slowdown" or figure.normalise_to:
-        return None
-    rows = tables.interference[tables.interference["experiment"] == figure.experiment]
-    low, high = rows["noise_low"].min(), rows["noise_high"].max()
-    return None if pd.isna(low) else (min(float(low), 1.0), max(float(high), 1.0))
+    xs = in_order(drawn["x"])
+    x_log = numeric and (far_apart(xs) if figure.x_log is None else figure.x_log)
+    return _Data(drawn, basis, list(family), family, styles, columns, rows, numeric, xs, x_log)
 
 
 def _beside(figure: Figure) -> dict[str, str]:
@@ -141,14 +133,7 @@ def _beside(figure: Figure) -> dict[str, str]:
     return {**interval, **parts, **({"bound": "bound_ns"} if figure.show_bound else {})}
 
 
-def _basis(
-    figure: Figure,
-    tables: Tables,
-    seen: Observations,
-    frame: pd.DataFrame,
-    drawn: pd.DataFrame,
-    noise: tuple[float, float] | None,
-) -> str:
+def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Say how many points and seeds a figure shows, what its bars mean and what is missing."""
     parts = [counted(seen, frame)]
     over = merged(figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")])
@@ -163,13 +148,9 @@ def _basis(
         marks = drawn.groupby(["x", "hue", "style", "column", "row"], dropna=False)["bound"]
         of_seeds = ", median over seeds: a run with a lower one may end earlier" * bool((marks.nunique() > 1).any())
         parts.append(f"dotted: bound, the least time that the links allow{of_seeds}")
-    if noise:
-        inside = int(drawn["y"].between(*noise).sum())
-        rows = tables.interference[tables.interference["experiment"] == figure.experiment]
-        of_jobs = f"noise of {basis_of_noise(rows)}"
-        parts.append(f"grey: {noise[0]:.3g} to {noise[1]:.3g}, {of_jobs}; {inside} values in it")
+    parts += not_positive(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
-    parts.append(seen.gap() or "none missing")
+    parts.append(seen.note())
     if figure.normalise_to:
         parts.append(said_pairs(seen, frame, figure.normalise_to))
     return "; ".join(parts) + "."
@@ -211,21 +192,17 @@ def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> No
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0] if (data.frame["y"] < 0).any() else 0.0))
         if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
             axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
-        if data.noise:
-            axes.axhspan(*data.noise, color="#000000", alpha=0.08, linewidth=0, zorder=0.4)
         if figure.kind == "line" and data.numeric_x:
-            _numeric_ticks(axes, figure, data, width)
+            _numeric_ticks(axes, data, width)
         else:
             label_ticks(axes, [short(label_text(x)) for x in data.xs], width)
 
 
-def _numeric_ticks(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
+def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
     """Put a tick at each value, unless they would stand too close, and a number where it has room."""
-    if figure.x_log:
-        axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
-    at = np.log(data.xs) if figure.x_log else np.array(data.xs)
+    if data.x_log:
+        log_along(axes, data.xs)
+    at = np.log(data.xs) if data.x_log else np.array(data.xs)
     if len(at) <= 12 and (len(at) == 1 or np.diff(at).min() > 0.05 * (at[-1] - at[0])):
         places = 0.9 * width * (at - at[0]) / max(at[-1] - at[0], 1e-9)
         axes.set_xticks(data.xs, labels_with_room([label_text(x) for x in data.xs], list(places)))
@@ -264,12 +241,11 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     high = by_x["high" if figure.interval else "y"].max()[order]
     place = data.hues.index(hue)
     look: dict[str, Any] = {"color": colour(data.family, hue), "zorder": 2 + place * 0.01}
-    # Larger markers and caps lie below smaller ones, so that equal values of several series are all seen.
+    dashes = None if data.styles == [""] else DASHES[data.styles.index(style) % len(DASHES)]
     axes.errorbar(
-        at, middle, yerr=np.maximum([middle - low, high - middle], 0), marker=MARKERS[place % len(MARKERS)],
-        markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else look["color"],
-        linestyle=_DASHES[data.styles.index(style) % len(_DASHES)], linewidth=1.4, elinewidth=1.0,
-        capsize=max(5.5 - 1.3 * place, 1.5), **look,
+        at, middle, yerr=np.maximum([middle - low, high - middle], 0), elinewidth=1.0,
+        markerfacecolor="white" if place == 0 else look["color"], capsize=max(5.5 - 1.3 * place, 1.5),
+        **line_look(place, len(data.hues), dashes), **look,
     )  # fmt: skip
     if figure.show_bound:
         bound = by_x["bound"].median()[order]
@@ -298,10 +274,9 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
         err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
-    for bars in axes.containers:
+    for place, bars in enumerate(axes.containers[-len(data.hues) :]):
         for bar in bars:
-            bar.set_edgecolor("#444444")
-            bar.set_linewidth(0.5)
+            bar.set(edgecolor="#444444", linewidth=0.5, hatch=hatch(place, len(data.hues)))
 
 
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -342,13 +317,17 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
             if figure.kind == "line":
                 handles.append(
                     Line2D(
-                        [], [], color=shade, marker=MARKERS[place % len(MARKERS)], linewidth=1.4,
-                        markersize=max(7.5 - 1.5 * place, 3), markerfacecolor="white" if place == 0 else shade,
-                        label=legend_label(hue),
+                        [], [], color=shade, markerfacecolor="white" if place == 0 else shade, label=legend_label(hue),
+                        **line_look(place, len(data.hues), None if data.styles == [""] else "-"),
                     )
                 )  # fmt: skip
             else:
-                handles.append(Patch(facecolor=shade, edgecolor="#444444", linewidth=0.5, label=legend_label(hue)))
+                handles.append(
+                    Patch(
+                        facecolor=shade, edgecolor="#444444", linewidth=0.5, label=legend_label(hue),
+                        hatch=hatch(place, len(data.hues)) if figure.kind == "bar" else "",
+                    )
+                )  # fmt: skip
     base = colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
     handles += [
         Patch(facecolor=_shade(base, level, len(figure.parts)), edgecolor="#444444", linewidth=0.5,
@@ -357,7 +336,7 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
     ]  # fmt: skip
     if data.styles != [""]:
         handles += [
-            Line2D([], [], color="#444444", linestyle=_DASHES[place % len(_DASHES)], label=legend_label(style))
+            Line2D([], [], color="#444444", linestyle=DASHES[place % len(DASHES)], label=legend_label(style))
             for place, style in enumerate(data.styles)
         ]
     if figure.show_bound:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -24,6 +26,7 @@ from .look import (
     joined,
     label_edges,
     legend_label,
+    line_look,
     merged,
     no_rows,
     panel_labels,
@@ -57,7 +60,7 @@ def canvas_of(figure: EcdfFigure, tables: Tables) -> Drawing:
     x_label = with_unit(str(figure.x), figure.x_label, figure.unit)
     label_edges(grid, x_label, "share of values")
     if list(family) != [""]:
-        handles = [Line2D([], [], color=colour(family, hue), label=legend_label(hue)) for hue in family]
+        handles = [Line2D([], [], label=legend_label(hue), **_look(family, hue)) for hue in family]
         add_legend(canvas, handles)
     said_below(canvas, basis)
     return Drawing(canvas, f"Cumulative distribution: {x_label}. {'; '.join(words)}", basis, len(columns))
@@ -84,7 +87,7 @@ def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     parts += [f"{several(lost, 'value')} not above zero lie left of the picture"] * bool(lost)
     if figure.x_log and lost == len(values):
         raise NothingToDraw("no value is above zero, as a logarithmic scale needs")
-    return values, "; ".join([*parts, seen.gap() or "none missing"]) + "."
+    return values, "; ".join([*parts, seen.note()]) + "."
 
 
 def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -103,6 +106,10 @@ def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[n
     return distinct, shares
 
 
+def _look(family: dict[str, str], hue: str) -> dict[str, Any]:
+    return {**line_look(list(family).index(hue), len(family)), "marker": "", "color": colour(family, hue)}
+
+
 def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:
     lines = []
     for hue in family:
@@ -111,7 +118,7 @@ def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str,
             continue
         at, shares = steps(values)
         # The line comes from nothing at the least value.
-        axes.step(np.append(at[0], at), np.append(0.0, shares), where="post", color=colour(family, hue), linewidth=1.4)
+        axes.step(np.append(at[0], at), np.append(0.0, shares), where="post", **_look(family, hue))
         half, most = values.median(), values.max()
         lines.append(f"{f'{hue}: ' if hue else ''}half at most {number(half, 3)}, all at most {number(most, 3)}")
     axes.set_ylim(0, 1.02)

@@ -97,7 +97,7 @@ def as_choices(figure: AnyFigure) -> dict[str, Any]:
     return {
         "table": figure.table, "metric": figure.y, "unit": figure.unit, "x": figure.x, "colour": [*figure.hue, None][0],
         "facet": figure.columns or figure.rows, "only": {"experiment": figure.experiment, **only},
-        "xscale": "log" if figure.x_log else None, "yscale": "log" if figure.y_log else None,
+        "xscale": {True: "log", False: "linear", None: None}[figure.x_log], "yscale": "log" if figure.y_log else None,
     }  # fmt: skip
 
 

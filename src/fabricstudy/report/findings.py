@@ -3,29 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ADDED, DIFFERS, DONE, IN_PART, NOT_RUN, REPRODUCED, UNDECIDED
-from fabricstudy.study.figures import AnyFigure
+from fabricstudy.columns import (
+    ADDED,
+    DIFFERS,
+    DONE,
+    IN_PART,
+    LEAST_DIFFERENCE,
+    NOT_RUN,
+    REPRODUCED,
+    UNDECIDED,
+    column_unit,
+)
+from fabricstudy.study.figures import AnyFigure, ScatterFigure, Selection
 from fabricstudy.study.model import Study
-from fabricstudy.table.noise import basis_of_noise
 from fabricstudy.table.schemas import axes_of
-from fabricstudy.table.select import label_text
+from fabricstudy.table.select import VALUE, label_text, observe
 from fabricstudy.table.store import Tables
 from fabricstudy.words import cpu_time, listed, several
 
+from .look import spoken
 from .text import Grid, number
 
-_VALUE, _WORK, _ALL = "(value)", "(work)", "(all)"
+_WORK, _ALL = "(work)", "(all)"
 _MOST_AXES, _MOST_CLAIMS = 3, 6
 
 
 @dataclass(frozen=True)
+class Metric:
+    """The number by which the labels of an axis are ranked: a column of a table, and how jobs become one number.
+
+    Less is better, but of rates. Times are compared between points that send equally many bytes.
+    """
+
+    selection: Selection = field(default_factory=Selection)
+    column: str = "runtime_ns"
+
+    @property
+    def noun(self) -> str:
+        """The number in a sentence."""
+        return "mean wait" if self.column == "wait_mean_s" else spoken(self.column)
+
+    @property
+    def needs_equal_work(self) -> bool:
+        """Whether it grows with the bytes of a point."""
+        return column_unit(self.column) in ("nanosecond", "byte")
+
+
+def metric_of(figures: Sequence[AnyFigure]) -> Metric:
+    """Return what the first figure of jobs shows; the runtime of the slowest job of each point if there is none."""
+    for figure in figures:
+        if figure.of_points and figure.table in ("jobs", "interference") and figure.numbers():
+            of_jobs = {name: wanted for name, wanted in figure.where.items() if name in ("job", "job_name")}
+            selection = Selection(table=figure.table, over_jobs=figure.over_jobs, where=of_jobs)
+            column = figure.y if isinstance(figure, ScatterFigure) else figure.numbers()[0]
+            return Metric(selection, column)
+    return Metric()
+
+
+@dataclass(frozen=True)
 class Effect:
-    """How far the labels of one axis lie apart where all else is equal, seeds by their median.
+    """How far the labels of one axis differ where all else is equal, each by its median over seeds.
 
     Parameters
     ----------
@@ -37,10 +80,13 @@ class Effect:
         The other axes' labels at the largest.
     comparisons : int
         How many there are: one for each combination of the other axes' labels.
-    best : tuple of str
-        The label that most often has the least value; several, if as often.
-    best_in : int
-        In how many of the comparisons each of them has.
+    times_best : dict of str to int
+        In how many comparisons each label is best, or ties with the best: its range over the seeds overlaps that of the
+        best one, or their medians differ by no more than the range of one of the two.
+    by_rate : bool
+        Whether labels are ranked by time per byte, since their points send different numbers of bytes.
+    left_out : int
+        Further combinations of the other axes' labels, whose points send different numbers of bytes.
     """
 
     axis: str
@@ -48,8 +94,28 @@ class Effect:
     largest: float
     where: str
     comparisons: int
-    best: tuple[str, ...]
-    best_in: int
+    times_best: dict[str, int]
+    by_rate: bool = False
+    left_out: int = 0
+
+    @property
+    def best_in(self) -> int:
+        """In how many comparisons the labels that are best most often are."""
+        return max(self.times_best.values())
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """All labels that are best most often."""
+        return tuple(label for label, times in self.times_best.items() if times == self.best_in)
+
+
+@dataclass(frozen=True)
+class Unranked:
+    """Labels of an axis that were not ranked, or all of them if `labels` is empty, and the reason."""
+
+    axis: str
+    reason: str
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,33 +145,43 @@ class Effects:
 
     Parameters
     ----------
-    of, column : str
-        What is compared, as a noun, and the column that holds it.
+    metric : Metric
+        What is compared.
     axes : list of Effect
         One for each chosen axis whose labels can be compared.
     growths : list of Growth
         One for each other axis of sizes.
     noise : tuple of float or None
         Largest over least value among the seeds of a point: median and largest; None with one seed.
-    slowest : str
-        Which job's time that of a point is, in a sentence; "" where a point has one job.
+    unranked : list of Unranked
+        The chosen axes and labels that could not be compared.
+    jobs : str
+        How the jobs of a point become one number, in a sentence; "" where a point has one job.
     """
 
-    of: str
-    column: str
+    metric: Metric
     axes: list[Effect]
     growths: list[Growth]
     noise: tuple[float, float] | None
-    slowest: str = ""
+    unranked: list[Unranked] = field(default_factory=list)
+    jobs: str = ""
 
     @property
     def grid(self) -> Grid:
         """All of them as a table."""
-        head = ("varied", "comparisons", "median factor", "largest factor", "which is at", "best most often")
+        head = (
+            "varied",
+            "comparisons",
+            "median factor",
+            "largest factor",
+            "which is at",
+            "times best, or tied with it",
+        )
         rows = [
-            [one.axis, str(one.comparisons), number(one.median, 3), number(one.largest, 3), one.where, listed(one.best)]
+            [one.axis, str(one.comparisons), number(one.median, 3), number(one.largest, 3), one.where,
+             ", ".join(f"{label}: {times}" for label, times in one.times_best.items())]
             for one in self.axes
-        ]
+        ]  # fmt: skip
         return Grid(head, rows, frozenset((1, 2, 3)))
 
 
@@ -136,54 +212,97 @@ def sizes(study: Study) -> dict[str, tuple[str, str]]:
 
 
 def effects(
-    tables: Tables, chosen: set[str], sized: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    tables: Tables,
+    chosen: set[str],
+    sized: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    metric: Metric | None = None,
 ) -> Effects | None:
-    """Compare the times of a study's simulations or the waits of its schedules, whichever there are more of.
+    """Compare the numbers of a study's simulations or the waits of its schedules, whichever there are more of.
 
-    Only chosen axes are compared: no pattern or size of messages is better than another. The time of a point is that of
-    its slowest job. Points are compared only if they send equally many bytes, and never across engines. Along the other
-    axes of `sized` the value is told at both ends.
+    Only chosen axes are compared: no pattern or size of messages is better than another. Points are compared only if
+    they send equally many bytes, else by their time per byte, and never across engines. Along the other axes of `sized`
+    the value is given at both ends.
     """
-    jobs = tables.jobs[~tables.jobs["background"] & ~tables.jobs["experiment"].isin(ADDED)]
-    jobs = jobs[jobs["runtime_ns"] > 0]
+    metric = metric or Metric()
+    rows, keys = _observed(tables, metric)
+    if rows.empty:
+        metric = Metric()
+        rows, keys = _observed(tables, metric)
     runs = tables.schedules
     if len(runs):
         runs = runs[(runs["status"] == DONE) & (runs["wait_mean_s"] > 0)]
-    if len(runs) > len(jobs):
-        rows = runs.copy()
-        rows[_VALUE], rows[_WORK] = rows["wait_mean_s"], 1
-        return _effects("mean wait", "wait_mean_s", rows, [runs.columns[0], *axes_of(runs)], chosen, sized)
-    if len(jobs):
-        keys = ["experiment", *axes_of(jobs), "seed"]
-        of_points = jobs.assign(**{_VALUE: jobs["runtime_ns"], _WORK: jobs["bytes"]})
-        rows = of_points.groupby([*keys, "point_id"], dropna=False, sort=False).agg({_VALUE: "max", _WORK: "sum"})
-        found = _effects("time", "runtime_ns", rows.reset_index(), keys[:-1], chosen, sized)
-        return replace(found, slowest=_slowest(jobs))
-    return None
-
-
-def _effects(
-    of: str, column: str, rows: pd.DataFrame, keys: list[str], chosen: set[str], sized: Mapping[str, tuple[str, str]]
-) -> Effects:
+    if len(runs) > len(rows):
+        metric = Metric(column="wait_mean_s")
+        rows, keys = runs.copy(), [runs.columns[0], *axes_of(runs)]
+        rows[VALUE], rows[_WORK] = runs["wait_mean_s"], 1
+    if rows.empty:
+        return None
     rows[_ALL] = ""
     rows[keys] = rows[keys].map(label_text)
-    seeds = rows.groupby([*keys, "engine"] if "engine" in rows else keys)[_VALUE].agg(["max", "min", "size"])
+    seeds = rows.groupby([*keys, "engine"] if "engine" in rows else keys)[VALUE].agg(["max", "min", "size"])
     seeds = seeds[seeds["size"] > 1]
     spread = seeds["max"] / seeds["min"]
-    of_axes = [_effect(rows, axis, keys) for axis in keys[1:] if axis in chosen]
-    ordered = sorted((one for one in of_axes if one), key=lambda one: -one.median)
-    told = {one.axis for one in ordered}
-    of_sizes = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in told]
-    growths = [one for one in of_sizes if one]
-    return Effects(of, column, ordered, growths, (spread.median(), spread.max()) if len(spread) else None)
+    none = label_text(None)
+    varied = [axis for axis in keys[1:] if axis in chosen and len(set(rows[axis]) - {none}) > 1]
+    ranked = [_effect(rows, axis, keys, metric) for axis in varied]
+    of_axes = sorted((one for one in ranked if isinstance(one, Effect)), key=lambda one: -one.median)
+    known = {one.axis for one in of_axes}
+    of_sizes = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known]
+    return Effects(
+        metric,
+        of_axes,
+        [one for one in of_sizes if one],
+        (spread.median(), spread.max()) if len(spread) else None,
+        [one for one in ranked if isinstance(one, Unranked)] + _without_number(tables.points, rows, chosen),
+        "" if metric.column == "wait_mean_s" else _of_jobs(tables.jobs, metric),
+    )
 
 
-def _slowest(jobs: pd.DataFrame) -> str:
+def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
+    """Return the numbers of all experiments, each with the bytes sent, and the columns that identify them."""
+    frames, keys = [], ["experiment", *axes_of(tables.points)]
+    for name in tables.points["experiment"].unique():
+        if name in ADDED:
+            continue
+        selection = metric.selection.model_copy(update={"experiment": str(name)})
+        seen = observe(tables, selection, metric.column)
+        of_point = [*seen.keys, "seed"]
+        frame = seen.frame[[*of_point, "point_id", VALUE]].assign(experiment=name, **{_WORK: 1.0})
+        if metric.needs_equal_work:
+            one_by_one = {"table": "jobs", "over_jobs": "each" if selection.over_jobs == "each" else "sum"}
+            sent = observe(tables, selection.model_copy(update=one_by_one), "bytes").frame
+            work = sent.set_index([*of_point, "point_id"])[VALUE]
+            frame[_WORK] = work.reindex(pd.MultiIndex.from_frame(frame[[*of_point, "point_id"]])).to_numpy()
+        frames += [frame[frame[VALUE] > 0]] * bool((frame[VALUE] > 0).any())
+        keys += [key for key in seen.keys if key not in keys]
+    rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*keys, VALUE])
+    return rows.reindex(columns=list(dict.fromkeys([*keys, *rows]))), keys
+
+
+def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) -> list[Unranked]:
+    planned = points[~points["experiment"].isin(ADDED)]
+    axes = [axis for axis in axes_of(points) if axis in chosen and axis in rows]
+    lost = {axis: set(planned[axis].dropna().map(label_text)) - set(rows[axis]) for axis in axes}
+    return [Unranked(axis, "no point has a number", tuple(sorted(gone))) for axis, gone in lost.items() if gone]
+
+
+_OVER_JOBS = {
+    "max": "that of its slowest job", "mean": "the mean over its jobs", "sum": "the sum over its jobs",
+}  # fmt: skip
+
+
+def _of_jobs(jobs: pd.DataFrame, metric: Metric) -> str:
+    jobs = jobs[~jobs["background"] & ~jobs["experiment"].isin(ADDED) & (jobs["runtime_ns"] > 0)]
     of_points = jobs.drop_duplicates(["experiment", "point_id", "job"]).groupby(["experiment", "point_id"], sort=False)
-    if of_points.size().max() == 1:
+    if jobs.empty or of_points.size().max() == 1:
         return ""
+    over, noun = metric.selection.over_jobs, metric.noun
+    if over == "each" or metric.selection.table != "jobs":
+        return f"The {noun} of each job is compared by itself."
+    sentence = f"The {noun} of a point is {_OVER_JOBS[over]}"
+    if over != "max" or metric.column != "runtime_ns":
+        return f"{sentence.replace('slowest job', 'job with the largest')}."
     slowest = jobs.loc[of_points["runtime_ns"].idxmax(), "job_name"].astype(str)
-    sentence = "The time of a point is that of its slowest job"
     if jobs["job_name"].nunique() == 1:
         return f"{sentence}."
     name, count = next(iter(slowest.value_counts().items()))
@@ -192,7 +311,7 @@ def _slowest(jobs: pd.DataFrame) -> str:
 
 def _growth(rows: pd.DataFrame, axis: str, keys: list[str], ends: tuple[str, str]) -> Growth | None:
     equal = [_ALL, *(key for key in keys if key != axis)]
-    values = rows.groupby([*equal, axis])[_VALUE].median().unstack(axis)
+    values = rows.groupby([*equal, axis])[VALUE].median().unstack(axis)
     if not set(ends) <= set(values):
         return None
     ratio = (values[ends[1]] / values[ends[0]]).dropna()
@@ -201,31 +320,67 @@ def _growth(rows: pd.DataFrame, axis: str, keys: list[str], ends: tuple[str, str
     return Growth(axis, *ends, (ratio.min(), ratio.median(), ratio.max()), len(ratio))
 
 
-def _effect(rows: pd.DataFrame, axis: str, keys: list[str]) -> Effect | None:
+def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> Effect | Unranked:
     equal = [_ALL, *(key for key in keys if key != axis)]
-    of_labels = rows.groupby([*equal, axis])[[_VALUE, _WORK]].median().unstack(axis)
-    values, work = pd.DataFrame(of_labels[_VALUE]), pd.DataFrame(of_labels[_WORK])
-    same_work = work.max(axis=1) == work.min(axis=1)
-    values = values[(values.notna().sum(axis=1) > 1) & same_work]
-    if values.empty:
-        return None
+    paired, by_rate = rows[rows.groupby(equal)[axis].transform("nunique") > 1], False
+    if paired.empty:
+        return Unranked(axis, "no two of its points are equal in all else")
+    work = paired.groupby([*equal, axis])[_WORK].transform("median").groupby([paired[key] for key in equal])
+    same = paired[work.transform("max") == work.transform("min")]
+    asked, unit = paired.groupby(equal).ngroups, column_unit(metric.column)
+    if same.empty and unit == "nanosecond" and (paired[_WORK] > 0).all():
+        paired, by_rate = paired.assign(**{VALUE: paired[VALUE] / paired[_WORK]}), True
+    elif same.empty:
+        return Unranked(axis, "its points send different numbers of bytes")
+    else:
+        paired = same
+    if unit == "byte/second":  # of rates the largest is best
+        paired = paired.assign(**{VALUE: 1 / paired[VALUE]})
+    of_labels = paired.groupby([*equal, axis])[VALUE].agg(["median", "min", "max"]).unstack(axis)
+    values, least, most = (pd.DataFrame(of_labels[name]) for name in ("median", "min", "max"))
     ratio = values.max(axis=1) / values.min(axis=1)
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    times_best = values.idxmin(axis=1).value_counts()
-    most = int(times_best.max())
-    best = tuple(str(label) for label in values.columns if times_best.get(label) == most)
-    return Effect(axis, float(ratio.median()), float(ratio.max()), where, len(values), best, most)
+    times = {str(label): int(count) for label, count in _ties(values, least, most).sum().items()}
+    middle, largest = float(ratio.median()), float(ratio.max())
+    return Effect(axis, middle, largest, where, len(values), times, by_rate, asked - len(values))
 
 
-def sentences(tables: Tables, changes: Effects | None, meanings: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Sum up the claims, the choices with the largest effects, the engines' differences and the number of runs.
+def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:
+    """Return for each comparison which labels are best, or tie with the best within run-to-run variation.
 
-    Axes of which `meanings` holds what they set are told with it.
+    Parameters
+    ----------
+    values, least, most : DataFrame
+        Median, least and largest value over the seeds, a row each comparison, a column each label.
+
+    Returns
+    -------
+    DataFrame of bool
+        Whether the label's range over the seeds overlaps that of the label with the least median, or the ratio of their
+        medians is within the range of one of the two; times that differ by less than `LEAST_DIFFERENCE` are equal.
+    """
+    at, low, high = (frame.to_numpy(dtype=float) for frame in (values, least, most))
+    first = np.nanargmin(at, axis=1)[:, None]
+    best, best_low, best_high = (np.take_along_axis(one, first, axis=1) for one in (at, low, high))
+    range_of_two = np.fmax(np.fmax(high / low, best_high / best_low), 1 + LEAST_DIFFERENCE)
+    return pd.DataFrame((low <= best_high) | (at / best <= range_of_two), index=values.index, columns=values.columns)
+
+
+def sentences(
+    tables: Tables,
+    changes: Effects | None,
+    meanings: Mapping[str, str] = MappingProxyType({}),
+    fronts: Sequence[str] = (),
+) -> list[str]:
+    """Return the key findings: claims, fronts, the choices with the largest effects, engines' differences, runs.
+
+    Axes of which `meanings` holds what they set are given with it.
     """
     parts = (
         _of_claims(tables),
+        *fronts,
         _of_effects(changes, meanings),
         _of_computing(tables.jobs),
         _of_slowdowns(tables.interference),
@@ -243,32 +398,46 @@ def _of_claims(tables: Tables) -> str:
              NOT_RUN: ("could not be tested", "could not be tested")}  # fmt: skip
     parts = []
     for verdict in (name for name in words if name in ids):
-        named = verdict in (UNDECIDED, DIFFERS) and len(ids[verdict]) <= _MOST_CLAIMS
+        named = verdict == UNDECIDED and len(ids[verdict]) <= _MOST_CLAIMS
         parts.append(f"{len(ids[verdict])} {words[verdict][len(ids[verdict]) > 1]}")
         parts[-1] += f" ({', '.join(ids[verdict])})" if named else ""
-    return f"Of {several(len(claims), 'claim')}, {listed(parts)}." if parts else ""
+    sentence = f"Of {several(len(claims), 'claim')}, {listed(parts)}." if parts else ""
+    differ = claims[claims["claim_verdict"] == DIFFERS]
+    shown = [f"{one['claim']}, \u201c{one['says']}\u201d" for one in differ.head(_MOST_CLAIMS).to_dict("records")]
+    shown += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
+    return f"{sentence} Not as expected: {'; '.join(shown)}." if shown else sentence
 
 
 def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
-    if changes is None or not (changes.axes or changes.growths):
+    if changes is None or not (changes.axes or changes.growths or changes.unranked):
         return ""
+    noun = changes.metric.noun
     parts = [_of_choices(changes, meanings)] if changes.axes else []
-    parts += [_of_growth(changes.of, one, meanings) for one in changes.growths[:_MOST_AXES]]
-    parts += [changes.slowest] * bool(changes.slowest)
+    parts += [_of_growth(noun, one, meanings) for one in changes.growths[:_MOST_AXES]]
+    parts += [changes.jobs] * bool(changes.jobs)
+    parts += [_of_unranked(one) for one in changes.unranked]
     if changes.noise is None:
-        parts.append("With one seed, nothing says how much of this is chance.")
+        parts.append("With one seed, the run-to-run variation is unknown.")
     else:
         middle, largest = (number(factor, 3) for factor in changes.noise)
-        parts.append(f"Seeds alone change the {changes.of} by a factor of {middle}, at most {largest}.")
+        parts.append(
+            f"The run-to-run variation of the {noun} is a factor of {middle} in the median, at most {largest}."
+        )
     return " ".join(parts)
+
+
+def _of_unranked(one: Unranked) -> str:
+    labels = f"{one.axis} {listed(one.labels)}" if one.labels else one.axis
+    return f"Not ranked: {labels} ({one.reason})."
 
 
 def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
     first, *others = changes.axes[:_MOST_AXES]
+    noun = changes.metric.noun
     sentence = (
-        f"Of the choices varied, {_named(first.axis, meanings)} changes the {changes.of} most: all else equal, its "
-        f"worst value has {number(first.median, 3)} times the {changes.of} of its best one in the median, and "
-        f"{number(first.largest, 3)} times at most. Best {'is' if len(first.best) == 1 else 'are'} {_best(first)}."
+        f"Of the choices varied, {_named(first.axis, meanings)} changes the {noun} most: all else equal, the largest "
+        f"is {number(first.median, 3)} times the least in the median, and {number(first.largest, 3)} times at most. "
+        f"{_best(first, start=True)}."
     )
     if others:
 
@@ -276,28 +445,38 @@ def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
             return f"{meanings[one.axis]}; " if one.axis in meanings else ""
 
         rest = [
-            f"{one.axis} ({meant(one)}{number(one.median, 3)}, at most {number(one.largest, 3)}; best {_best(one)})"
+            f"{one.axis} ({meant(one)}{number(one.median, 3)}, at most {number(one.largest, 3)}; {_best(one)})"
             for one in others
         ]
         sentence += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
+    by_rate = [one.axis for one in changes.axes if one.by_rate]
+    if by_rate:
+        sentence += f" Ranked by {noun} per byte, since points send different numbers of bytes: {listed(by_rate)}."
     return sentence
 
 
 def _of_growth(of: str, one: Growth, meanings: Mapping[str, str]) -> str:
     least, middle, most = (number(factor, 3) for factor in one.factors)
     spread = f" in the median ({least} to {most}, {one.comparisons} comparisons)" if one.comparisons > 1 else ""
-    return (
-        f"From {_named(one.axis, meanings)} {one.least} to {one.most} the {of} becomes {middle} times as long{spread}."
-    )
+    return f"From {_named(one.axis, meanings)} {one.least} to {one.most} the {of} grows {middle} times{spread}."
 
 
 def _named(axis: str, meanings: Mapping[str, str]) -> str:
     return f"{axis} ({meanings[axis]})" if axis in meanings else axis
 
 
-def _best(one: Effect) -> str:
-    among = f"{one.best_in} of {several(one.comparisons, 'comparison')}"
-    return f"{listed(one.best)} in {among}{'' if len(one.best) == 1 else ' each'}"
+def _best(one: Effect, start: bool = False) -> str:
+    """Return which labels are best, all that tie; capitalised at the start of a sentence."""
+    if len(one.best) == len(one.times_best) and one.best_in == one.comparisons:
+        text = "no label is better than another beyond run-to-run variation"
+    else:
+        among = f"{one.best_in} of {several(one.comparisons, 'comparison')}"
+        tie = ", tied within run-to-run variation," * (len(one.best) > 1)
+        text = f"best{tie} {'is' if len(one.best) == 1 else 'are'} {listed(one.best)} in {among}"
+        text += " each" * (len(one.best) > 1)
+    if one.left_out:
+        text += f" ({one.left_out} more left out: their points send different numbers of bytes)"
+    return text[0].upper() + text[1:] if start else text
 
 
 def _of_computing(jobs: pd.DataFrame) -> str:
@@ -315,12 +494,8 @@ def _of_slowdowns(rows: pd.DataFrame) -> str:
         return ""
     low, middle, high = (number(value, 3) for value in compared["slowdown"].quantile([0, 0.5, 1]))
     count = several(len(compared), "job")
-    text = f"Beside others, {count} took {middle} times as long as alone in the median ({low} to {high})"
-    inside = compared["in_noise"].dropna()
-    if inside.empty:
-        return f"{text}."
-    noise = f"the noise, which is that of {basis_of_noise(rows)}"
-    return f"{text}; {int(inside.sum())} of {len(inside)} cannot be told from {noise}."
+    text = f"Beside others, {count} took {middle} times as long as in their baseline runs in the median"
+    return f"{text} ({low} to {high})."
 
 
 def _of_engines(tables: Tables) -> str:
@@ -377,7 +552,7 @@ def leading(figures: Sequence[AnyFigure | None], changes: Effects | None) -> int
     """
     drawn = {place: figure for place, figure in enumerate(figures) if figure}
     measured = [place for place, figure in drawn.items() if figure.analysis is None and figure.table != "machines"]
-    compared = [place for place in measured if changes and changes.column in drawn[place].numbers()]
+    compared = [place for place in measured if changes and changes.metric.column in drawn[place].numbers()]
     for places in (compared, measured):
         for one in changes.axes if changes else ():
             for place in places:

@@ -28,6 +28,7 @@ from .look import (
     merged,
     no_rows,
     normalised,
+    not_positive,
     panel_labels,
     panels,
     said_below,
@@ -87,7 +88,8 @@ def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     cells: pd.DataFrame = drawn.groupby(places, sort=False)["value"].median().reset_index()
     over = merged(figure, seen, frame, [drawn[name] for name in places])
     parts = [counted(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
-    parts.append(seen.gap() or "none missing")
+    parts += not_positive(cells["value"], figure.log)
+    parts.append(seen.note())
     if figure.normalise_to:
         parts.append(said_pairs(seen, frame, figure.normalise_to))
     return cells, "; ".join(parts) + "."

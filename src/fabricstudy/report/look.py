@@ -11,11 +11,12 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from fabricstudy.columns import column_unit
+from fabricstudy.columns import KEYS, NAMES, column_unit, names_of
 from fabricstudy.study.figures import Label, TableFigure
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians
+from fabricstudy.words import several
 
 from .text import counted_pairs
 
@@ -38,6 +39,14 @@ STYLE = {
     "pdf.fonttype": 42,
 }
 MARKERS = "osD^vPX*<>"
+DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
+HATCHES = ("", "///", "\\\\\\", "xx", "..", "--", "||", "++", "oo", "**")
+PLAIN_HUES = 4
+"""Bars of more hues are hatched."""
+
+_OF_ROWS = {name for table in KEYS for name in (*KEYS[table], *NAMES.get(table, ()))} - set(names_of("points"))
+"""Columns that identify the rows of one point."""
+
 MOST_APART = 10.0
 """Panels whose largest values differ by more have separate scales."""
 
@@ -157,10 +166,54 @@ def normalised(frame: pd.DataFrame, keys: Sequence[str], to: Mapping[str, Label]
 
 
 def counted(seen: Observations, frame: pd.DataFrame) -> str:
-    """Say how many points and seeds a figure rests on, of which `frame` is drawn."""
-    seeds = frame["seed"].nunique()
-    number = f"n = {seen.needed - sum(seen.missing.values())} {seen.noun}"
-    return number + f", {seeds} seed{'s' * (seeds != 1)}" * _has_seeds(seen)
+    """Return how many points and seeds `frame`, which is drawn, holds."""
+    seeds = f", {several(frame['seed'].nunique(), 'seed')}" * _has_seeds(seen)
+    noun = "pair" if "pair" in seen.keys else seen.noun[:-1]
+    return f"n = {several(drawn_count(seen, frame), noun)}{seeds}"
+
+
+def drawn_count(seen: Observations, frame: pd.DataFrame) -> int:
+    """Return how many points, machines, runs or rows a frame holds; a point has several rows of a table of jobs."""
+    if seen.noun == "rows":
+        return len(frame)
+    ids = [name for name in ("point_id", "machine_id", "run_id") if name in frame][:1]
+    of_point = [key for key in seen.keys if key not in _OF_ROWS]
+    return len(frame[[*ids, *of_point, "seed"]].drop_duplicates())
+
+
+def not_positive(values: pd.Series[Any], log: bool) -> list[str]:
+    """Return a note on the values that a logarithmic scale cannot show, if there are any."""
+    count = int((values <= 0).sum()) if log else 0
+    return [f"{several(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
+
+
+def line_look(place: int, of: int, dashes: str | None = None) -> dict[str, Any]:
+    """Return marker, dashes and width of a line, the wider the earlier it is drawn: lines that coincide are all seen.
+
+    Parameters
+    ----------
+    place, of : int
+        Which of how many hues.
+    dashes : str, optional
+        Those of an axis of its own; left out: those of the hue.
+    """
+    width = 1.4 + 1.6 * (of - 1 - place) / max(of - 1, 1) if of > 1 else 1.4
+    dashes = DASHES[place % len(DASHES)] if dashes is None else dashes
+    return {"marker": MARKERS[place % len(MARKERS)], "linestyle": dashes, "linewidth": width,
+            "markersize": max(7.5 - 1.5 * place, 3)}  # fmt: skip
+
+
+def hatch(place: int, of: int) -> str:
+    """Return the hatch of a bar of one of so many hues, none if there are few."""
+    return HATCHES[place % len(HATCHES)] if of > PLAIN_HUES else ""
+
+
+def log_along(axes: Axes, at: Sequence[float]) -> None:
+    """Make the horizontal scale logarithmic to base 2, or 10 where it spans more than three decades."""
+    wide = max(at) > 1000 * min(at)
+    axes.set_xscale("log", base=10 if wide else 2)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
 
 
 def _has_seeds(seen: Observations) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import inspect
 import platform
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -13,30 +15,31 @@ from typing import Any
 
 import jinja2
 import pandas as pd
+from markupsafe import Markup, escape
 
 import fabricstudy
-from fabricstudy.columns import ALONE, DONE, SIZES_OF_MACHINE, STATUSES
+from fabricstudy.analysis.base import Analysis
+from fabricstudy.columns import DONE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.extensions import LOADED
 from fabricstudy.files import atomic_text
 from fabricstudy.home import CONFIGS
-from fabricstudy.report import agreement
+from fabricstudy.report import agreement, asked
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
-from fabricstudy.table.noise import basis_of_noise, shares_no_link
-from fabricstudy.table.schemas import axes_of, own_axes
+from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 from fabricstudy.words import several
 
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
-from .findings import choices, effects, leading, sentences, sizes
+from .findings import choices, effects, leading, metric_of, sentences, sizes
 from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, resolution_check, spot_check
-from .text import NO_NUMBER, Grid, Varied, counted_pairs, number, range_text, shown, varied
+from .text import NO_NUMBER, Grid, counted_pairs, number, range_text, shown
 
 LEAST_PX, PANEL_PX = 660, 300
 """Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
@@ -75,17 +78,21 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     name : str
         What stands after ``study=`` on the command line.
     """
-    changes = effects(tables, choices(study), sizes(study))
+    planned = plan(study)
+    changes = effects(tables, choices(study), sizes(study), metric_of(study.shown_figures))
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fabricstudy.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.filters["code"] = _code
     return environment.get_template("page.html.j2").render(
         study=study,
         source=source.decode("utf-8", "replace"),
-        experiments=_experiments(study, tables),
+        head=asked.head(study, planned, tables.points),
+        experiments=asked.experiments(study, tables.points),
+        parameters=asked.parameters(study, planned, tables.points),
         claims=_claims(tables.claims),
         judged_unchecked=judged_unchecked(study, tables),
         verdicts_of=_verdicts_of_engines(tables.verdicts),
@@ -94,8 +101,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         analyses=_analyses(tables),
         schedules=schedule_words(study, tables),
         sentences=[
-            *fronts(study.figures, tables),
-            *sentences(tables, changes, study.meanings),
+            *sentences(tables, changes, study.meanings, fronts(study.figures, tables)),
             *spot_check(tables),
             *resolution_check(tables),
         ],
@@ -103,8 +109,9 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
         explorer_start={} if shown_first is None else as_choices(drawn[shown_first].figure),
-        jobs=_jobs(study, tables.jobs),
+        jobs=asked.jobs(planned, tables.jobs),
         interference=_interference(tables.interference),
+        below_one=_below_one(tables.interference),
         bounds=_bounds(tables.jobs),
         predictors=predictors(tables),
         agreement=agreement.ratios(tables),
@@ -121,55 +128,44 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     )
 
 
-def _experiments(study: Study, tables: Tables) -> list[tuple[str, int, int, list[Varied]]]:
-    """Points, seeds and what varies in each experiment."""
-    points = tables.points[tables.points["experiment"] != ALONE]
-    return [
-        (str(name), len(part), part["seed"].nunique(), varied(part, own_axes(part), study.meanings))
-        for name, part in points.groupby("experiment", sort=False)
-    ]
-
-
-def _jobs(study: Study, jobs: pd.DataFrame) -> Grid:
-    """The jobs of each experiment: what they do, and how large they are."""
-    points = plan(study).points
-    patterns = [
-        points[point_id].point.jobs[job].pattern.kind
-        for point_id, job in zip(jobs["point_id"], jobs["job"], strict=True)
-    ]
-    rows = []
-    for key, part in jobs.groupby(["experiment", "job_name", pd.Series(patterns, jobs.index, dtype=str)], sort=False):
-        sizes = [_extent(part[name]) for name in ("ranks", "nodes", "messages", "bytes")]
-        rows.append([*map(str, key), *sizes, str(part["point_id"].nunique())])
-    head = ("experiment", "job", "pattern", "ranks", "nodes", "messages", "bytes", "points")
-    return Grid(head, rows, frozenset(range(3, 8)))
-
-
-def _extent(column: pd.Series[Any]) -> str:
-    """Write the least and the largest number, or the one that all are."""
-    low, high = (f"{int(value):,}" for value in (column.min(), column.max()))
-    return low if low == high else f"{low} to {high}"
+def _code(text: str) -> Markup:
+    """Return text with what stands between backticks, as in Markdown, as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _interference(rows: pd.DataFrame) -> Grid:
-    """Slowdowns of each experiment beside those of jobs that share no link."""
+    """Slowdowns of each experiment, and how far they differ between the seeds of a point."""
     compared = rows[rows["slowdown"].notna()]
     written = []
     for (experiment, engine), part in compared.groupby(["experiment", "engine"], sort=False):
-        apart = bool(shares_no_link(part).any())
-        floor = f"{number(part['noise_low'].min(), 3)} to {number(part['noise_high'].max(), 3)}" if apart else "unknown"
-        inside = str(int(part["in_noise"].fillna(False).sum())) if apart else NO_NUMBER
-        slowdown = part["slowdown"]
-        facts = [number(value, 3) for value in (slowdown.min(), slowdown.median(), slowdown.max())]
-        seeds = str(part["seed"].nunique())
-        written.append(
-            [str(experiment), str(engine), str(len(part)), seeds, *facts, basis_of_noise(part), floor, inside]
-        )
+        spread = part["slowdown_high"] - part["slowdown_low"]
+        facts = [number(part["slowdown"].agg(name), 3) for name in ("min", "median", "max")]
+        seeds = part["seed"].nunique()
+        facts += [number(spread.agg(name), 2) if seeds > 1 else NO_NUMBER for name in ("median", "max")]
+        below = str(int(part["below_one"].sum()))
+        written.append([str(experiment), str(engine), str(len(part)), str(seeds), *facts, below])
     head = (
-        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "noise is told from",
-        "their slowdowns (noise)", "slowdowns within noise",
+        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "range, median", "largest",
+        "below 1",
     )  # fmt: skip
-    return Grid(head, written, frozenset((2, 3, 4, 5, 6, 8, 9)))
+    return Grid(head, written, frozenset(range(2, len(head))))
+
+
+def _below_one(rows: pd.DataFrame) -> tuple[str, Grid]:
+    """Return a line on jobs that are faster among others than alone, and a table of them, seeds by their median."""
+    low = rows[rows["below_one"].fillna(False).astype(bool)]
+    axes = [axis for axis in axes_of(rows) if rows[axis].nunique(dropna=False) > 1]
+    keys = list(dict.fromkeys(["experiment", *axes, "engine", "job_name"]))
+    if low.empty:
+        return "", Grid((), [])
+    written = []
+    for labels, part in low.groupby(keys, sort=False, dropna=False):
+        span = f"{number(part['slowdown_low'].min(), 3)} to {number(part['slowdown_high'].max(), 3)}"
+        seeds = part["seed"].nunique()
+        names = [label_text(label) for label in labels]
+        written.append([*names, number(part["slowdown"].median(), 3), span if seeds > 1 else NO_NUMBER, str(seeds)])
+    grid = Grid([*keys, "slowdown", "over the seeds", "seeds"], written, frozenset((len(keys), len(keys) + 2)))
+    return f"Faster with neighbours than in its baseline run: {several(low['point_id'].nunique(), 'point')}", grid
 
 
 def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
@@ -223,19 +219,21 @@ def _pairs(row: Mapping[Any, Any]) -> str:
 
 
 def _machines(tables: Tables) -> Grid:
+    """The machines with their labels on the axes that have one for each, and on those that have several."""
     frame = tables.machines
     axes = list(frame.columns[1 : list(frame.columns).index("kind")])
-    sizes = [name.replace("_", " ") for name in SIZES_OF_MACHINE]
-    head = [*axes, "kind", *sizes, "bisection (GB/s)", "found by"]
+    others = asked.machine_labels(tables.points.drop(columns=axes))
+    first = [*axes, *["label"] * bool(others)]
+    head = [*first, "kind", *(name.replace("_", " ") for name in SIZES_OF_MACHINE), "bisection (GB/s)", "found by"]
     rows = []
     for row in frame.to_dict("records"):
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
         facts = [number(row[name]) for name in SIZES_OF_MACHINE]
-        rows.append(
-            [*(label_text(row[axis]) for axis in axes), row["kind"], *facts, bisection, row["bisection_method"]]
-        )
-    return Grid(head, rows, frozenset(range(len(axes) + 1, len(head) - 1)))
+        labels = [label_text(row[axis]) for axis in axes]
+        labels += [", ".join(others.get(row["machine_id"], ()))] * bool(others)
+        rows.append([*labels, row["kind"], *facts, bisection, row["bisection_method"]])
+    return Grid(head, rows, frozenset(range(len(first) + 1, len(head) - 1)))
 
 
 def _analyses(tables: Tables) -> list[dict[str, Any]]:
@@ -243,6 +241,7 @@ def _analyses(tables: Tables) -> list[dict[str, Any]]:
     return [
         {
             "name": name, "rows": len(frame), "kind": frame["kind"].iloc[0] if len(frame) else "no rows",
+            "about": inspect.getdoc(Analysis.FAMILY.members[frame["kind"].iloc[0]]) if len(frame) else "",
             "grid": _analysis_grid(frame.drop(columns="kind").dropna(axis="columns", how="all")),
         }
         for name, frame in tables.analyses.items()
@@ -324,6 +323,7 @@ def _reasons(points: pd.DataFrame) -> Grid:
     lost = lost.assign(**{_EXAMPLE: lost.index})
     keys = ["status", "engine", "reason"]
     groups = lost.groupby(keys, sort=False)[_EXAMPLE].agg(["size", "first"]).reset_index()
+    count = len(groups)
     groups = groups.sort_values(["size", *keys], ascending=[False, True, True, True]).head(_MOST_REASONS)
     axes = [axis for axis in axes_of(points) if axis != "engine" and points[axis].nunique(dropna=False) > 1]
     rows = []
@@ -332,6 +332,8 @@ def _reasons(points: pd.DataFrame) -> Grid:
         labels = ", ".join(f"{axis} {label_text(example[axis])}" for axis in axes if not pd.isna(example[axis]))
         example_text = f"{example['point_id']}{f' ({labels})' if labels else ''}"
         rows.append([*(group[key] for key in keys), str(group["size"]), example_text])
+    if count > _MOST_REASONS:
+        rows.append([f"{count - _MOST_REASONS} further reasons", *[""] * 4])
     return Grid((*keys, "points", "for example"), rows, frozenset((3,)))
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from fabricstudy.structure.front import on_front
 from fabricstudy.study.figures import AnyFigure, ScatterFigure, unit_factor
 from fabricstudy.table.ranks import LEAST_ROWS, rank_correlation
-from fabricstudy.table.select import AGAINST, VALUE, Observations, by, join, medians, observe
+from fabricstudy.table.select import VALUE, Observations, by, label_text, medians, observe
 from fabricstudy.table.store import Tables
 from fabricstudy.words import listed
 
@@ -29,11 +31,13 @@ from .look import (
     add_legend,
     colour,
     counted,
+    drawn_count,
     joined,
     label_edges,
     legend_label,
     log_ticks,
     no_rows,
+    not_positive,
     one_scale,
     panel_labels,
     panels,
@@ -41,7 +45,7 @@ from .look import (
     said_below,
     with_unit,
 )
-from .text import number
+from .text import named, number
 
 _SIGNS = {"spearman": "ρ", "kendall": "τ"}
 _MOST_PANELS = 4
@@ -57,7 +61,7 @@ def canvas_of(figure: ScatterFigure, tables: Tables) -> Drawing:
     NothingToDraw
         If no selected row has both numbers.
     """
-    marks, basis = _marks(figure, tables)
+    marks, _, basis = _marks(figure, tables)
     rows, columns = (list(dict.fromkeys(marks[name])) for name in ("row", "column"))
     canvas = Canvas(figsize=(panels_width(len(columns)), 2.75 * len(rows) + 1.0), layout="constrained")
     same = _same(figure, marks)
@@ -90,23 +94,35 @@ def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Obs
     return across, shared
 
 
-def _marks(figure: ScatterFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
-    """Give columns x, y, low, high, hue, family, style, column, row and front, one row a mark, and what they rest on.
+class _Marks(NamedTuple):
+    """Columns x, y, low, high, hue, family, style, column, row and front, one row a mark; seeds from low to high.
 
-    Seeds have their y from low to high.
+    `lost` names the marks that have a y and no x, and are not drawn; `basis` says what the others rest on.
     """
+
+    frame: pd.DataFrame
+    lost: list[str]
+    basis: str
+
+
+def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     up = observe(tables, figure, figure.y)
     across, shared = _across(figure, tables, up.keys)
-    y = medians(up.frame, up.keys)
-    y["low"], y["high"] = (by(up.frame, up.keys).agg(end).to_numpy() for end in ("min", "max"))
-    both = join(medians(across.frame, shared), y, shared)
+    middle = medians(across.frame, shared)
+    x_of = dict(zip(_labels(middle, shared), middle[VALUE], strict=True))
+    names = {label_text(label): label_text(name) for label, name in figure.x_key.items()}
+    both = medians(up.frame, up.keys)
+    both["low"], both["high"] = (by(up.frame, up.keys).agg(end).to_numpy() for end in ("min", "max"))
+    both["x"] = [x_of.get(labels, np.nan) for labels in _labels(both, shared, names)]
+    lost = list(dict.fromkeys(joined(both[both["x"].isna()], shared)))
+    both = both[both["x"].notna()].reset_index(drop=True)
     if both.empty:
         raise no_rows(figure, up, across)
     y_factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
     marks = pd.DataFrame(
         {
-            "x": both[VALUE] * (unit_factor(figure.x, figure.x_unit) if figure.x_unit else 1.0),
-            "y": both[AGAINST] * y_factor,
+            "x": both["x"] * (unit_factor(figure.x, figure.x_unit) if figure.x_unit else 1.0),
+            "y": both[VALUE] * y_factor,
             "low": both["low"] * y_factor,
             "high": both["high"] * y_factor,
             "hue": joined(both, figure.hue),
@@ -118,12 +134,23 @@ def _marks(figure: ScatterFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     marks["front"] = False
     for _, part in marks.groupby(["column", "row"]):
         marks.loc[part.index, "front"] = on_front(part[["x", "y"]].to_numpy(dtype=float))
+    has_x = [labels in x_of for labels in _labels(up.frame, shared, names)]
+    without_x = drawn_count(up, up.frame) - drawn_count(up, up.frame[has_x])
+    if without_x:
+        up = replace(up, missing={**up.missing, f"without {figure.x}: {named(lost)}": without_x})
     of_seeds = ["medians over seeds", *["whiskers: least to largest"] * figure.front]
-    parts = [counted(up, up.frame)] + of_seeds * (up.frame["seed"].nunique() > 1)
+    parts = [counted(up, up.frame[has_x])] + of_seeds * (up.frame["seed"].nunique() > 1)
     parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
-    parts.append(up.gap() or across.gap() or "none missing")
+    parts += not_positive(marks["x"], figure.x_log) + not_positive(marks["y"], figure.y_log)
+    parts.append(up.note())
     parts += ["scales differ between panels"] * (not all(_same(figure, marks).values()))
-    return marks, "; ".join(parts) + "."
+    return _Marks(marks, lost, "; ".join(parts) + ".")
+
+
+def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] = MappingProxyType({})) -> list[Any]:
+    """Return the labels of each row as text, which match those of another table; `names` replaces some."""
+    texts = [[names.get(label, label) for label in frame[key].map(label_text)] for key in keys]
+    return list(zip(*texts, strict=True)) if keys else [()] * len(frame)
 
 
 def _same(figure: ScatterFigure, marks: pd.DataFrame) -> dict[str, bool]:
@@ -133,10 +160,11 @@ def _same(figure: ScatterFigure, marks: pd.DataFrame) -> dict[str, bool]:
 
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:
-    for hue, style in itertools.product(family, styles):
+    for (place, hue), style in itertools.product(enumerate(family), styles):
         marks = part[(part["hue"] == hue) & (part["style"] == style)]
+        shape = place if styles == [""] else styles.index(style)
         axes.plot(
-            marks["x"], marks["y"], linestyle="", marker=MARKERS[styles.index(style) % len(MARKERS)], markersize=5.5,
+            marks["x"], marks["y"], linestyle="", marker=MARKERS[shape % len(MARKERS)], markersize=6,
             color=colour(family, hue), markeredgecolor="white", markeredgewidth=0.5,
         )  # fmt: skip
     if figure.front:
@@ -171,18 +199,20 @@ def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
     for figure in figures:
         if isinstance(figure, ScatterFigure) and figure.front:
             with contextlib.suppress(NothingToDraw):
-                sentences.append(_of_front(figure, _marks(figure, tables)[0]))
+                sentences.append(_of_front(figure, _marks(figure, tables)))
     return sentences
 
 
-def _of_front(figure: ScatterFigure, marks: pd.DataFrame) -> str:
+def _of_front(figure: ScatterFigure, marks: _Marks) -> str:
     axes, of_panels = (figure.rows, figure.columns), []
-    for labels, part in marks.groupby(["row", "column"], sort=False):
+    for labels, part in marks.frame.groupby(["row", "column"], sort=False):
         panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, labels, strict=True) if axis)
         of_panels.append(f"for {panel} {_best(part)}" if panel else _best(part))
     more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
     best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
-    return f"{figure.title}: on the Pareto front are {best}. In brackets: {'; '.join(_axis_labels(figure))}."
+    without = f" Not ranked, since without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
+    brackets = "; ".join(_axis_labels(figure))
+    return f"{figure.title}: on the Pareto front are {best}.{without} In brackets: {brackets}."
 
 
 def _best(part: pd.DataFrame) -> str:
@@ -210,10 +240,14 @@ def _correlation_text(figure: ScatterFigure, part: pd.DataFrame) -> str:
 
 
 def _handles(family: dict[str, str], styles: list[str]) -> list[Any]:
-    plain: dict[str, Any] = {"linestyle": "", "markersize": 5.5}
+    plain: dict[str, Any] = {"linestyle": "", "markersize": 6}
     colours = [
-        Line2D([], [], marker=MARKERS[0], color=colour(family, hue), label=legend_label(hue), **plain) for hue in family
-    ]
+        Line2D(
+            [], [], marker=MARKERS[place % len(MARKERS) if styles == [""] else 0], color=colour(family, hue),
+            label=legend_label(hue), **plain,
+        )
+        for place, hue in enumerate(family)
+    ]  # fmt: skip
     shapes = [
         Line2D([], [], marker=MARKERS[place % len(MARKERS)], color="#444444", label=legend_label(style), **plain)
         for place, style in enumerate(styles)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fabricstudy.table.select import label_text
+from fabricstudy.words import listed
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,21 @@ def varied(frame: pd.DataFrame, axes: Iterable[str], meanings: Mapping[str, str]
         for axis in axes
         if frame[axis].nunique() > 1
     ]
+
+
+_MOST_NAMES = 6
+
+
+def named(labels: Sequence[str]) -> str:
+    """Return the first labels of a list, and how many there are more.
+
+    Examples
+    --------
+    >>> named(["a", "b"]), named(list("abcdefgh"))
+    ('a and b', 'a, b, c, d, e, f and 2 more')
+    """
+    rest = len(labels) - _MOST_NAMES
+    return listed([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
 
 
 def counted_pairs(pairs: int, asked: int) -> str:

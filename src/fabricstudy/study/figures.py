@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -134,6 +135,17 @@ class Selection(Model):
         # Which numbers an analysis has is known only together with the study.
         for column in self.numbers() if self.analysis is None else ():
             check_metric(self.table, column)
+
+
+def far_apart(labels: Collection[float]) -> bool:
+    """Return whether numbers are ratios or sizes, for a logarithmic scale: above 0, the largest four times the least.
+
+    Examples
+    --------
+    >>> far_apart([0.5, 1, 2]), far_apart([1, 2, 3]), far_apart([0, 8])
+    (True, False, False)
+    """
+    return 0 < 4 * min(labels) <= max(labels)
 
 
 def unit_factor(column: str, unit: str) -> float:
@@ -329,7 +341,11 @@ class Figure(Selection, Panels):
         (), description="of bars: columns that add up to y, drawn above one another in the order of the list"
     )
     show_bound: bool = Field(False, description="also draw the bound on the runtime")
-    x_log: bool = Field(False, description="logarithmic horizontal scale")
+    x_log: bool | None = Field(
+        None,
+        description="logarithmic horizontal scale of lines; left out: if the labels are numbers above 0 and the "
+        "largest is at least four times the least",
+    )
     y_log: bool = Field(False, description="logarithmic vertical scale")
     same_y: bool | None = Field(
         None, description="one vertical scale for all panels; left out: unless their largest values differ by ten times"
@@ -410,6 +426,9 @@ class ScatterFigure(Selection, Panels):
     x_where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on the rows of `x_analysis`: {column: label}"
     )
+    x_key: dict[str, Label] = Field(
+        default_factory=dict, description="labels of axes that `x_analysis` has by other names: {label: its name there}"
+    )
     y: str = Field(description="column of the table along the vertical")
     x_label: str | None = Field(None, max_length=100, description="text along the horizontal")
     y_label: str | None = Field(None, max_length=100, description="text along the vertical")
@@ -431,9 +450,10 @@ class ScatterFigure(Selection, Panels):
     @model_validator(mode="after")
     def _fits_table(self) -> ScatterFigure:
         self._check_numbers()
-        if self.x_where and self.x_analysis is None:
-            problem = "there is no analysis whose rows it could choose"
-            raise ConfigError(problem, "add x_analysis, or take where", ("x_where",), code="not-with-these-keys")
+        for key in ("x_where", "x_key"):
+            if getattr(self, key) and self.x_analysis is None:
+                problem = "there is no analysis whose rows it could choose"
+                raise ConfigError(problem, "add x_analysis, or take where", (key,), code="not-with-these-keys")
         check_unit("unit", self.y, self.unit)
         check_unit("x_unit", self.x, self.x_unit)
         return self

@@ -15,7 +15,7 @@ from fabricstudy.columns import NAMES
 from fabricstudy.errors import Code, StudyError
 
 from .claims import Pairs, Trend
-from .figures import Condition, Figure, HeatmapFigure, Label, Range, Selection, fulfils
+from .figures import Condition, Figure, HeatmapFigure, Label, Range, ScatterFigure, Selection, fulfils
 
 if TYPE_CHECKING:
     from fabricstudy.engine.point import PlannedPoint
@@ -46,7 +46,7 @@ class _Comparison:
 def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> None:
     """Refuse figures and claims that compare a point with another one that the study does not have.
 
-    What depends on results (link classes, pairs of engines, rows of analyses) is not looked at.
+    What depends on results (link classes, pairs of engines, computed labels of analyses) is not looked at.
 
     Parameters
     ----------
@@ -65,6 +65,7 @@ def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedP
     first_seeds = {(row.experiment, row.seed) for row in rows}
     first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.all_experiments}
     _check_labels(study, rows)
+    _check_across(study, rows)
     _check_job_names(study, rows, points)
     for comparison in _comparisons(study):
         name = comparison.selection.experiment
@@ -101,6 +102,45 @@ def _check_labels(study: Study, rows: Sequence[Row]) -> None:
             if not all(isinstance(one, int | float) and not isinstance(one, bool) and one > 0 for one in along):
                 problem = f"'{selection.x}' has labels that are no numbers above zero"
                 raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "no-labels-to-scale")
+
+
+def _check_across(study: Study, rows: Sequence[Row]) -> None:
+    """Refuse a figure of which a mark has no row in the analysis of its x."""
+    for index, figure in enumerate(study.figures):
+        if not isinstance(figure, ScatterFigure) or figure.x_analysis is None or not figure.of_points:
+            continue
+        analysis, chosen = study.analyses[figure.x_analysis], [row for row in rows if _is_drawn(row, figure)]
+        names = {_text(label): _text(name) for label, name in figure.x_key.items()}
+        marked = {
+            key: dict.fromkeys(_text(row.labels[key]) for row in chosen if row.labels.get(key) is not None)
+            for key in analysis.keys
+        }
+        for label in names:
+            if not any(label in labels for labels in marked.values()):
+                problem = f"no mark of the figure has the label '{label}' on an axis by which the analysis has its rows"
+                raise _refusal(study, problem, "take a label of the axis", f"figures.{index}.x_key", "no-partner")
+        for key, labels in marked.items():
+            known = analysis.labels_of(key)
+            lost = [label for label in labels if known is not None and names.get(label, label) not in known]
+            if lost:
+                problem = (
+                    f"the analysis {figure.x_analysis} has no {key} '{lost[0]}', which labels a mark of the figure"
+                )
+                remedy = (
+                    f"add it there, narrow `where`, or say which of {', '.join(known or ())} it is: "
+                    f"x_key: {{'{lost[0]}': ...}}"
+                )
+                raise _refusal(study, problem, remedy, f"figures.{index}.x_analysis")
+
+
+def _text(label: Label | None) -> str:
+    """Return a label as tables write it: 2.0 as 2."""
+    return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def _is_drawn(row: Row, figure: ScatterFigure) -> bool:
+    where = {axis: wanted for axis, wanted in figure.where.items() if axis in row.labels}
+    return row.experiment == figure.experiment and _fulfils_all(row.labels, where)
 
 
 def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> None:

@@ -30,7 +30,7 @@ def usual_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
 
 def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:
     x = max(axes, key=lambda axis: (axes[axis].magnitudes is not None, len(axes[axis])))
-    sizes, labels = axes[x].magnitudes, axes[x].labels
+    sizes = axes[x].magnitudes
     others = sorted(
         (axis for axis in axes if axis != x and len(axes[axis]) <= _MOST_HUES), key=lambda one: -len(axes[one])
     )
@@ -45,7 +45,6 @@ def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:
         unit="us",
         hue=tuple(others[:1]),
         columns=next((axis for axis in others[1:] if len(axes[axis]) <= _MOST_PANELS), None),
-        x_log=sizes is not None and sizes == labels and _far_apart(sizes),
         y_log=sizes is not None and _far_apart(sizes),
     )
 

@@ -12,7 +12,6 @@ table, between ``experiment`` and ``seed``.
 
 from fabricstudy.table.claims import COMPUTED, judge
 from fabricstudy.table.collect import collect
-from fabricstudy.table.noise import shares_no_link
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
 from fabricstudy.table.store import ANALYSIS, TableError, Tables, read_tables, write_tables
@@ -35,6 +34,5 @@ __all__ = [
     "observe",
     "own_axes",
     "read_tables",
-    "shares_no_link",
     "write_tables",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ALONE, BY_LINK, SIZES_OF_MACHINE, TABLES, names_of
+from fabricstudy.columns import ALONE, BY_LINK, LEAST_DIFFERENCE, SIZES_OF_MACHINE, TABLES, names_of
 from fabricstudy.store import Store
 from fabricstudy.study.plan import Plan
 
@@ -18,7 +18,6 @@ from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
 from .gathered import Columns, Gathered, Record
 from .link_loads import link_loads
-from .noise import with_noise
 from .predictors import axes_left, predictors
 from .schemas import checked, checked_analysis, labels
 from .store import Tables
@@ -85,7 +84,7 @@ def collect(
     if plan.study.link_loads:
         frames[BY_LINK] = link_loads(plan, keys, found, points)
     del found
-    frames["interference"] = _interference(frames["jobs"])
+    frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])
     frames["agreement"] = agreement(plan, frames["jobs"])
     frames["predictors"] = predictors(plan, keys, frames["jobs"])
     of_engine = engine_axes(plan)
@@ -195,12 +194,20 @@ def _links(plan: Plan, keys: pd.DataFrame, found: Gathered) -> pd.DataFrame:
     )
 
 
-def _interference(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Jobs that shared the machine with another one that communicated."""
+def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return the jobs that shared the machine with another one that communicated; `keys` identify them but for seeds.
+
+    A slowdown is below 1 if its median over the seeds of the point is, by more than they differ. With one seed, the
+    variation is unknown, and any slowdown below 1 counts.
+    """
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
     rows = busy[together & ~busy["background"].astype(bool)]
-    return with_noise(rows.assign(variation=_variation(rows)))
+    slowdown = rows["slowdown"].astype(float)
+    of_point: Any = slowdown.groupby([rows[key] for key in keys], dropna=False)
+    low, high, median = (of_point.transform(name) for name in ("min", "max", "median"))
+    below = (median + (high - low) < 1 - LEAST_DIFFERENCE).astype("boolean").where(median.notna())
+    return rows.assign(variation=_variation(rows), slowdown_low=low, slowdown_high=high, below_one=below)
 
 
 def _variation(rows: pd.DataFrame) -> pd.Series[Any]:

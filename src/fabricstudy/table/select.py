@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -12,6 +12,7 @@ import pandas as pd
 from fabricstudy.analysis.base import keys_of
 from fabricstudy.columns import DONE, KEYS, NAMES
 from fabricstudy.study.figures import Condition, Selection, fulfils
+from fabricstudy.words import listed, several
 
 from .schemas import axes_of, own_axes
 from .store import TableError, Tables
@@ -41,6 +42,10 @@ class Observations:
         How many the selection asks for.
     missing : dict
         How many of them have no number, by reason.
+    without : int
+        Rows without a number, such as jobs, of points that have one in others.
+    absent : dict
+        Labels of the axes that the selection mentions which no observation has, by axis.
     """
 
     frame: pd.DataFrame
@@ -48,6 +53,8 @@ class Observations:
     noun: str
     needed: int
     missing: dict[str, int]
+    without: int = 0
+    absent: dict[str, list[str]] = field(default_factory=dict)
 
     def gap(self) -> str:
         """Say what is missing; empty if nothing is."""
@@ -57,6 +64,13 @@ class Observations:
             return ""
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(self.missing.items()))
         return f"{sum(self.missing.values())} of {self.needed} {self.noun} missing ({reasons})"
+
+    def note(self) -> str:
+        """Return what is missing, with the labels that no observation has; "none missing" if nothing is."""
+        parts = [self.gap()] * bool(self.gap())
+        parts += [f"{several(self.without, 'row')} without a number"] * bool(self.without)
+        parts += [f"no number for {axis} {listed(labels)}" for axis, labels in self.absent.items()]
+        return "; ".join(parts) or "none missing"
 
 
 def label_text(label: Any) -> str:
@@ -122,10 +136,22 @@ def observe(
         lost = int(values[VALUE].isna().sum())
         gaps = {"without a number": lost} if lost else {}
         return Observations(values[values[VALUE].notna()].reset_index(drop=True), keys, "rows", len(values), gaps)
-    known = values.loc[values[VALUE].notna(), "point_id"] if "point_id" in values else points["point_id"]
+    has = values[VALUE].notna()
+    known = values.loc[has, "point_id"] if "point_id" in values else points["point_id"]
     missing["without a number"] = int((~points.loc[done, "point_id"].isin(known)).sum())
-    values = values[values[VALUE].notna()].reset_index(drop=True)
-    return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n})
+    without = int((~has & values["point_id"].isin(known)).sum()) if "point_id" in values else 0
+    values = values[has].reset_index(drop=True)
+    absent = _absent(points, values, selection)
+    return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n}, without, absent)
+
+
+def _absent(points: pd.DataFrame, values: pd.DataFrame, selection: Selection) -> dict[str, list[str]]:
+    """Return the labels of the selected points, on the axes that the selection mentions, that no value has."""
+    axes = [axis for axis in points if axis in selection.axes() and axis in values and axis != "seed"]
+    labels = {axis: list(dict.fromkeys(points[axis].map(label_text))) for axis in axes}
+    found = {axis: set(values[axis].map(label_text)) for axis in axes}
+    absent = {axis: [label for label in labels[axis] if label not in found[axis]] for axis in axes}
+    return {axis: one for axis, one in absent.items() if one}
 
 
 def _keys(tables: Tables, rows: pd.DataFrame, selection: Selection) -> list[str]:
@@ -177,7 +203,7 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     unknown = int(rows.loc[rows[VALUE].isna(), "machine_id"].nunique())
     missing = {f"without {column}": unknown} if unknown else {}
     values = rows[rows[VALUE].notna()].reset_index(drop=True)
-    return Observations(values, keys, "machines", len(labels), missing)
+    return Observations(values, keys, "machines", len(labels), missing, 0, _absent(points, values, selection))
 
 
 def _of_schedule(
@@ -193,7 +219,10 @@ def _of_schedule(
     keys = [*axes, *KEYS[selection.table]]
     if selection.table == "partition_lists":
         rows = rows.assign(seed=0, **{VALUE: rows[column].astype(float)})
-        return Observations(rows[rows[VALUE].notna()].reset_index(drop=True), keys, "rows", len(rows), {})
+        values = rows[rows[VALUE].notna()].reset_index(drop=True)
+        return Observations(
+            values, keys, "rows", len(values), {}, len(rows) - len(values), _absent(rows, values, selection)
+        )
     runs = tables.schedules[tables.schedules["schedule"] == selection.schedule]
     runs = _fulfilling(runs, selection, any_of, leave_out=KEYS[selection.table])
     missing = Counter(runs.loc[runs["status"] != DONE, "status"])
@@ -201,7 +230,8 @@ def _of_schedule(
     rows = rows[rows[VALUE].notna()].reset_index(drop=True)
     done = runs.loc[runs["status"] == DONE, "run_id"]
     missing["without a number"] = int((~done.isin(rows["run_id"])).sum())
-    return Observations(rows, keys, "runs", len(runs), {k: n for k, n in missing.items() if n})
+    gaps = {k: n for k, n in missing.items() if n}
+    return Observations(rows, keys, "runs", len(runs), gaps, 0, _absent(runs, rows, selection))
 
 
 def _fulfilling(
@@ -229,7 +259,9 @@ def _of_analysis(
     keys = list(dict.fromkeys((*(key for kind in kinds for key in keys_of(kind)), *sorted(mentioned))))
     rows = frame.assign(seed=0, **{VALUE: frame[column].astype(float)})
     values = rows[rows[VALUE].notna()].reset_index(drop=True)
-    return Observations(values, keys, "rows", len(values), {})
+    return Observations(
+        values, keys, "rows", len(values), {}, len(rows) - len(values), _absent(rows, values, selection)
+    )
 
 
 def analysis_rows(

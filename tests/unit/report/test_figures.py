@@ -187,6 +187,78 @@ def test_lines_begin_at_zero_unless_the_study_says_otherwise(
     assert bottoms and all(bool(bottom == 0) is from_zero for bottom in bottoms)
 
 
+@pytest.mark.parametrize(
+    ("labels", "given", "scale"),
+    [
+        ([0.5, 1, 2, 4], {}, "log"), ([1, 2, 3], {}, "linear"), ([0.5, 1, 2, 4], {"x_log": False}, "linear"),
+        ([1, 2, 3], {"x_log": True}, "log"), (["a", "b", "c", "d"], {}, "linear"),
+    ],
+)  # fmt: skip
+def test_ratios_are_drawn_on_a_logarithmic_scale(
+    make: Make, labels: list[Any], given: dict[str, Any], scale: str
+) -> None:
+    alpha = {"of": "machine.bandwidth.global", "values": {label: f"{n + 1} GB/s" for n, label in enumerate(labels)}}
+    case = make(claims=[], sweep={"alpha": alpha}, figures=[{**LINES, **given}])
+    (figure,) = case.study.figures
+    (axes,) = _canvas(figure, _data(figure, case.tables)).axes
+    assert axes.get_xscale() == scale
+    assert [text.get_text() for text in axes.get_xticklabels()] == [str(label) for label in labels]
+
+
+LINES = {"id": "a", "kind": "line", "title": "A", "x": "alpha", "y": "runtime_ns"}
+
+
+def test_lines_that_coincide_differ_in_dashes_width_and_marker(make: Make) -> None:
+    """The wide one is drawn first, so that those above it leave some of it uncovered."""
+    case = make(figures=[{**LINES, "hue": "routing", "where": {"message": "large"}}])
+    (figure,) = case.study.figures
+    (axes,) = _canvas(figure, _data(figure, case.tables)).axes
+    looks = [
+        (one.get_linestyle(), one.get_marker(), one.get_linewidth()) for one in axes.lines if len(one.get_xdata()) > 1
+    ]
+    lines = [look for look in looks if look[0] != "None"]
+    assert len(lines) == 2 and all(len(set(part)) == 2 for part in zip(*lines, strict=True))
+    assert lines[0][2] > lines[1][2]
+
+
+@pytest.mark.parametrize(("hues", "hatched"), [(["routing"], False), (["routing", "message", "alpha"], True)])
+def test_bars_of_many_hues_are_hatched(make: Make, hues: list[str], hatched: bool) -> None:
+    case = make(figures=[{**LINES, "kind": "bar", "x": "seed", "hue": hues}])
+    (figure,) = case.study.figures
+    canvas = _canvas(figure, _data(figure, case.tables))
+    hatches = [patch.get_hatch() for patch in canvas.legends[0].get_patches()]
+    assert bool(len({one for one in hatches if one}) == len(hatches) - 1) is hatched
+    assert [next(iter(bars)).get_hatch() for bars in canvas.axes[0].containers] == hatches
+
+
+def test_labels_without_any_number_are_named_and_n_is_what_is_drawn(make: Make) -> None:
+    """Six of the points fail, all of Valiant at one of the messages; a partner of others is lost, too."""
+    case = make(
+        figures=[
+            {**LINES, "hue": "routing", "where": {"message": "large"}},
+            {**FIGURES[1], "where": {"message": "large"}},
+        ]
+    )
+    points = case.tables.points.copy()
+    gone = (points["routing"] == "valiant") & (points["message"] == "large")
+    points.loc[gone, ["status", "reason"]] = ["failed", "x"]
+    jobs = case.tables.jobs[~case.tables.jobs["point_id"].isin(points.loc[gone, "point_id"])]
+    lost = replace(case, tables=replace(case.tables, points=points, jobs=jobs))
+    basis = told(lost, "a")["a"].basis
+    assert basis.startswith("n = 6 points,") and "6 of 12 points missing" in basis and "routing valiant" in basis
+    gone = (points["routing"] == "minimal") & (points["message"] == "large") & (points["alpha"] == 2)
+    jobs = case.tables.jobs[~case.tables.jobs["point_id"].isin(points.loc[gone, "point_id"])]
+    assert told(replace(case, tables=replace(case.tables, jobs=jobs)), "bars")["bars"].basis.startswith("n = 6 points,")
+
+
+def test_rows_without_a_number_of_points_that_have_others_are_counted(make: Make) -> None:
+    case = make(figures=[{**LINES, "over_jobs": "each", "hue": "job"}])
+    second = case.tables.jobs.assign(job=1, runtime_ns=np.nan)
+    jobs = pd.concat([case.tables.jobs, second], ignore_index=True)
+    basis = told(replace(case, tables=replace(case.tables, jobs=jobs)), "a")["a"].basis
+    assert basis.startswith("n = 24 points,") and "24 rows without a number" in basis
+
+
 @pytest.mark.parametrize(("low", "high"), [(1, 1.9), (60, 950), (40, 7000), (1e3, 4e7), (2e-3, 3.0)])
 def test_logarithmic_scales_have_labels_that_do_not_overlap(low: float, high: float) -> None:
     canvas = Figure(figsize=(4, 2.6))
@@ -330,6 +402,28 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     assert f"minimal: on the front {minimal}" in one.alt
     (without,) = fronts([figure.model_copy(update={"hue": ()})], case.tables)
     assert "minimal 2, of 3; " in without
+
+
+def test_marks_without_a_price_are_counted_and_named(make: Make) -> None:
+    """Two of three machines have a price; 3 seeds and 2 routings of the third are not drawn."""
+    case = priced(make, {"lean": 30.0, "rich": 20.0})
+    basis = told(case)["a"].basis
+    assert basis.startswith("n = 12 points,") and "6 of 18 points missing" in basis and "ring" in basis
+    (front,) = fronts(case.study.figures, case.tables)
+    assert ", of 2" in front and "price_per_node: ring" in front
+    named = priced(make, {"lean": 30.0, "rich": 20.0}, x_key={"ring": "lean"})
+    basis = told(named)["a"].basis
+    assert basis.startswith("n = 18 points,") and "none missing" in basis
+    (front,) = fronts(named.study.figures, named.tables)
+    assert ", of 3" in front
+
+
+def test_marks_of_a_scatter_plot_differ_in_shape(make: Make) -> None:
+    case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
+    canvas = scatter_canvas(case.study.figures[0], case.tables)[0]  # type: ignore[arg-type]
+    marks = [line.get_marker() for line in canvas.axes[0].lines if line.get_linestyle() == "None"]
+    assert len(set(marks)) == 3
+    assert marks == [handle.get_marker() for handle in canvas.legends[0].legend_handles[:3]]  # type: ignore[union-attr]
 
 
 def test_a_mark_takes_its_price_from_one_row(make: Make) -> None:

@@ -151,6 +151,30 @@ def test_logarithmic_scales_need_numbers(study_of: StudyOf, change: dict[str, An
     assert found == path
 
 
+RINGS = {name: {"kind": "torus", "shape": [8], "bandwidth": "1 GB/s"} for name in ("ring", "ring, valiant", "other")}
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({}, "figures.0.x_analysis"),
+        ({"where": {"machine": ["ring", "other"]}}, None),
+        ({"x_key": {"ring, valiant": "ring"}}, None),
+        ({"x_key": {"ring, valiant": "square"}}, "figures.0.x_analysis"),
+        ({"x_key": {"ring, valiant": "ring", "rang": "ring"}}, "figures.0.x_key"),
+    ],
+)
+def test_a_mark_needs_a_row_of_the_analysis(study_of: StudyOf, change: dict[str, Any], path: str | None) -> None:
+    priced = {name: machine for name, machine in RINGS.items() if "," not in name}
+    figure = {
+        "id": "a", "kind": "scatter", "title": "A", "x": "price_per_node", "x_analysis": "bill",
+        "x_where": {"part": "all"}, "y": "runtime_ns", **change,
+    }  # fmt: skip
+    analyses = {"bill": {"kind": "cost", "machines": priced}}
+    sweep = {"machine": {"of": "machine", "values": RINGS}}
+    assert refused(study_of, sweep=sweep, exclude=..., analyses=analyses, figures=[figure]) == path
+
+
 def test_zero_has_no_logarithm(study_of: StudyOf) -> None:
     figure = {**FIGURE, "kind": "line", "x_log": True}
     alpha = {**ALPHA, "values": {0: "1 GB/s", 1: "2 GB/s"}}

@@ -297,29 +297,33 @@ def test_labels_keep_their_kind(tmp_path: Path) -> None:
     assert set(points["wrap"].dropna()) == {"yes it is"}
 
 
-def test_the_noise_of_slowdowns_is_that_of_jobs_that_share_no_link(tmp_path: Path) -> None:
-    """Of eight jobs three share no link: two as simulated, one by its routes."""
-    of = planned(tmp_path)
+@pytest.mark.parametrize(
+    ("slowdowns", "below"),
+    [
+        ([0.63, 0.7, 0.78], True),
+        ([0.955, 0.96, 0.967], True),
+        ([0.97, 0.99, 1.02], False),
+        ([0.8, 0.9, 1.0], False),
+        ([0.9999, 0.9999, 0.9999], False),
+        ([0.9], True),
+    ],
+)
+def test_a_slowdown_below_one_beyond_run_to_run_variation_is_marked(
+    tmp_path: Path, slowdowns: list[float], below: bool
+) -> None:
+    """Of one job of one point; the seeds of the others keep their slowdowns, which are above 1."""
+    of = planned(tmp_path, seeds=len(slowdowns))
     found = records(of)
-    apart, by_routes = of.rows[0], of.rows[1]
-    none = {"mls": 0.0, "tls": 0.0, "used": [5, 5], "shared": [0, 0]}
-    found[apart.point_id]["sharing"] = {"simulated": none, "routes": {**none, "shared": [5, 5]}}
-    found[by_routes.point_id]["sharing"] = {"routes": {**none, "shared": [0, 1]}}
-    for number, name in ((0, apart), (0, by_routes), (1, apart)):
-        alone = found[str(name.alone_ids[number])]["jobs"][number]["runtime_ns"]
-        slowdown = 0.9 if name is apart else 1.2
-        found[name.point_id]["jobs"][number]["runtime_ns"] = slowdown * alone
+    labels = of.rows[0].labels
+    for row, slowdown in zip([one for one in of.rows if one.labels == labels], slowdowns, strict=True):
+        alone = found[str(row.alone_ids[0])]["jobs"][0]["runtime_ns"]
+        found[row.point_id]["jobs"][0]["runtime_ns"] = slowdown * alone
     rows = collect(of, found.values(), structures(of)).interference
-    assert rows["noise_low"].unique() == pytest.approx([0.9])
-    assert rows["noise_high"].unique() == pytest.approx([1.2])
-    assert rows["in_noise"].tolist() == [value < 1.4 for value in rows["slowdown"]]
-    assert rows["in_noise"].sum() == 3
-
-
-def test_where_all_jobs_share_links_no_noise_is_known(tmp_path: Path) -> None:
-    of = planned(tmp_path)
-    rows = collect(of, records(of).values(), structures(of)).interference
-    assert rows["noise_low"].isna().all() and rows["in_noise"].isna().all()
+    changed = (rows[list(labels)] == pd.Series(labels)).all(axis=1) & (rows["job"] == 0)
+    assert changed.sum() == len(slowdowns)
+    assert rows.loc[changed, "slowdown_low"].unique() == pytest.approx([min(slowdowns)])
+    assert rows.loc[changed, "slowdown_high"].unique() == pytest.approx([max(slowdowns)])
+    assert set(rows.loc[changed, "below_one"]) == {below} and not rows.loc[~changed, "below_one"].any()
 
 
 ENGINES = {"engine": {"of": "engine", "values": ["caminos", "sst"]}, "routing": STUDY["sweep"]["routing"]}

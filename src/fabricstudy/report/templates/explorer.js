@@ -124,7 +124,10 @@
     const rows = scale === "log" ? selected.filter((row) => metric.values[row] > 0) : selected;
     const [unit, factor] = unitOf(metric, rows);
     const [x, colour, facet] = drawnAxes();
-    const xscale = x.numeric ? control("xscale").value : "categories";
+    const along = x.numeric ? rows.map((row) => x.labels[x.codes[row]]) : [];
+    const automatic = Math.min(...along) > 0 && Math.max(...along) >= 4 * Math.min(...along) ? "log" : "linear"; // as figures
+    const asked = control("xscale").value;
+    const xscale = !x.numeric ? "categories" : asked === "auto" ? automatic : asked;
     const title = unit ? `${metric.name.replace(/_[^_]*$/, "")} (${unit})` : metric.name;
     const every = control("marks").value === "rows";
     const unpositive = selected.length - rows.length;
@@ -210,7 +213,7 @@
     // Labels as the study writes them: Vega-Lite would round 0.5 to 1 where most steps are whole.
     const ticks = values.length <= 12 ? { values, labelExpr: "toString(datum.value)" } : {};
     return {
-      field: "x", type: "quantitative", title, scale: { ...(log ? { type: "log" } : { zero: false }), nice: false, padding: 12 },
+      field: "x", type: "quantitative", title, scale: { ...(log ? { type: "log", base: 2 } : { zero: false }), nice: false, padding: 12 },
       axis: { ...ticks, labelOverlap: "greedy" },
     };
   }
@@ -266,7 +269,8 @@
     const line = (kind, texts) => element("tr", ...texts.map((text) => element(kind, text)));
     const body = groups.slice(0, MOST_NUMBERS)
       .map((one) => line("td", [...axes.map(([field]) => one[field]), ...[one.y, one.low, one.high].map(short), one.count]));
-    numbers.replaceChildren(line("th", head), ...body);
+    const more = groups.length - body.length;
+    numbers.replaceChildren(line("th", head), ...body, ...(more > 0 ? [line("td", [`and ${more} more`])] : []));
   }
 
   let latest = 0;

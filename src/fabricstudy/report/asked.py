@@ -1,0 +1,216 @@
+"""What a study asks: its machines, workloads and source in three lines, its experiments, jobs and parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.columns import ADDED, ALONE, DERIVED, column_unit
+from fabricstudy.engine.point import Point
+from fabricstudy.model import Model, NoPhysics
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import Plan
+from fabricstudy.table.schemas import axes_of, own_axes
+from fabricstudy.table.select import label_text
+from fabricstudy.words import listed
+
+from .look import short, spoken
+from .text import Grid, Varied, named, varied
+
+SECTIONS = ("network", "engine", "routing", "machine")
+"""Parts of a point that hold parameters; jobs have a table of their own."""
+
+_MOST_VALUES, _MOST_JOBS = 5, 4
+_UNITS = {"nanosecond": "ns us ms s", "byte": "B kB MB GB TB", "byte/second": "B/s kB/s MB/s GB/s TB/s"}
+
+
+def head(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return what stands at the top of the page: machines, workloads and source, as far as the study has them."""
+    chosen = {row.point_id: planned.points[row.point_id].point for row in planned.rows}
+    sources = list(dict.fromkeys(claim.source for claim in study.claims))
+    lines = [
+        ("Machines" if len(planned.machines) > 1 else "Machine", _machines(planned, machine_labels(points))),
+        ("Workloads", _workloads(list(chosen.values()))),
+        ("Source", named(sources) if sources else ""),
+    ]
+    return [line for line in lines if line[1]]
+
+
+def machine_labels(points: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the labels of each machine, on the axes of which every label has one machine of each experiment.
+
+    An axis may have several labels for one machine, such as a machine with two routings.
+    """
+    points = points[~points["experiment"].isin(ADDED)]
+    found: dict[str, list[str]] = {}
+    for axis in axes_of(points):
+        labelled = points[points[axis].notna()]
+        machines = labelled.groupby(["experiment", axis])["machine_id"].nunique()
+        if labelled["machine_id"].nunique() < 2 or (machines > 1).any():
+            continue
+        for machine, labels in labelled.groupby("machine_id", sort=False)[axis]:
+            found.setdefault(str(machine), []).append(" / ".join(dict.fromkeys(labels.map(label_text))))
+    return found
+
+
+def _machines(planned: Plan, labels: Mapping[str, Sequence[str]]) -> str:
+    """Return label, kind, size and bandwidths of the machines, those of one kind together."""
+    groups: dict[str, list[str]] = {}
+    for name, machine in planned.machines.items():
+        groups.setdefault(str(machine.kind), []).append(name)
+    texts = []
+    for kind, names in groups.items():
+        machines = [planned.machines[name] for name in names]
+        own = ", ".join(labels.get(names[0], ())) if len(names) == 1 else ""
+        called = f"{own} ({kind})" if own else kind if len(names) == 1 else f"{kind} ({len(names)} variants)"
+        sizes = [f"{_range([getattr(one, size) for one in machines], size)} {size}" for size in ("nodes", "routers")]
+        texts.append(f"{called}: {', '.join(sizes)}{_bandwidths(machines)}")
+    return "; ".join(texts)
+
+
+def _bandwidths(machines: Sequence[Any]) -> str:
+    by_class: dict[str, list[float]] = {}
+    for machine in machines:
+        bandwidth = getattr(machine, "bandwidth", None)
+        for name, field in type(bandwidth).model_fields.items() if isinstance(bandwidth, Model) else ():
+            value = getattr(bandwidth, name)
+            by_class.setdefault(str(field.alias), []).extend(value if isinstance(value, tuple) else (value,))
+    texts = {name: _range(values, "bandwidth_Bps") for name, values in by_class.items()}
+    if len(set(texts.values())) == 1:
+        return f", every link {next(iter(texts.values()))}"
+    return "".join(f", {name} {text}" for name, text in texts.items())
+
+
+def _workloads(points: Iterable[Point]) -> str:
+    """Return patterns, message sizes and nodes of each job, or of all jobs together if there are many."""
+    facts = dict.fromkeys(
+        (job.name, job.pattern.kind, getattr(job.pattern, "message_bytes", None), job.node_count(point.machine.nodes))
+        for point in points
+        for job in point.jobs
+        if not job.pattern.silent
+    )
+    names = list(dict.fromkeys(fact[0] for fact in facts))
+    many, texts = len(names) > _MOST_JOBS, []
+    for name in [f"{len(names)} jobs"] if many else names:
+        _, kinds, sizes, nodes = zip(*(fact for fact in facts if many or fact[0] == name), strict=True)
+        known = [size for size in sizes if size is not None]
+        messages = f", messages of {_range(known, 'message_bytes')}" if known else ""
+        texts.append(f"{name}: {named(list(dict.fromkeys(kinds)))}{messages}, {_range(nodes, 'nodes')} nodes")
+    return "; ".join(texts)
+
+
+def _range(values: Sequence[float], column: str) -> str:
+    low, high = (written(column, end(values)) for end in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+def experiments(study: Study, points: pd.DataFrame) -> list[tuple[str, int, int, list[Varied]]]:
+    """Return points, seeds and what varies in each experiment."""
+    return [
+        (str(name), len(part), part["seed"].nunique(), varied(part, own_axes(part), study.meanings))
+        for name, part in points[points["experiment"] != ALONE].groupby("experiment", sort=False)
+    ]
+
+
+def jobs(planned: Plan, table: pd.DataFrame) -> Grid:
+    """Return the jobs of each experiment: what they do, and how large they are."""
+    patterns = [
+        planned.points[point_id].point.jobs[job].pattern.kind
+        for point_id, job in zip(table["point_id"], table["job"], strict=True)
+    ]
+    rows = []
+    for key, part in table.groupby(["experiment", "job_name", pd.Series(patterns, table.index, dtype=str)], sort=False):
+        sizes = [_range(part[name].tolist(), "count") for name in ("ranks", "nodes", "messages", "bytes")]
+        rows.append([*map(str, key), *sizes, str(part["point_id"].nunique())])
+    columns = ("experiment", "job", "pattern", "ranks", "nodes", "messages", "bytes", "points")
+    return Grid(columns, rows, frozenset(range(3, 8)))
+
+
+def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[Grid, Grid]:
+    """Return every parameter of the simulations with its values, and whether the study sets it or it is a default.
+
+    Values come from the models of the planned points, so that no parameter is left out; what an engine derives from a
+    point comes from the columns `DERIVED` of the table.
+
+    Returns
+    -------
+    tuple of Grid
+        Those of network, engine and routing, and those of the machines.
+    """
+    values: dict[str, dict[str, None]] = {}
+    given: set[str] = set()
+    sections = {section: [getattr(one.point, section) for one in planned.points.values()] for section in SECTIONS}
+    for section, models in sections.items():
+        several = len({getattr(model, "kind", "") for model in models}) > 1
+        for model in {id(one): one for one in models}.values():  # points share their parts
+            for keys, text, is_given in _leaves(model):
+                kind = f" ({model.kind})" if several and keys else ""
+                path = ".".join([f"{section}{kind}", *keys])
+                values.setdefault(path, {})[text] = None
+                given |= {path} if is_given else set()
+    rows = [[path, _values(texts), _origin(study, path, len(texts), path in given)] for path, texts in values.items()]
+    for column in (name for name in DERIVED if name in points):
+        for engine, part in points[points[column].notna()].groupby("engine", sort=False):
+            texts = [written(column, value) for value in sorted(part[column].unique())]
+            rows.append([f"{spoken(column)} ({engine})", _values(texts), "derived by the engine"])
+    is_machine = [row[0].startswith("machine") for row in rows]
+    parts = ([row for row, own in zip(rows, is_machine, strict=True) if own == wanted] for wanted in (False, True))
+    other, machine = (Grid(("parameter", "value", "from"), part) for part in parts)
+    return other, machine
+
+
+def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+    """Give keys, value and whether the study sets it, of each key of a model and of those within it; its kind first."""
+    for name, field in type(model).model_fields.items():
+        value, is_given = getattr(model, name), name in model.model_fields_set
+        path = keys if name == "kind" else (*keys, field.alias or name)
+        if isinstance(value, Model):
+            yield from ((below, text, is_given) for below, text, _ in _leaves(value, path))
+        elif NoPhysics not in field.metadata:
+            texts = [written(name, part) for part in (value if isinstance(value, tuple) else (value,))]
+            yield path, short(", ".join(texts)), is_given
+
+
+def _values(texts: Iterable[str]) -> str:
+    first, rest = list(texts)[:_MOST_VALUES], list(texts)[_MOST_VALUES:]
+    return "; ".join(first + [f"{len(rest)} more"] * bool(rest))
+
+
+def _origin(study: Study, path: str, count: int, is_given: bool) -> str:
+    """Return whether a parameter is set, a default or varied, and by which axes."""
+    keys = re.sub(r" \(.*?\)", "", path).split(".")
+
+    def sets(change: str) -> bool:
+        return all(a == b for a, b in zip(change.split("."), keys, strict=False))
+
+    axes = {
+        name: None
+        for part in study.all_experiments.values()
+        for name, axis in part.sweep.items()
+        if any(sets(changed) for change in axis.changes for changed in change)
+    }
+    if count > 1 and axes:
+        return f"varied: {listed(list(axes))}"
+    return "set" if is_given else "default"
+
+
+def written(name: str, value: Any) -> str:
+    """Return a value in the unit that fits, which the last part of its name says.
+
+    Examples
+    --------
+    >>> written("buffer_bytes", 64_000), written("links_Bps", 2.5e10), written("latency_ns", 40.0), written("p", 12)
+    ('64 kB', '25 GB/s', '40 ns', '12')
+    """
+    if value is None:
+        return "left out"
+    units = _UNITS.get(column_unit(name) or "", "").split()
+    if isinstance(value, int) and not isinstance(value, bool) and not units:
+        return f"{value:,}"
+    if not units or isinstance(value, str):
+        return str(value).lower() if isinstance(value, bool) else label_text(value)
+    place = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
+    return f"{value / 1000**place:.6g} {units[place]}"
