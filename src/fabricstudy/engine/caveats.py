@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 
@@ -22,6 +23,13 @@ class Caveat:
 
     says: str
     concerns: Callable[[Point], bool] = all_points
+    other_paths: bool = False
+    """Whether packets may take paths that the routing does not have; then bounds hold for any path."""
+
+
+def between_groups_with_several_cables(point: Point) -> bool:
+    """Points on a dragonfly with several cables between two groups."""
+    return isinstance(point.machine, DragonflyConfig) and point.machine.links_per_group_pair > 1
 
 
 def under_ugal(point: Point) -> bool:

@@ -328,7 +328,7 @@ class Figure(Selection, Panels):
     parts: Names = Field(
         (), description="of bars: columns that add up to y, drawn above one another in the order of the list"
     )
-    show_bound: bool = Field(False, description="also draw the bound on the runtime")
+    show_bound: bool = Field(False, description="also draw the lower bound on the runtime, from the links")
     x_log: bool = Field(False, description="logarithmic horizontal scale")
     y_log: bool = Field(False, description="logarithmic vertical scale")
     same_y: bool | None = Field(
