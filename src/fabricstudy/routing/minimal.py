@@ -54,10 +54,10 @@ class MinimalRoutes(ObliviousMemoryless):
         if len(goals) * self.machine.links > 2 * MOST_WAYS:
             return None
         links = self.links
-        *ways, state = minimal_ways(
+        begin, link, to, state = minimal_ways(
             links.first, links.link, links.head, links.kind, weight_of_class(self.machine), goals
         )
-        return Ways(*ways, state[number, flows.source], flows.size_bytes)
+        return Ways(begin, link, to, state[number, flows.source], flows.size_bytes)
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Give all links that come nearer to the goal by their weight."""

@@ -94,7 +94,7 @@ def _by_programs(capacity_Bps: Floats, ways: Ways, splits: list[Floats], bound_s
             b_eq=[1.0],
         )
         # Without a solution the bound stays what it is.
-        if found.status != 0 or bound_s >= CLOSE * found.fun * scale:
+        if found.fun is None or bound_s >= CLOSE * found.fun * scale:
             break
         length = np.maximum(-found.ineqlin.marginals, 0.0) / capacity_Bps
         splits.append(ways.shortest(length))

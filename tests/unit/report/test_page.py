@@ -14,6 +14,7 @@ import pytest
 
 from fabricstudy.home import CONFIGS
 from fabricstudy.report.__main__ import main
+from fabricstudy.report.below_bounds import below_bounds
 from fabricstudy.report.figures import Drawn
 from fabricstudy.report.page import _again, _bounds, render, write_report
 from fabricstudy.study.figures import Figure
@@ -228,6 +229,21 @@ def test_extensions_are_told_with_their_digests(make: Make, tmp_path: Path) -> N
 def test_the_jobs_are_listed(make: Make, tmp_path: Path) -> None:
     _, page = written(make(figures=[]), tmp_path / "out")
     assert "main app ring 72 72 144 144,000 24" in page.text
+
+
+def test_a_time_below_its_bound_is_a_red_line_at_the_top(make: Make, tmp_path: Path) -> None:
+    case = make(figures=[])
+    jobs = case.tables.jobs
+    low = jobs.index[3]
+    # What rounding makes of the bound itself is no time below it.
+    jobs.loc[jobs.index[0], "over_bound"] = 1 - 1e-12
+    html, page = written(case, tmp_path / "right")
+    assert below_bounds(jobs) == "" and 'class="error"' not in html
+    jobs.loc[low, "over_bound"] = 0.9
+    html, page = written(case, tmp_path / "wrong")
+    line = below_bounds(jobs)
+    assert jobs.loc[low, "point_id"] in line and "1 of" in line
+    assert line in page.text and html.index('class="error"') < html.index("<main>")
 
 
 def test_the_higher_bound_is_told_and_the_job_furthest_above_it_is_named(make: Make) -> None:
