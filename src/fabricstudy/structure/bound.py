@@ -24,7 +24,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
 from fabricstudy.routing.base import Detour, Routing, routes
 
-from .load import LinkLoads, flows_of
+from .load import LinkLoads, flows_of, link_loads
 from .split import best_split_s
 
 NS_PER_S = 1e9
@@ -122,15 +122,14 @@ def _paths_ns(
 ) -> float:
     """Return a lower bound from the paths that a routing allows; `known_ns` where it brings no better one."""
     way = routes(machine, routing)
-    flows = flows_of(machine, way, source, destination, size_bytes)
     if way.oblivious and load_bytes is None:
-        load_bytes = way.loads(flows)
+        load_bytes = link_loads(machine, source, destination, size_bytes, routing).link_bytes
     load_ns = np.inf
     if load_bytes is not None:
         load_ns = float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0)) * NS_PER_S
     if way.single_path or load_ns <= known_ns:
         return load_ns if way.single_path else known_ns
-    ways = way.ways(flows)
+    ways = way.ways(flows_of(machine, way, source, destination, size_bytes))
     if ways is None:
         return known_ns
     return best_split_s(machine.link_capacity_Bps, ways, load_bytes, known_ns / NS_PER_S) * NS_PER_S

@@ -255,7 +255,7 @@ def test_the_higher_bound_is_told_and_the_job_furthest_above_it_is_named(make: M
     jobs["over_phase_bound"] = jobs["runtime_ns"] / jobs["phase_bound_ns"]
     (row,) = _bounds(jobs).rows
     over = jobs["runtime_ns"] / jobs[["bound_ns", "phase_bound_ns"]].max(axis="columns")
-    assert row[:4] == ["main", "routed", "24", "2"]
+    assert row[:4] == ["main", "paths", "24", "2"]
     assert [float(text) for text in row[4:7]] == pytest.approx([over.min(), over.median(), over.max()], rel=1e-3)
     assert int(row[7]) == (over < 1).sum() == 2
     assert jobs.loc[over.idxmax(), "point_id"] in row[8]
