@@ -36,7 +36,7 @@ COUPLED: dict[str, Any] = {
     },
 }
 MEASURED = {
-    "experiment": "ratios", "metric": "bound_ns", "of": {"network": "mesh"}, "against": {"network": "torus"},
+    "experiment": "ratios", "metric": "expected_load_ns", "of": {"network": "mesh"}, "against": {"network": "torus"},
     "nodes": "size",
 }  # fmt: skip
 APPLICATIONS = [

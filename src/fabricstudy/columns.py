@@ -25,7 +25,7 @@ PART_VERDICTS = (REPRODUCED, UNDECIDED, DIFFERS, NOT_RUN)
 VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
 """Verdicts on a claim. Those on its parts are `PART_VERDICTS`."""
 
-FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "bound")
+FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "expected load")
 """Where the factor is from by which a job runs longer on its partition."""
 
 ALONE = "(alone)"
@@ -201,8 +201,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("rank_mean_ns", "time from the start to the end of a rank, mean over the ranks that send"),
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
-        _metric("bound_ns", "link bound: least time in which the links carry the job's bytes, and it computes"),
-        _text("bound_method", "routed: from the routing's loads; cut: for any routing", missing=True),
+        _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),
+        _text("bound_method", "what it rests on: host, cut, hop-bytes, paths or computation", missing=True),
+        _metric(
+            "expected_load_ns", "time at the expected link loads, if they are known; no bound: a run may be faster"
+        ),
         _metric("phase_bound_ns", "phase bound: least time in which the phases follow each other without contention"),
         _metric("over_bound", "runtime over the link bound"),
         _metric("over_phase_bound", "runtime over the phase bound"),

@@ -57,7 +57,7 @@ def record(name: str, point: Point, number: int) -> dict[str, Any]:
     """A made-up result: Valiant takes twice as long, and no two times are equal."""
     time_ns = (1e6 + 1e3 * number) * (2 if point.routing.kind == "valiant" else 1)
     job = {"job": 0, "ranks": 72, "nodes": 72, "messages": 144, "bytes": 144_000, "runtime_ns": time_ns,
-           "bound_ns": 9e5, "bound_method": "routed", "hop_bytes": 3e5}  # fmt: skip
+           "bound_ns": 9e5, "bound_method": "paths", "hop_bytes": 3e5}  # fmt: skip
     links = [{"class": kind, "links": 72, "load_mean_bytes": 1e6, "load_max_bytes": 2e6 + number, "used": 72}
              for kind in ("local", "global")]  # fmt: skip
     return {"point_id": name, "engine": "caminos", "version": "1", "status": "done", "reason": None, "cpu_s": 1.0,

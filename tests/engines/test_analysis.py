@@ -28,9 +28,9 @@ def test_loads_and_bounds_without_times(tmp_path: Path) -> None:
     found, record = record_of(tmp_path)
     assert found["command"] is None and record["status"] == "done"
     (job,), (links,) = record["jobs"], record["links"]
-    assert job["runtime_ns"] is None and job["bound_method"] == "routed"
+    assert job["runtime_ns"] is None and job["bound_method"] == "host"
     # A rank of the ring sends to both neighbours: 3 kB on each of 12 links, 6 kB out of each node.
-    assert job["bound_ns"] == 6000.0 and job["hop_bytes"] == 36_000.0
+    assert job["bound_ns"] == job["expected_load_ns"] == 6000.0 and job["hop_bytes"] == 36_000.0
     assert (links["links"], links["used"], links["load_max_bytes"]) == (12, 12, 3000.0)
     assert np.array_equal(np.load(tmp_path / "links.npy"), np.full(12, 3000.0))
     assert (tmp_path / "messages.parquet").exists()
@@ -49,7 +49,9 @@ def test_adaptive_routing_has_bounds_and_sharing_and_no_loads(tmp_path: Path, ro
     assert record["status"] == "done" and "links" not in record
     assert [job["runtime_ns"] for job in record["jobs"]] == [None, None]
     assert record["sharing"]["routes"]["tls"] == 1
-    assert all(job["bound_method"] == "cut" and job["bound_ns"] > 0 for job in record["jobs"])
+    # Each node sends 6 kB.
+    facts = [(job["bound_method"], job["bound_ns"], job["expected_load_ns"]) for job in record["jobs"]]
+    assert facts == [("host", 6000.0, None)] * 2
 
 
 def test_a_job_that_cannot_be_placed_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.messages import PlacedJob
 
@@ -55,7 +55,7 @@ class TestLinkLoads:
         loads = link_loads(machine, *ends(jobs), Minimal())
         assert result.link_bytes is not None
         np.testing.assert_array_equal(result.link_bytes, loads.link_bytes)
-        assert result.job_runtime_ns[0] >= bound_ns(machine, loads)
+        assert result.job_runtime_ns[0] >= load_time_ns(machine, loads)
 
     def test_messages_of_odd_sizes_count_whole_phits(self, tmp_path: Path) -> None:
         this = point()
@@ -83,7 +83,7 @@ class TestLinkLoads:
         np.testing.assert_allclose(result.link_bytes, loads.link_bytes, rtol=0.15)
         assert result.link_bytes.sum() == pytest.approx(loads.link_bytes.sum(), rel=0.01)
         assert len(written["packets_by_hops"]) == 7
-        assert result.job_runtime_ns[0] >= 0.99 * bound_ns(machine, loads)
+        assert result.job_runtime_ns[0] >= 0.99 * load_time_ns(machine, loads)
 
     def test_parallel_cables_are_one_link_with_their_capacity_together(self, tmp_path: Path) -> None:
         streams = [job_of([0, 1, 2, 3], [(0, 0, 2, 200_000), (0, 1, 3, 200_000)])]

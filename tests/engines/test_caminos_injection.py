@@ -13,7 +13,7 @@ from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.messages import PlacedJob
 
@@ -96,7 +96,7 @@ def closed_form_ns(name: str, size: int, point: Point, jobs: list[PlacedJob], ma
     Where the host link is the slowest, the bound has that wait in it.
     """
     _, _, pairs, cables = FREE[name]
-    bound = bound_ns(machine, link_loads(machine, *ends(jobs), point.routing))
+    bound = load_time_ns(machine, link_loads(machine, *ends(jobs), point.routing))
     messages = max(np.bincount([source for source, _ in pairs]))
     packet_ns = min(size, PACKET) / machine.host.bandwidth_Bps * 1e9
     waits = messages if messages * 1e9 <= machine.host.bandwidth_Bps else 1
@@ -119,7 +119,7 @@ class TestWithoutContention:
         point, jobs, machine = free(name, size)
         result, _ = simulate(tmp_path, point, jobs, machine)
         closed = closed_form_ns(name, size, point, jobs, machine)
-        bound = bound_ns(machine, link_loads(machine, *ends(jobs), point.routing))
+        bound = load_time_ns(machine, link_loads(machine, *ends(jobs), point.routing))
         assert bound <= result.job_runtime_ns[0] <= 1.10 * closed
 
     def test_one_message_at_a_time_leaves_most_links_idle(self, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fabricstudy.engine.contract import EngineFailure, EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads, link_support
 from fabricstudy.workload.messages import PlacedJob
 
@@ -196,7 +196,7 @@ class TestTimes:
             built = this.machine.build()
             jobs = place_jobs(this, built)
             result, _ = simulate(tmp_path / f"{shape[0]}{tie}", this, jobs, built)
-            return runtime(result), bound_ns(built, link_loads(built, *ends(jobs), this.routing))
+            return runtime(result), load_time_ns(built, link_loads(built, *ends(jobs), this.routing))
 
         for tie in ("split", "alternate"):
             (long, long_bound), (short, short_bound) = (
@@ -221,7 +221,7 @@ class TestTimes:
             built = this.machine.build()
             jobs = place_jobs(this, built)
             result, _ = simulate(tmp_path / str(kilobytes), this, jobs, built)
-            bound = bound_ns(built, link_loads(built, *ends(jobs), this.routing))
+            bound = load_time_ns(built, link_loads(built, *ends(jobs), this.routing))
             assert bound == pytest.approx(messages_a_link * kilobytes * 1000 / 2)
             excess.append(runtime(result) / bound)
         assert 1 <= excess[1] < excess[0] and excess[1] < 1.3

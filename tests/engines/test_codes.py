@@ -20,7 +20,7 @@ from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads, link_support
 from fabricstudy.workload.messages import PlacedJob
 
@@ -77,7 +77,7 @@ class TestLinks:
         analysed = loads(machine, jobs, this)
         assert result.link_bytes is not None
         np.testing.assert_array_equal(result.link_bytes, analysed.link_bytes)
-        assert time_of(result) >= bound_ns(machine, analysed)
+        assert time_of(result) >= load_time_ns(machine, analysed)
 
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "torus"])
     def test_all_links_are_the_ones_of_the_machine(self, tmp_path: Path, name: str) -> None:

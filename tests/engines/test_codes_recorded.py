@@ -14,7 +14,7 @@ import pytest
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import HOPS, OUTPUTS
 from fabricstudy.engine.contract import EngineFailure, EngineResult, OtherBackground
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 
 from .run_caminos import ends
@@ -48,7 +48,7 @@ def test_times_links_and_jobs(name: str) -> None:
     result = read(recorded(name), name)
     loads = [link_loads(machine, *ends([job]), this.routing) for job in jobs]
     for time, mean, load in zip(result.job_runtime_ns, result.job_rank_mean_ns, loads, strict=True):
-        assert time is not None and bound_ns(machine, load) <= time < 10 * bound_ns(machine, load)
+        assert time is not None and load_time_ns(machine, load) <= time < 10 * load_time_ns(machine, load)
         assert mean is not None and 0.5 * time < mean < time
     if name == "torus":
         assert result.link_bytes is None and result.job_link_packets is None and result.link_packets is None

@@ -12,7 +12,7 @@ from fabricstudy.engine.contract import EngineFailure, EngineResult
 from fabricstudy.engine.flow import MACHINE, MESSAGES, RESULT, SETTINGS, Flow, window_bytes
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.messages import PlacedJob
 
@@ -106,7 +106,7 @@ def test_link_bytes_are_those_of_the_analysis_and_no_time_is_below_the_bound(
     result = simulate(tmp_path, point, jobs, built)
     assert result.link_bytes is not None and result.job_runtime_ns[0] is not None
     assert np.allclose(result.link_bytes, loads.link_bytes, rtol=1e-9, atol=1e-3)
-    assert bound_ns(built, loads) <= result.job_runtime_ns[0] <= 2 * bound_ns(built, loads)
+    assert load_time_ns(built, loads) <= result.job_runtime_ns[0] <= 2 * load_time_ns(built, loads)
 
 
 @needs_flow

@@ -24,7 +24,7 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bisection import bisect
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.study.file import load_machine, parse_yaml, validated
 from fabricstudy.workload.graph_file import GraphFile, read_graph
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
@@ -34,8 +34,16 @@ from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_o
 
 Ints = npt.NDArray[np.int64]
 
-METRICS = ("hop_bytes", "hops_mean", "hop_bytes_over_bound", "hops_max", "link_max_bytes", "bound_ns", "mapping_cpu_s")
-DECIDING = ("link_max_bytes", "hop_bytes", "hops_max", "bound_ns")
+METRICS = (
+    "hop_bytes",
+    "hops_mean",
+    "hop_bytes_over_bound",
+    "hops_max",
+    "link_max_bytes",
+    "expected_load_ns",
+    "mapping_cpu_s",
+)
+DECIDING = ("link_max_bytes", "hop_bytes", "hops_max", "expected_load_ns")
 BEFORE = "linear"
 
 
@@ -187,7 +195,7 @@ def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: fl
     metrics["hop_bytes_over_bound"] = (
         metrics["hop_bytes"] / metrics["hop_bytes_bound"] if metrics["hop_bytes_bound"] else None
     )
-    return metrics | {"bound_ns": bound_ns(machine, loads), "mapping_cpu_s": cpu_s}
+    return metrics | {"expected_load_ns": load_time_ns(machine, loads), "mapping_cpu_s": cpu_s}
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:

@@ -22,6 +22,13 @@ class Caveat:
 
     says: str
     concerns: Callable[[Point], bool] = all_points
+    other_paths: bool = False
+    """Whether packets may take paths that the routing does not have; then bounds hold for any path."""
+
+
+def between_groups_with_several_cables(point: Point) -> bool:
+    """Points on a dragonfly with several cables between two groups."""
+    return point.machine.kind == "dragonfly" and getattr(point.machine, "links_per_group_pair", 1) > 1
 
 
 def under_ugal(point: Point) -> bool:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Record
-from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, computing_bound_ns, phase_bound_ns
+from fabricstudy.structure.bound import Bound, computing_bound_ns, load_time_ns, lower_bound, phase_bound_ns
 from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
@@ -15,6 +15,7 @@ from fabricstudy.workload.messages import PlacedJob
 from .contract import EngineResult
 from .point import Point
 from .quality import loads_by_routes, mapping_record
+from .registry import engine_named
 from .stores import AnalysedMachine
 
 
@@ -23,15 +24,16 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
     machine = analysed.machine
     loads = loads_by_routes(job, machine, point.routing)
     # What a job in the background sends depends on the others, and may be nothing at all.
-    bound, method = (None, None) if job.background else _bound(job, loads, point, analysed)
+    bound, load_ns = (None, None) if job.background else _bound(job, loads, point, analysed)
     return {
         "job": index,
         "ranks": job.ranks,
         "nodes": len(np.unique(job.node_of_rank)),
         "messages": len(job.messages),
         "bytes": job.bytes_sent,
-        "bound_ns": bound,
-        "bound_method": method,
+        "bound_ns": bound and bound.time_ns,
+        "bound_method": bound and bound.method,
+        "expected_load_ns": load_ns,
         "phase_bound_ns": None if job.background else _phase_bound_ns(job, point, analysed),
         **_compute_record(job),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
@@ -53,23 +55,27 @@ def _compute_record(job: PlacedJob) -> Record:
     return {"compute_ns": float(job.computing.of_rank_ns(job.ranks).mean())}
 
 
-def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
-    """Least time (ns) that the job needs for its own bytes and what it computes, and what that rests on."""
-    bound, method = _link_bound(job, loads, point, analysed)
-    if job.computing is not None:
-        busiest_ns = float(job.computing.of_rank_ns(job.ranks).max())
-        bound = computing_bound_ns(bound, job.computing.first_ns, busiest_ns)
-    return bound, method
+def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[Bound, float | None]:
+    """Return the link bound of a job, and its time at the expected link loads (ns), unknown under adaptive routing."""
+    machine, messages = analysed.machine, job.messages
+    ends = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
+    known = has_loads(machine, point.routing)
+    load_bytes = loads.link_bytes if known else None
+    routing = None if _takes_other_paths(point) else point.routing
+    bound = lower_bound(machine, *ends, messages.size_bytes, analysed.cut_side, routing, load_bytes)
+    load_ns = load_time_ns(machine, loads) if known else None
+    if job.computing is None:
+        return bound, load_ns
+    computing_ns = job.computing.first_ns, float(job.computing.of_rank_ns(job.ranks).max())
+    time_ns = computing_bound_ns(bound.time_ns, *computing_ns)
+    method = bound.method if time_ns > computing_ns[1] else "computation"
+    return Bound(time_ns, method), None if load_ns is None else computing_bound_ns(load_ns, *computing_ns)
 
 
-def _link_bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[float, str]:
-    # The link loads of oblivious routing are known beforehand; an adaptive one may take any path.
-    if has_loads(analysed.machine, point.routing):
-        return bound_ns(analysed.machine, loads), "routed"
-    messages = job.messages
-    source, destination = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
-    bound = bound_of_any_routing_ns(analysed.machine, source, destination, messages.size_bytes, analysed.cut_side)
-    return bound, "cut"
+def _takes_other_paths(point: Point) -> bool:
+    """Return whether the engine may lead packets along paths that the routing does not have."""
+    caveats = engine_named(point.engine.kind).caveats
+    return any(caveat.other_paths and caveat.concerns(point) for caveat in caveats)
 
 
 def class_loads(result: EngineResult, machine: Machine) -> list[Record]:

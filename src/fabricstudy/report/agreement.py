@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from fabricstudy.columns import NOT_RUN, UNDECIDED
-from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engines
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -23,35 +22,18 @@ _ENGINE, _SLOWDOWN, _POINT = "(engine)", "(slowdown)", "(point)"
 
 
 def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
-    """Name the known reasons that concern points which two engines have run, and tell of times below their bounds."""
+    """Return the known reasons that concern points which two engines have run."""
     compared = set(tables.agreement["point_a_id"]) | set(tables.agreement["point_b_id"])
     if not compared:
         return []
     planned = {name: of.point for name, of in plan(study).points.items()}
     points = [planned[name] for name in sorted(compared) if name in planned]
-    reasons = [
+    return [
         (name, caveat.says)
         for name, engine in engines().items()
         for caveat in engine.caveats
         if any(point.engine.kind == name and caveat.concerns(point) for point in points)
     ]
-    return reasons + _below_bounds(planned, tables.jobs)
-
-
-def _below_bounds(planned: dict[str, Point], jobs: pd.DataFrame) -> list[tuple[str, str]]:
-    """Say of each engine how many times lie below their bounds, and under which routings."""
-    bounded = jobs[jobs["over_bound"].notna()].drop_duplicates(["point_id", "job"])
-    notes = []
-    for engine, all_of_it in bounded.groupby("engine"):
-        below = all_of_it[all_of_it["over_bound"] < 1]
-        if len(below):
-            routings = sorted({planned[name].routing.kind for name in below["point_id"]})
-            least = number(below["over_bound"].min(), 3)
-            says = f"Of {len(all_of_it)} times {len(below)} lie below their bound, at {least} of it or more; "
-            notes.append(
-                (str(engine), f"{says}{'all' if len(routings) == 1 else 'they are'} under {', '.join(routings)}.")
-            )
-    return notes
 
 
 def ratios(tables: Tables) -> Grid:

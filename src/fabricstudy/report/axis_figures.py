@@ -146,8 +146,8 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
         parts.append(f"median over {' and '.join(over)}, whiskers: least to largest")
     if figure.show_bound:
         marks = drawn.groupby(["x", "hue", "style", "column", "row"], dropna=False)["bound"]
-        of_seeds = ", median over seeds: a run with a lower one may end earlier" * bool((marks.nunique() > 1).any())
-        parts.append(f"dotted: bound, the least time that the links allow{of_seeds}")
+        of_seeds = ", the least of the seeds" * bool((marks.nunique() > 1).any())
+        parts.append(f"dotted: lower bound on the time, from the links{of_seeds}")
     parts += not_positive(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
     parts.append(seen.note())
@@ -248,7 +248,7 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
         **line_look(place, len(data.hues), dashes), **look,
     )  # fmt: skip
     if figure.show_bound:
-        bound = by_x["bound"].median()[order]
+        bound = by_x["bound"].min()[order]
         axes.plot(at, bound, linestyle=(0, (1, 1.6)), linewidth=1.3, **look)
 
 
@@ -282,7 +282,7 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     """Mark in each bar how high the bound is."""
     width = _BAR / len(data.hues)
-    bounds = part.groupby(["x", "hue"], sort=False)["bound"].median().dropna().reset_index()
+    bounds = part.groupby(["x", "hue"], sort=False)["bound"].min().dropna().reset_index()
     for x, hue, bound in bounds.itertuples(index=False):
         at = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
         axes.plot(
@@ -340,7 +340,7 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
             for place, style in enumerate(data.styles)
         ]
     if figure.show_bound:
-        handles.append(Line2D([], [], color="#444444", linestyle=(0, (1, 1.6)), linewidth=1.3, label="bound"))
+        handles.append(Line2D([], [], color="#444444", linestyle=(0, (1, 1.6)), linewidth=1.3, label="lower bound"))
     return handles
 
 

@@ -101,9 +101,11 @@ def _points(tables: Tables) -> dict[str, dict[str, Any]]:
         str(one["point_id"]): {"status": one["status"], "reason": one["reason"], "jobs": []}
         for one in tables.points[["point_id", "status", "reason"]].to_dict("records")
     }
-    times = tables.jobs.drop_duplicates(["point_id", "job"])[["point_id", "messages", "runtime_ns", "bound_ns"]]
+    times = tables.jobs.drop_duplicates(["point_id", "job"])[["point_id", "messages", "runtime_ns", "expected_load_ns"]]
     for job in times.to_dict("records"):
-        times_of_job = {key: None if pd.isna(job[key]) else job[key] for key in ("messages", "runtime_ns", "bound_ns")}
+        times_of_job = {
+            key: None if pd.isna(job[key]) else job[key] for key in ("messages", "runtime_ns", "expected_load_ns")
+        }
         records[str(job["point_id"])]["jobs"].append(times_of_job)
     return {name: record for name, record in records.items() if record["status"] != DONE or record["jobs"]}
 

@@ -32,6 +32,7 @@ from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 from fabricstudy.words import several
 
+from .below_bounds import ROUNDING, below_bounds
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
 from .findings import choices, effects, leading, metric_of, sentences, sizes
@@ -112,6 +113,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         jobs=asked.jobs(planned, tables.jobs),
         interference=_interference(tables.interference),
         below_one=_below_one(tables.interference),
+        below_bounds=below_bounds(tables.jobs),
         bounds=_bounds(tables.jobs),
         predictors=predictors(tables),
         agreement=agreement.ratios(tables),
@@ -293,7 +295,15 @@ def _bounds(jobs: pd.DataFrame) -> Grid:
         facts = [number(value) for value in (over.min(), over.median(), over.max())]
         furthest = _job_text(part[over == over.max()].iloc[0], part)
         rows.append(
-            [str(experiment), str(method), str(len(part)), str(phase), *facts, str(int((over < 1).sum())), furthest]
+            [
+                str(experiment),
+                str(method),
+                str(len(part)),
+                str(phase),
+                *facts,
+                str(int((over < 1 - ROUNDING).sum())),
+                furthest,
+            ]
         )
     head = (
         "experiment", "link bound from", "jobs", "phase bound is higher", "least", "median", "largest", "below 1",

@@ -17,6 +17,7 @@ from fabricstudy.machine.graph import Machine
 from .base import Bools, Flows, Hops, Ints, Memoryless, Routes, Routing
 from .grid import adaptive_steps, link_tables
 from .minimal import MinimalRoutes
+from .ways import Ways
 
 
 class AdaptiveGridRoutes(Memoryless):
@@ -60,6 +61,10 @@ class AdaptiveMinimalRoutes(Memoryless):
     def support(self, flows: Flows) -> Bools:
         """Give the links of minimal paths."""
         return self._minimal.support(flows)
+
+    def ways(self, flows: Flows) -> Ways | None:
+        """Return the minimal paths."""
+        return self._minimal.ways(flows)
 
 
 @register

@@ -17,6 +17,8 @@ from fabricstudy.kinds import Family, Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
+from .ways import Ways
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -25,6 +27,9 @@ Bools = npt.NDArray[np.bool_]
 # Bounds the memory of the walks: packets that move at a time, and pairs of router and goal that are remembered.
 PACKETS_AT_ONCE = 1 << 20
 STATES_AT_ONCE = 1 << 25
+
+MOST_FLOWS = 1 << 18
+"""Flows whose paths are held at most: all pairs of 512 routers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +84,9 @@ class Routes(ABC):
     oblivious: ClassVar[bool] = False
     """Whether loads follow from the messages alone; otherwise a packet's way depends on the others."""
 
+    single_path: bool = False
+    """Whether all packets between the same two take one path, so that loads are exact."""
+
     by_destination_node: ClassVar[bool] = False
     """Whether the way depends on the destination node, not on its router alone."""
 
@@ -106,6 +114,10 @@ class Routes(ABC):
     def support(self, flows: Flows) -> Bools:
         """Whether a packet may take the link, bool [links]."""
 
+    def ways(self, flows: Flows) -> Ways | None:
+        """Return all paths that packets may take; None where they make detours, or there are too many to hold."""
+        return None
+
 
 class Memoryless(Routes):
     """Routes where the next hops depend only on where a packet is and on its goal."""
@@ -129,6 +141,34 @@ class Memoryless(Routes):
                 reached += self.machine.link_head[hops.link]
                 state = np.unique(reached[~seen[reached]])
         return used
+
+    def ways(self, flows: Flows) -> Ways | None:
+        """Follow all flows hop by hop; the states after each hop are numbered below those before it."""
+        if len(flows.source) > MOST_FLOWS:
+            return None
+        routers, head = self.machine.routers, self.machine.link_head
+        state = flows.goal * routers + flows.source
+        count, links, places = [], [], []
+        while len(state):
+            hops = self.next_hops(state % routers, state // routers)
+            order = np.argsort(hops.packet, kind="stable")
+            packet, link = hops.packet[order], hops.link[order]
+            count.append(np.bincount(packet, minlength=len(state)))
+            links.append(link)
+            state, place = np.unique(state[packet] // routers * routers + head[link], return_inverse=True)
+            places.append(place)
+        below = np.cumsum([0, *(len(one) for one in count[:0:-1])])
+        to = [
+            np.zeros(0, dtype=np.int64),
+            *(place + first for place, first in zip(places[-2::-1], below, strict=False)),
+        ]
+        return Ways(
+            begin=np.cumsum(np.concatenate([[0], *reversed(count)])),
+            link=np.concatenate([np.zeros(0), *reversed(links)]).astype(np.int32),
+            to=np.concatenate(to).astype(np.int32),
+            start=np.arange(len(flows.source)) + below[-1],
+            size_bytes=flows.size_bytes,
+        )
 
 
 class ObliviousMemoryless(Memoryless):

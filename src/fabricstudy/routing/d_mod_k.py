@@ -26,6 +26,7 @@ class DModKRoutes(ObliviousMemoryless):
 
     kind = "d-mod-k"
     by_destination_node = True
+    single_path = True
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)

@@ -37,6 +37,7 @@ class DimensionOrderRoutes(ObliviousMemoryless):
         self._coordinates = machine.coordinates.T.astype(np.int64)
         self._links = link_tables(machine)
         self._steps = [dimension_order_steps(dimension, tie) for dimension in machine.dimensions]
+        self.single_path = all(np.all(steps.share == 1) for ways in self._steps for steps in ways)
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Step in the first unfinished dimension."""

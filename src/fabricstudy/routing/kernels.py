@@ -17,6 +17,7 @@ from numba import njit
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Int32s = npt.NDArray[np.int32]
 
 
 @njit(cache=True)
@@ -179,6 +180,72 @@ def minimal_loads_between(
                 destination, flow, first, link, head, kind, cables, weight, distance, order, queue, load
             ):
                 return np.full(1, np.nan)
+    return load
+
+
+@njit(cache=True)
+def minimal_ways(
+    first: Ints, link: Ints, head: Ints, kind: Ints, weight: Ints, goals: Ints
+) -> tuple[Ints, Int32s, Int32s, Ints]:
+    """Next hops of all minimal paths to `goals`, as `fabricstudy.routing.ways.Ways` holds them.
+
+    Returns `begin`, `link` and `to` of the states, and the state of each router for each goal, int64 [goals, routers],
+    -1 where there is no path.
+    """
+    routers = len(first) - 1
+    distance = np.empty(routers, np.int64)
+    order = np.empty(routers, np.int64)
+    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    begin = np.zeros(len(goals) * routers + 1, np.int64)
+    state = np.full((len(goals), routers), -1, np.int64)
+    # Of the two links of a cable one leads away from the goal.
+    way_link = np.empty(len(goals) * len(link) // 2, np.int32)
+    way_to = np.empty(len(way_link), np.int32)
+    ways = 0
+    for number in range(len(goals)):
+        reached = settle(goals[number], first, head, kind, weight, distance, order, queue)
+        for at in range(routers):
+            begin[number * routers + at] = ways
+            if at >= reached:
+                continue
+            router = order[at]
+            state[number, router] = number * routers + at
+            for i in range(first[router], first[router + 1]):
+                if distance[head[i]] + weight[kind[i]] == distance[router]:
+                    way_link[ways] = link[i]
+                    way_to[ways] = state[number, head[i]]
+                    ways += 1
+    begin[-1] = ways
+    return begin, way_link[:ways], way_to[:ways], state
+
+
+@njit(cache=True)
+def shortest_loads(begin: Ints, link: Int32s, to: Int32s, start: Ints, size_bytes: Floats, length: Floats) -> Floats:
+    """Bytes on each link if flows take the paths of least total `length` [links]; ties are split equally hop by hop.
+
+    See `fabricstudy.routing.ways.Ways` for the other arguments.
+    """
+    states = len(begin) - 1
+    least = np.zeros(states)
+    for state in range(states):
+        if begin[state] < begin[state + 1]:
+            least[state] = np.inf
+        for way in range(begin[state], begin[state + 1]):
+            least[state] = min(least[state], length[link[way]] + least[to[way]])
+    flow = np.zeros(states)
+    for i in range(len(start)):
+        flow[start[i]] += size_bytes[i]
+    load = np.zeros(len(length))
+    for state in range(states - 1, -1, -1):
+        if flow[state] == 0.0:
+            continue
+        ties = 0
+        for way in range(begin[state], begin[state + 1]):
+            ties += length[link[way]] + least[to[way]] <= least[state] * (1 + 1e-12)
+        for way in range(begin[state], begin[state + 1]):
+            if length[link[way]] + least[to[way]] <= least[state] * (1 + 1e-12):
+                load[link[way]] += flow[state] / ties
+                flow[to[way]] += flow[state] / ties
     return load
 
 

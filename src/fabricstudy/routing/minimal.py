@@ -15,6 +15,10 @@ from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
 from .base import Bools, Floats, Flows, Hops, Ints, ObliviousMemoryless, Routes, Routing
+from .ways import Ways
+
+MOST_WAYS = 1 << 25
+"""Goals times cables up to which all paths are held: 8 bytes for each cable that leads towards a goal."""
 
 
 class MinimalRoutes(ObliviousMemoryless):
@@ -41,6 +45,19 @@ class MinimalRoutes(ObliviousMemoryless):
     def support(self, flows: Flows) -> Bools:
         """Give the links that get some of one byte."""
         return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
+
+    def ways(self, flows: Flows) -> Ways | None:
+        """Search from each goal once."""
+        from .kernels import minimal_ways
+
+        goals, number = np.unique(flows.goal, return_inverse=True)
+        if len(goals) * self.machine.links > 2 * MOST_WAYS:
+            return None
+        links = self.links
+        begin, link, to, state = minimal_ways(
+            links.first, links.link, links.head, links.kind, weight_of_class(self.machine), goals
+        )
+        return Ways(begin, link, to, state[number, flows.source], flows.size_bytes)
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Give all links that come nearer to the goal by their weight."""

@@ -55,6 +55,7 @@ class TableRoutes(ObliviousMemoryless):
         self._share = cables / np.repeat(
             [cables[at : at + size].sum() for at, size in zip(self._first, count, strict=True)], count
         )
+        self.single_path = bool(np.all(self._share == 1))
         self._next = np.array([machine.link_head[way[0]] for way in self._ways], dtype=np.int64)
         self.longest_route = self._check(names)
         """Most hops of a packet."""

@@ -52,7 +52,7 @@ class Needed:
     Parameters
     ----------
     metric : str
-        Column of the jobs: runtime_ns or bound_ns.
+        Column of the jobs: runtime_ns or expected_load_ns.
     of, against : tuple of str
         Ids of the points, one a seed.
     """

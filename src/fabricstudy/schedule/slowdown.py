@@ -55,18 +55,20 @@ class Application(Model):
 class Measured(Model):
     """Slowdown from simulations of the same study: time on the lesser network over that on the torus, by size.
 
-    Medians over seeds are compared. Sizes that the experiment has not take the ratio of the bounds of the experiment
-    `beyond`, under the same labels.
+    Medians over seeds are compared. Sizes that the experiment has not take the ratio of the times at the expected link
+    loads of the experiment `beyond`, under the same labels.
     """
 
     experiment: str = Field(description="experiment whose points are compared")
-    metric: Literal["runtime_ns", "bound_ns"] = Field("runtime_ns", description="column of the table `jobs`")
+    metric: Literal["runtime_ns", "expected_load_ns"] = Field("runtime_ns", description="column of the table `jobs`")
     of: dict[str, Condition] = Field(
         min_length=1, description="labels of the lesser network: {axis: label or [labels]}"
     )
     against: dict[str, Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
     nodes: str = Field(description="axis whose labels are the nodes of the partition")
-    beyond: str | None = Field(None, description="experiment whose bounds stand in at sizes that are not simulated")
+    beyond: str | None = Field(
+        None, description="experiment whose times at the expected link loads stand in at sizes that are not simulated"
+    )
 
     @model_validator(mode="after")
     def _same_axes(self) -> Measured:
@@ -117,7 +119,7 @@ class Slowdown(Model):
 
 @dataclass(frozen=True)
 class Ratio:
-    """Time on a lesser partition over that on a torus, and where it is from: simulated, or bound."""
+    """Time on a lesser partition over that on a torus, and where it is from: simulated, or expected load."""
 
     value: float
     source: str
@@ -138,7 +140,7 @@ class Factors:
     application : int64 array [jobs]
         Number of its application.
     source : text array [applications, variants]
-        Where the factor is from: none, given, bisection, simulated or bound.
+        Where the factor is from: none, given, bisection, simulated or expected load.
     """
 
     table: Floats

@@ -175,7 +175,7 @@ def _cached_partitions(listed: _Listed) -> Partitions | Pool:
 
 def _ratio(needed: Needed, points: Mapping[str, Record]) -> Ratio:
     of, against = (_median(needed.metric, ids, points) for ids in (needed.of, needed.against))
-    return Ratio(of / against, "simulated" if needed.metric == "runtime_ns" else "bound")
+    return Ratio(of / against, "simulated" if needed.metric == "runtime_ns" else "expected load")
 
 
 def _median(metric: str, ids: Sequence[str], points: Mapping[str, Record]) -> float:

@@ -3,14 +3,14 @@
 In: a `Machine`, and messages as plain arrays of nodes and bytes.
 Out: `link_loads` (from messages) and `router_link_loads` (from traffic between routers), the exact bytes on each
 directed link under an oblivious routing; `link_support`, the links that messages may use under any; `link_sharing`,
-how far jobs share links; `is_deadlock_free`; `bound_ns`, the least time that loads allow, and
-`bound_of_any_routing_ns`, the one that needs no routes; `bisect`, the bisection as an interval with the best cut;
+how far jobs share links; `is_deadlock_free`; `load_time_ns`, the time that links need for
+loads, and `lower_bound`, the least time of any run; `bisect`, the bisection as an interval with the best cut;
 `structure`, all figures that describe a machine, and `keep_structure`, which keeps them under the machine's id.
 Capacities are those of one direction of each cable, in bytes per second; times are ns.
 """
 
 from .bisection import Bisection, bisect
-from .bound import bound_ns, bound_of_any_routing_ns
+from .bound import Bound, load_time_ns, lower_bound
 from .deadlock import channel_dependencies, is_deadlock_free
 from .load import LinkLoads, has_loads, link_loads, link_support, router_link_loads
 from .sharing import Sharing, link_sharing
@@ -19,13 +19,12 @@ from .summary import ClassFigures, Structure, structure
 
 __all__ = [
     "Bisection",
+    "Bound",
     "ClassFigures",
     "LinkLoads",
     "Sharing",
     "Structure",
     "bisect",
-    "bound_ns",
-    "bound_of_any_routing_ns",
     "channel_dependencies",
     "has_loads",
     "is_deadlock_free",
@@ -34,6 +33,8 @@ __all__ = [
     "link_sharing",
     "link_support",
     "load_structure",
+    "load_time_ns",
+    "lower_bound",
     "router_link_loads",
     "structure",
 ]

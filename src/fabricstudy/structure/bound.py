@@ -1,37 +1,51 @@
-"""The least time that link loads allow, and the least time that the order of the messages allows.
+"""Lower bounds on the time of a job, and the time at its expected link loads.
 
-Every link moves its bytes at its capacity at best, so no schedule is faster than the fullest link. Where minimal
-paths tie, the bound holds for an even split. Under Valiant routing the loads are expectations, and the bound holds
-for the mean runtime: the mean of a maximum is no less than the maximum of the means. A single run under random ties or
-random detours may so lie below it.
+No run is faster than the *link bound*, the highest of four: what each node sends and gets has to pass its host link;
+what leaves or enters a part of the machine has to pass the cut around it; the bytes of each message take at least the
+hops of a shortest path, and all links together carry no more than their capacity; and where the routing allows some
+paths only, the links of these carry the bytes at best as the best split does (`fabricstudy.structure.split`).
 
-The link bound knows neither latency nor phases. The phase bound knows nothing else: it follows the messages as if each
-had the network for itself, and holds for every run. Of what ranks compute the phase bound knows all, the link bound
-what comes before the first message, and that no job ends before its busiest rank has computed.
+The time at the *expected link loads* is no bound: loads are those of an even split where packets choose among paths,
+and expectations where they draw a detour (Valiant). A run may split better, or draw luckily, and end earlier.
+
+The link bound knows neither latency nor phases. The *phase bound* knows nothing else: it follows the messages as if
+each had the network for itself, and holds for every run. Of what ranks compute the phase bound knows all, the link
+bound what comes before the first message, and that no job ends before its busiest rank has computed.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
+from fabricstudy.routing.base import Detour, Routing, routes
 
-from .load import LinkLoads
+from .load import LinkLoads, flows_of, link_loads
+from .split import best_split_s
 
 NS_PER_S = 1e9
 
 
-def bound_ns(machine: Machine, loads: LinkLoads) -> float:
-    """Least time in which the links can carry `loads`, host links included, in ns."""
+class Bound(NamedTuple):
+    """A lower bound on a time, in ns, and what it rests on: host, cut, hop-bytes or paths."""
+
+    time_ns: float
+    method: str
+
+
+def load_time_ns(machine: Machine, loads: LinkLoads) -> float:
+    """Return the time in which the links carry `loads`, host links included, in ns."""
     cables_s = np.max(loads.link_bytes / machine.link_capacity_Bps, initial=0.0)
     hosts_bytes = max(loads.injection_bytes.max(initial=0.0), loads.ejection_bytes.max(initial=0.0))
     return float(max(cables_s, hosts_bytes / machine.host.bandwidth_Bps)) * NS_PER_S
 
 
 def computing_bound_ns(links_ns: float, first_ns: float, busiest_ns: float) -> float:
-    """Least time of a job that computes, in ns.
+    """Return the least time of a job that computes, in ns.
 
     Parameters
     ----------
@@ -45,17 +59,16 @@ def computing_bound_ns(links_ns: float, first_ns: float, busiest_ns: float) -> f
     return max(first_ns + links_ns, busiest_ns)
 
 
-def bound_of_any_routing_ns(
+def lower_bound(
     machine: Machine,
     source_node: npt.NDArray[np.integer],
     destination_node: npt.NDArray[np.integer],
     size_bytes: npt.NDArray[np.number],
     cut_side: npt.NDArray[np.bool_],
-) -> float:
-    """Least time for these messages whatever paths they take, in ns; for adaptive routing.
-
-    Counts the host links, and what must cross three kinds of cut in one direction: around each router, around each
-    group where the machine has groups, and between the halves.
+    routing: Routing | None = None,
+    load_bytes: npt.NDArray[np.float64] | None = None,
+) -> Bound:
+    """Return the highest of the lower bounds on the time in which the links carry these messages.
 
     Parameters
     ----------
@@ -67,17 +80,59 @@ def bound_of_any_routing_ns(
         Bytes of each message.
     cut_side : bool array [routers]
         A good cut, such as `Bisection.cut_side`.
+    routing : Routing, optional
+        A routing of the study that fits the machine; left out, packets may take any path.
+    load_bytes : float64 array [links], optional
+        Their loads, where they are known, as `link_loads` gives them for an oblivious routing.
 
     Returns
     -------
-    float
-        Never above `bound_ns` of any routing.
+    Bound
+        Of equal bounds the first one of host, cut, hop-bytes and paths.
+
+    Raises
+    ------
+    ValueError
+        If the machine is not connected or lacks what the routing needs.
     """
     source, destination = np.asarray(source_node), np.asarray(destination_node)
     size = np.where(source == destination, 0.0, size_bytes)
     hosts_bytes = max(np.bincount(end, weights=size).max(initial=0.0) for end in (source, destination))
     ends = machine.node_router[source], machine.node_router[destination]
-    return max(float(hosts_bytes / machine.host.bandwidth_Bps) * NS_PER_S, cuts_ns(machine, *ends, size, cut_side))
+    bounds = [
+        Bound(float(hosts_bytes / machine.host.bandwidth_Bps) * NS_PER_S, "host"),
+        Bound(cuts_ns(machine, *ends, size, cut_side), "cut"),
+        Bound(hops_ns(machine, size, hops(machine).between(*ends)), "hop-bytes"),
+    ]
+    # A detour may lead over any link.
+    if routing is not None and not isinstance(routing, Detour):
+        known_ns = max(bound.time_ns for bound in bounds)
+        bounds.append(Bound(_paths_ns(machine, source, destination, size, routing, load_bytes, known_ns), "paths"))
+    return max(bounds, key=lambda bound: bound.time_ns)
+
+
+def _paths_ns(
+    machine: Machine,
+    source: npt.NDArray[np.integer],
+    destination: npt.NDArray[np.integer],
+    size_bytes: npt.NDArray[np.float64],
+    routing: Routing,
+    load_bytes: npt.NDArray[np.float64] | None,
+    known_ns: float,
+) -> float:
+    """Return a lower bound from the paths that a routing allows; `known_ns` where it brings no better one."""
+    way = routes(machine, routing)
+    if way.oblivious and load_bytes is None:
+        load_bytes = link_loads(machine, source, destination, size_bytes, routing).link_bytes
+    load_ns = np.inf
+    if load_bytes is not None:
+        load_ns = float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0)) * NS_PER_S
+    if way.single_path or load_ns <= known_ns:
+        return load_ns if way.single_path else known_ns
+    ways = way.ways(flows_of(machine, way, source, destination, size_bytes))
+    if ways is None:
+        return known_ns
+    return best_split_s(machine.link_capacity_Bps, ways, load_bytes, known_ns / NS_PER_S) * NS_PER_S
 
 
 def cuts_ns(
@@ -87,7 +142,7 @@ def cuts_ns(
     size_bytes: npt.NDArray[np.float64],
     cut_side: npt.NDArray[np.bool_],
 ) -> float:
-    """Least time for what goes between routers to cross the cuts of `bound_of_any_routing_ns`, in ns."""
+    """Return the least time to cross the cuts around each router and group, and between the halves, in ns."""
     parts = [np.arange(machine.routers), cut_side.astype(np.int64)]
     if machine.group is not None:
         parts.append(machine.group.astype(np.int64))

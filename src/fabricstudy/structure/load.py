@@ -71,7 +71,7 @@ def link_loads(
     size = np.asarray(size_bytes)[outside].astype(np.float64)
     way = routes(machine, routing)
     return LinkLoads(
-        link_bytes=way.loads(_flows(machine, way, source, destination, size)),
+        link_bytes=way.loads(flows_of(machine, way, source, destination, size)),
         injection_bytes=added_up(source, size, machine.nodes),
         ejection_bytes=added_up(destination, size, machine.nodes),
     )
@@ -98,7 +98,7 @@ def link_support(
     """
     way = routes(machine, routing)
     source, destination = np.asarray(source_node), np.asarray(destination_node)
-    return way.support(_flows(machine, way, source, destination, np.ones(len(source))))
+    return way.support(flows_of(machine, way, source, destination, np.ones(len(source))))
 
 
 def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing) -> Floats:
@@ -128,8 +128,8 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
     return way.loads_between(traffic_bytes)
 
 
-def _flows(machine: Machine, way: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
-    """Add up the messages between different routers."""
+def flows_of(machine: Machine, way: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
+    """Return the messages between different routers, those between the same two added up."""
     router = machine.node_router.astype(np.int64)
     apart = router[source] != router[destination]
     goal = destination[apart].astype(np.int64) if way.by_destination_node else router[destination[apart]]

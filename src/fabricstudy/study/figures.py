@@ -340,7 +340,7 @@ class Figure(Selection, Panels):
     parts: Names = Field(
         (), description="of bars: columns that add up to y, drawn above one another in the order of the list"
     )
-    show_bound: bool = Field(False, description="also draw the bound on the runtime")
+    show_bound: bool = Field(False, description="also draw the lower bound on the runtime, from the links")
     x_log: bool | None = Field(
         None,
         description="logarithmic horizontal scale of lines; left out: if the labels are numbers above 0 and the "

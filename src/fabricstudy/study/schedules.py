@@ -157,7 +157,7 @@ class RunPlanner:
         }
 
     def _needed(self, measured: Measured, number: int, application: Application, nodes: int) -> Needed:
-        for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "bound_ns")):
+        for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "expected_load_ns")):
             if experiment is None:
                 continue
             sides = [
@@ -169,7 +169,7 @@ class RunPlanner:
         problem = (
             f"no point of the study says how much longer jobs run on {nodes} nodes{f' ({which})' if which else ''}"
         )
-        remedy = "add this size to the experiment, or name one in `beyond` that has its bounds"
+        remedy = "add this size to the experiment, or name one in `beyond` that has its expected link loads"
         key = "experiment" if measured.beyond is None else "beyond"
         raise ConfigError(problem, remedy, ("slowdown", "measured", key), getattr(measured, key), "no-partner")
 

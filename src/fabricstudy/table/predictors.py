@@ -13,7 +13,7 @@ from fabricstudy.study.plan import Plan
 
 from .ranks import LEAST_ROWS, rank_correlation, rounded
 
-PREDICTING = ("hop_bytes", "hops_max", "link_max_bytes", "link_rms_bytes", "bound_ns")
+PREDICTING = ("hop_bytes", "hops_max", "link_max_bytes", "link_rms_bytes", "expected_load_ns", "bound_ns")
 """Columns of `jobs` that are known before anything is simulated."""
 
 _OF_GROUP = ("experiment", "seed", "machine_id", "engine")

@@ -47,7 +47,7 @@ def record(point_id: str, point: Any, number: int, version: str) -> dict[str, An
     """A made-up result; Valiant takes twice as long."""
     time_ns = (1e6 + number / 3) * (2 if point.routing.kind == "valiant" else 1)
     job = {"job": 0, "ranks": 12, "nodes": 12, "messages": 24, "bytes": 24_000, "runtime_ns": time_ns,
-           "bound_ns": 9e5, "bound_method": "routed", "hop_bytes": 3e5}  # fmt: skip
+           "bound_ns": 9e5, "bound_method": "paths", "hop_bytes": 3e5}  # fmt: skip
     return {"point_id": point_id, "engine": "caminos", "version": version, "status": "done", "reason": None,
             "cpu_s": 59.0, "wall_s": 2.0 + number, "memory_bytes": 10_000_000, "overhead_cpu_s": 1.0, "host": "there",
             "started": f"2026-01-01T00:00:0{number}+00:00", "fingerprint": "f", "seed": point.seed, "jobs": [job],

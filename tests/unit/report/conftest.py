@@ -76,7 +76,7 @@ def record(point_id: str, point: Any, number: int) -> dict[str, Any]:
     """A made-up result; Valiant takes twice as long."""
     time_ns = (1e6 + 1e4 * number) * (2 if point.routing.kind == "valiant" else 1)
     job = {"job": 0, "ranks": 72, "nodes": 72, "messages": 144, "bytes": 144_000, "runtime_ns": time_ns,
-           "bound_ns": 9e5, "bound_method": "routed", "phase_bound_ns": 8e5, "hop_bytes": 3e5}  # fmt: skip
+           "bound_ns": 9e5, "bound_method": "paths", "phase_bound_ns": 8e5, "hop_bytes": 3e5}  # fmt: skip
     return {"point_id": point_id, "engine": "caminos", "version": "1 <b>", "status": "done", "reason": None,
             "cpu_s": 1.0, "wall_s": 1.0, "memory_bytes": 10, "overhead_cpu_s": 0.1, "host": "h <i>",
             "started": "2026-01-01T00:00:00", "fingerprint": "f", "seed": point.seed, "jobs": [job],

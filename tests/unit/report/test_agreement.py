@@ -68,17 +68,6 @@ def test_known_reasons_of_codes(tmp_path: Path, machine: Any, routing: str, told
     assert told in says and untold not in says
 
 
-def test_times_below_their_bounds_are_told(tmp_path: Path) -> None:
-    of = planned(tmp_path, slowdown=False, sweep=ENGINES)
-    found = on_two_engines(of)
-    assert not any(says.startswith("Of ") for _, says in differences(of.study, collect(of, found, structures(of))))
-    low = next(record for record in found if record["engine"] == "caminos")
-    low["jobs"][0]["runtime_ns"] = 0.9 * low["jobs"][0]["bound_ns"]
-    kind = of.points[low["point_id"]].point.routing.kind
-    told = differences(of.study, collect(of, found, structures(of)))
-    assert told[-1] == ("caminos", f"Of 8 times 1 lie below their bound, at 0.9 of it or more; all under {kind}.")
-
-
 def test_one_engine_has_nothing_to_agree_with(tmp_path: Path) -> None:
     of = planned(tmp_path, slowdown=False)
     tables = collect(of, records(of).values(), structures(of))

@@ -73,7 +73,7 @@ def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(pictures: dic
 def test_points_seeds_and_meaning_of_the_bars_are_stated(pictures: dict[str, Drawn]) -> None:
     assert pictures["lines"].basis == (
         "n = 24 points, 3 seeds; median over seeds, whiskers: least to largest; "
-        "dotted: bound, the least time that the links allow; none missing."
+        "dotted: lower bound on the time, from the links; none missing."
     )
     assert "box: quartiles and median, whiskers: least and largest" in pictures["boxes"].basis
     assert pictures["cuts"].basis == "n = 2 machines; whiskers: interval of 1 values; none missing."

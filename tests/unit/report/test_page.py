@@ -18,6 +18,7 @@ from fabricstudy.engine.settings import Network
 from fabricstudy.home import CONFIGS
 from fabricstudy.report import asked
 from fabricstudy.report.__main__ import main
+from fabricstudy.report.below_bounds import below_bounds
 from fabricstudy.report.figures import Drawn
 from fabricstudy.report.page import _again, _bounds, render, write_report
 from fabricstudy.study.figures import Figure
@@ -321,6 +322,21 @@ def test_the_jobs_are_listed(make: Make, tmp_path: Path) -> None:
     assert "main app ring 72 72 144 144,000 24" in page.text
 
 
+def test_a_time_below_its_bound_is_a_red_line_at_the_top(make: Make, tmp_path: Path) -> None:
+    case = make(figures=[])
+    jobs = case.tables.jobs
+    low = jobs.index[3]
+    # What rounding makes of the bound itself is no time below it.
+    jobs.loc[jobs.index[0], "over_bound"] = 1 - 1e-12
+    html, page = written(case, tmp_path / "right")
+    assert below_bounds(jobs) == "" and 'class="error"' not in html
+    jobs.loc[low, "over_bound"] = 0.9
+    html, page = written(case, tmp_path / "wrong")
+    line = below_bounds(jobs)
+    assert jobs.loc[low, "point_id"] in line and "1 of" in line
+    assert line in page.text and html.index('class="error"') < html.index("<main>")
+
+
 def test_the_higher_bound_is_told_and_the_job_furthest_above_it_is_named(make: Make) -> None:
     """Times are 1 to 2 ms; the link bound is 0.9 ms, the phase bound 0.8 ms, and of two points 1.2 ms."""
     case = make(figures=[])
@@ -330,7 +346,7 @@ def test_the_higher_bound_is_told_and_the_job_furthest_above_it_is_named(make: M
     jobs["over_phase_bound"] = jobs["runtime_ns"] / jobs["phase_bound_ns"]
     (row,) = _bounds(jobs).rows
     over = jobs["runtime_ns"] / jobs[["bound_ns", "phase_bound_ns"]].max(axis="columns")
-    assert row[:4] == ["main", "routed", "24", "2"]
+    assert row[:4] == ["main", "paths", "24", "2"]
     assert [float(text) for text in row[4:7]] == pytest.approx([over.min(), over.median(), over.max()], rel=1e-3)
     assert int(row[7]) == (over < 1).sum() == 2
     assert jobs.loc[over.idxmax(), "point_id"] in row[8]

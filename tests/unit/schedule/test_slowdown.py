@@ -54,15 +54,15 @@ def test_measured_ratios_count_by_the_share_of_communication_and_the_size() -> N
         "applications": [{"name": "a", "communication": 0.3}, {"name": "b", "communication": 0.5}],
     }
     assert lesser(partitions_of("intrepid-mesh")) == [1024, 4096]
-    ratios = {(0, 1024): Ratio(1.0, "simulated"), (0, 4096): Ratio(2.0, "bound"),
-              (1, 1024): Ratio(2.0, "simulated"), (1, 4096): Ratio(1.0, "bound")}  # fmt: skip
+    ratios = {(0, 1024): Ratio(1.0, "simulated"), (0, 4096): Ratio(2.0, "expected load"),
+              (1, 1024): Ratio(2.0, "simulated"), (1, 4096): Ratio(1.0, "expected load")}  # fmt: skip
     own, of = found(slowdown, "intrepid-mesh", ratios=ratios)
     size = [variant.nodes for variant in own.variants]
     for application, expected in ((0, {1024: 1.0, 4096: 1.3}), (1, {1024: 1.5, 4096: 1.0})):
         row = of.table[of.application == application][0]
         assert {nodes: row[size.index(nodes)] for nodes in expected} == pytest.approx(expected)
         assert row[size.index(2048)] == 1
-    assert of.source[0][size.index(4096)] == "bound" and of.source[0][size.index(1024)] == "simulated"
+    assert of.source[0][size.index(4096)] == "expected load" and of.source[0][size.index(1024)] == "simulated"
 
 
 @pytest.mark.parametrize(("asks", "torus", "mesh"), [("any", 1.0, 1.1), ("torus", 1.0, np.inf), ("mesh", np.inf, 1.1)])

@@ -52,7 +52,7 @@ def test_ratios_of_the_studys_own_points_slow_its_jobs(tmp_path: Path) -> None:
     jobs = tables_of(of, simulated(of, tmp_path / "results"), tmp_path)["scheduled_jobs"]
     on_mesh = jobs[jobs["class_nodes"] == 1024].groupby("application")["factor"].unique()
     assert {name: list(found) for name, found in on_mesh.items()} == {"local": [1.0], "global": [1 + 0.5 * (2 - 1)]}
-    assert set(jobs.loc[jobs["class_nodes"] == 1024, "factor_from"]) == {"bound"}
+    assert set(jobs.loc[jobs["class_nodes"] == 1024, "factor_from"]) == {"expected load"}
     assert set(jobs.loc[jobs["class_nodes"] == 512, "factor_from"]) == {"none"}
 
 

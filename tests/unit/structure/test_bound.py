@@ -8,16 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.bound import bound_ns, bound_of_any_routing_ns, computing_bound_ns, phase_bound_ns
+from fabricstudy.structure.bound import computing_bound_ns, load_time_ns, lower_bound, phase_bound_ns
 from fabricstudy.structure.load import link_loads
 
 
 def bounds(machine, source, destination, size, half) -> dict[str, float]:
     messages = np.array(source), np.array(destination), np.array(size)
-    routed = {r.kind: bound_ns(machine, link_loads(machine, *messages, r)) for r in (Minimal(), Valiant())}
-    return routed | {"any": bound_of_any_routing_ns(machine, *messages, np.array(half, dtype=bool))}
+    cut_side = np.array(half, dtype=bool)
+    found = {r.kind: load_time_ns(machine, link_loads(machine, *messages, r)) for r in (Minimal(), Valiant())}
+    own = {"own": lower_bound(machine, *messages, cut_side, Minimal()).time_ns}
+    return found | own | {"any": lower_bound(machine, *messages, cut_side).time_ns}
 
 
 def test_the_fullest_cable_bounds(from_graph):
@@ -27,7 +31,7 @@ def test_the_fullest_cable_bounds(from_graph):
     machine = from_graph(graph, node_router=[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
     source, destination = [0, 1, 2, 4, 5, 6, 7], [4, 5, 6, 8, 9, 10, 11]
     found = bounds(machine, source, destination, [1e9] * 7, [1, 0, 0])
-    assert found["minimal"] == found["any"] == pytest.approx(3e9)
+    assert found["minimal"] == found["own"] == found["any"] == pytest.approx(3e9)
     found = bounds(machine, [4, 5, 6, 7], [8, 9, 10, 11], [2e9] * 4, [1, 0, 0])
     assert found["minimal"] == pytest.approx(2e9)  # the host links: 2 GB at 1 GB/s, not 8 GB at 5 GB/s
 
@@ -36,7 +40,7 @@ def test_the_fullest_cable_bounds(from_graph):
 def test_the_fullest_host_link_bounds_in_either_direction(from_graph, source, destination):
     machine = from_graph(nx.complete_graph(3))
     found = bounds(machine, source, destination, [1e9, 2e9], [1, 0, 0])
-    assert found["minimal"] == found["any"] == pytest.approx(3e9)
+    assert found["minimal"] == found["own"] == found["any"] == pytest.approx(3e9)
 
 
 def test_a_cut_bounds_any_routing(from_graph):
@@ -45,25 +49,51 @@ def test_a_cut_bounds_any_routing(from_graph):
     graph.add_edge(3, 4)
     machine = from_graph(graph)
     messages = np.arange(4), np.arange(4, 8), np.full(4, 1e9)
-    assert bound_of_any_routing_ns(machine, *messages, np.arange(8) < 4) == pytest.approx(4e9)
+    assert lower_bound(machine, *messages, np.arange(8) < 4) == (pytest.approx(4e9), "cut")
 
 
 def test_a_group_bounds_any_routing(dragonfly):
     # 8 GB from the nodes of group 0 to as many others leave by its 8 global cables of 0.5 GB/s.
     machine = dragonfly(9, 4, ratio=0.5)
     half = np.arange(36) % 2 == 0
-    found = bound_of_any_routing_ns(machine, np.arange(8), np.arange(8, 16), np.full(8, 1e9), half)
-    assert found == pytest.approx(2e9)
+    found = lower_bound(machine, np.arange(8), np.arange(8, 16), np.full(8, 1e9), half)
+    assert found == (pytest.approx(2e9), "cut")
+
+
+def test_bytes_times_hops_bound_any_routing(from_graph):
+    """Each router of a ring of 8 sends to the opposite one: four hops on 16 links, but two links around each router."""
+    machine = from_graph(nx.cycle_graph(8))
+    messages = np.arange(8), (np.arange(8) + 4) % 8, np.full(8, 1e9)
+    assert lower_bound(machine, *messages, np.arange(8) % 2 == 0) == (pytest.approx(2e9), "hop-bytes")
+
+
+def test_bytes_with_one_path_bound_a_fixed_routing(machine_of):
+    """On a ring of 6 upwards three messages share a link; cuts, which know no direction, count half of that."""
+    machine = machine_of("torus", shape=[6], bandwidth={"links": "1 GB/s", "host": "9 GB/s"})
+    messages = np.arange(3), np.arange(3) + 3, np.full(3, 1e9)
+    up = lower_bound(machine, *messages, np.arange(6) < 3, DimensionOrder(tie="positive"))
+    assert up == (pytest.approx(3e9), "paths")
+    assert lower_bound(machine, *messages, np.arange(6) < 3, DimensionOrder()).time_ns == pytest.approx(1.5e9)
+
+
+def test_detours_are_bounded_by_what_any_path_takes(dragonfly):
+    machine = dragonfly(9, 4)
+    messages = np.arange(8), np.arange(8, 16), np.full(8, 1e9)
+    half = np.arange(36) < 18
+    any_path = lower_bound(machine, *messages, half)
+    assert lower_bound(machine, *messages, half, Valiant()) == lower_bound(machine, *messages, half, Ugal()) == any_path
+    assert any_path.time_ns < lower_bound(machine, *messages, half, Minimal()).time_ns
 
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 10))
 @settings(deadline=None, max_examples=40)
-def test_no_routing_beats_the_bound_of_any_routing(random_machine, seed, routers):
+def test_no_split_beats_the_bounds(random_machine, seed, routers):
     machine = random_machine(seed, routers)
     random = np.random.default_rng(seed)
     source, destination = random.integers(0, routers, (2, 30))
     found = bounds(machine, source, destination, random.integers(1, 10**9, 30), random.random(routers) < 0.5)
-    assert found["any"] <= min(found["minimal"], found["valiant"]) * (1 + 1e-12)
+    assert found["any"] <= found["own"] <= found["minimal"] * (1 + 1e-12)
+    assert found["any"] <= found["valiant"] * (1 + 1e-12)
 
 
 def test_nothing_to_send_takes_no_time(dragonfly):

@@ -45,7 +45,7 @@ def _job(point_id: str, number: int, works: bool) -> dict[str, Any]:
     return {
         "job": number, "ranks": 4, "nodes": 4, "messages": 10 * works, "bytes": 1000 * works,
         "runtime_ns": draw.uniform(1e3, 1e4) * works, "bound_ns": draw.uniform(100, 1000) * works,
-        "bound_method": "routed", "phase_bound_ns": 50.0 * works, "hop_bytes": draw.uniform(1e3, 3e3) * works,
+        "bound_method": "paths", "phase_bound_ns": 50.0 * works, "hop_bytes": draw.uniform(1e3, 3e3) * works,
         "rank_mean_ns": draw.uniform(500, 1000) * works,
     }  # fmt: skip
 

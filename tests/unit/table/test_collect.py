@@ -70,7 +70,7 @@ def record(point_id: str, point: Any, status: str = "done", runtime_ns: float = 
     factor = (1.5 if sum(busy) > 1 else 1.0) * (2 if point.routing.kind == "valiant" else 1)
     jobs = [
         {"job": index, "ranks": 72, "nodes": 36, "messages": 72 * talks, "bytes": 7_200_000 * talks,
-         "runtime_ns": runtime_ns * factor * talks, "bound_ns": 0.8 * runtime_ns * talks, "bound_method": "routed",
+         "runtime_ns": runtime_ns * factor * talks, "bound_ns": 0.8 * runtime_ns * talks, "bound_method": "paths",
          "hop_bytes": 14_400_000.0 * talks}
         for index, talks in enumerate(busy)
     ]  # fmt: skip

@@ -67,7 +67,7 @@ def collected(of: Plan, lost: int = 0, engine: str = "caminos") -> Tables:
     for row in of.rows:
         number = int(row.labels.get("mapping") or 0)
         job = {"job": 0, "ranks": 16, "nodes": 16, "messages": 64, "bytes": 64_000, "runtime_ns": TIMES[number],
-               "bound_ns": 1.0, "bound_method": "routed", "hop_bytes": HOP_BYTES[number],
+               "bound_ns": 1.0, "bound_method": "paths", "hop_bytes": HOP_BYTES[number],
                "hops_max": -number % 7, "link_max_bytes": LINK_MAX[number], "link_rms_bytes": None}  # fmt: skip
         status = "failed" if number >= len(MAPPINGS) - lost else "done"
         records.append({"point_id": row.point_id, "engine": engine, "status": status, "reason": "lost",

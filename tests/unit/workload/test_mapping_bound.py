@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.structure.bound import bound_ns
+from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import bound
 from fabricstudy.workload.mapping.bound import mapping_bound, partners_bound
@@ -34,7 +34,7 @@ def time_ns(slots, tasks, core):
     """Link bound of one mapping under minimal routing."""
     node, sent = slots.node_of_core[core], tasks.messages
     ends = node[sent.source], node[sent.destination]
-    return bound_ns(slots.machine, link_loads(slots.machine, *ends, sent.size_bytes, Minimal()))
+    return load_time_ns(slots.machine, link_loads(slots.machine, *ends, sent.size_bytes, Minimal()))
 
 
 @pytest.mark.parametrize("machine", SMALL)

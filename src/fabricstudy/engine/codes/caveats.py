@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fabricstudy.machine.grid import GridConfig
 
-from ..caveats import Caveat, under_ugal, with_ties
+from ..caveats import Caveat, between_groups_with_several_cables, under_ugal, with_ties
 from ..point import Point
 
 
@@ -41,8 +41,7 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat(
         "On a dragonfly Valiant leads through a group drawn at random, neither the first nor the last one, and packets "
-        "that stay in their group make no detour. Where bounds are those of detours through any router, times may lie "
-        "below them.",
+        "that stay in their group make no detour. Expected loads are those of detours through any router.",
         _valiant_on_dragonfly,
     ),
     Caveat("On a Slim Fly Valiant leads through a random router outside the sender's own group.", _valiant_on_slim_fly),
@@ -58,9 +57,15 @@ CAVEATS: tuple[Caveat, ...] = (
         with_ties,
     ),
     Caveat(
-        "A packet takes the long link or the short one first, whichever has less waiting for it. The bound counts the "
-        "long one first, so times may lie below it.",
+        "A packet takes the long link or the short one first, whichever has less waiting for it. Expected loads are "
+        "those of the long one first.",
         _over_long_links,
+        other_paths=True,
+    ),
+    Caveat(
+        "Between two groups with several cables packets draw one of them, even if another one makes a shorter path.",
+        between_groups_with_several_cables,
+        other_paths=True,
     ),
     Caveat("Minimal routing on a Slim Fly always takes the same one of several shortest paths.", _on_slim_fly),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fabricstudy.engine.sst.settings import SstSettings
 
-from ..caveats import Caveat, under_ugal, with_ties
+from ..caveats import Caveat, between_groups_with_several_cables, under_ugal, with_ties
 from ..detours import via
 from ..point import Point
 
@@ -61,9 +61,14 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat(
         "On a dragonfly a detour leads through a group drawn at random, neither the first nor the last one, and "
-        "between two routers of a group through a router of it. Where bounds are those of detours through any router, "
-        "times may lie below them, though not below what the bytes on their own links need.",
+        "between two routers of a group through a router of it. Expected loads are those of detours through any "
+        "router.",
         _detours_through_groups,
+    ),
+    Caveat(
+        "Between two groups with several cables packets draw one of them, even if another one makes a shorter path.",
+        between_groups_with_several_cables,
+        other_paths=True,
     ),
     Caveat(
         "UGAL compares the queues of two ports, that of the detour counted twice and 50 flits more, and not queues "

@@ -1,0 +1,45 @@
+"""All paths that a routing allows, as a graph without cycles."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Int32s = npt.NDArray[np.int32]
+
+
+class Ways(NamedTuple):
+    """Paths of flows; a state is a packet at a router with a goal.
+
+    Parameters
+    ----------
+    begin : int64 array [states + 1]
+        From state s the ways ``begin[s] : begin[s + 1]`` lead on, none from a goal.
+    link, to : int32 arrays [ways]
+        Directed link of each way, and the state that it leads to, which has a lower number.
+    start : int64 array [flows]
+        First state of each flow.
+    size_bytes : float64 array [flows]
+        Bytes of each flow.
+    """
+
+    begin: Ints
+    link: Int32s
+    to: Int32s
+    start: Ints
+    size_bytes: Floats
+
+    def shortest(self, length: Floats) -> Floats:
+        """Return the bytes on each link, float64 [links], if flows take paths of least total `length` [links].
+
+        Their scalar product with `length` is the least of all loads that the ways allow.
+        """
+        # Loads numba, which planning does without.
+        from .kernels import shortest_loads
+
+        load: Floats = shortest_loads(*self, length)
+        return load
