@@ -26,17 +26,19 @@ PARTNERS = 9
 GREEDY = {"kind": "greedy", "starts": 1}
 EXCHANGE = {"kind": "exchange", "start": GREEDY}
 MANY_STARTS = {"kind": "exchange", "start": {"kind": "greedy", "starts": 64}}
+ANNEALED = {"kind": "annealing", "start": "exchange"}
 SCOTCH = ["scotch", {"kind": "exchange", "start": "scotch"}] if find_spec("scotchpy") else []
 """Where the optional package is installed."""
 
 CASES: dict[int, list[object]] = {
     512: [
         "random", "recursive-bisection", *SCOTCH, "greedy", "exchange", MANY_STARTS, "annealing",
-        {"kind": "annealing", "moves_per_task": 10_000},
+        {"kind": "annealing", "moves_per_task": 10_000}, ANNEALED, "best",
     ],
     4096: [
         "random", "recursive-bisection", *SCOTCH, GREEDY, "greedy", "exchange", MANY_STARTS, "annealing",
-        {"kind": "annealing", "moves_per_task": 5000}, {"kind": "exchange", "objective": "link-load"},
+        {"kind": "annealing", "moves_per_task": 5000}, ANNEALED, "best",
+        {"kind": "exchange", "objective": "link-load"},
     ],
     16_384: [*SCOTCH, GREEDY, EXCHANGE],
     65_536: [GREEDY, EXCHANGE],
@@ -67,9 +69,9 @@ def random_geometric(ranks: int) -> Tasks:
     return Tasks(ranks, messages_between(near[:, 0], near[:, 1]), places=(points * 1024).astype(np.int64))
 
 
-def molecular(ranks: int) -> Tasks:
+def molecular(ranks: int, patches: tuple[int, ...] = (12, 12, 12)) -> Tasks:
     """Patches and computes like NAMD's."""
-    pattern = Patches.model_validate({"patches": [12, 12, 12], "message": "1 kB"})
+    pattern = Patches.model_validate({"patches": patches, "message": "1 kB"})
     sends = pattern.sends(ranks, np.random.default_rng(0))
     size_bytes = np.full(len(sends.source), BYTES)
     return Tasks(ranks, Messages(sends.phase, sends.source, sends.destination, size_bytes))
@@ -78,11 +80,24 @@ def molecular(ranks: int) -> Tasks:
 def shuffled_stencil(shape: tuple[int, ...]) -> Tasks:
     """The torus itself, with its ranks numbered at random."""
     ranks = int(np.prod(shape))
-    pattern = Stencil.model_validate({"message": "1 kB", "shape": shape, "dimensions": 3, "periodic": True})
+    pattern = Stencil.model_validate({"message": "1 kB", "shape": shape, "dimensions": len(shape), "periodic": True})
     sends = pattern.sends(ranks, np.random.default_rng(0))
     number = np.random.default_rng(1).permutation(ranks)
     one_way = sends.source < sends.destination
     return Tasks(ranks, messages_between(number[sends.source[one_way]], number[sends.destination[one_way]]))
+
+
+def folded_stencil() -> Tasks:
+    """A periodic stencil of 32 x 16, with its ranks numbered at random, which no mapping fits on 8 x 8 x 8 at once."""
+    return shuffled_stencil((32, 16))
+
+
+def conjugate_gradient() -> Tasks:
+    """64 ranks of NAS CG: exchanges within rows of eight, and with the transposed rank."""
+    rank = np.arange(64)
+    partner = np.concatenate([rank ^ 1, rank ^ 2, rank ^ 4, rank % 8 * 8 + rank // 8])
+    one_way = np.tile(rank, 4) < partner
+    return Tasks(64, messages_between(np.tile(rank, 4)[one_way], partner[one_way]))
 
 
 def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
@@ -109,6 +124,10 @@ def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
 def main() -> None:
     """Print all figures."""
     warm_up()
+    mesh = TorusConfig.model_validate({"shape": [4, 4, 4], "wrap": False, "bandwidth": "1 GB/s"}).build()
+    measure(
+        "NAS CG, 64 ranks on a mesh", Slots(mesh, np.arange(64, dtype=np.int32), 1), conjugate_gradient(), CASES[512]
+    )
     for ranks, kinds in CASES.items():
         machine = TorusConfig.model_validate({"shape": list(SHAPES[ranks]), "bandwidth": "1 GB/s"}).build()
         slots = Slots(machine, np.arange(ranks, dtype=np.int32), 1)
@@ -117,4 +136,7 @@ def main() -> None:
             measure(f"stencil that fits, {ranks} ranks", slots, shuffled_stencil(SHAPES[ranks]), kinds)
         if ranks == 4096:
             measure(f"like NAMD, {ranks} ranks", slots, molecular(ranks), kinds)
+        if ranks == 512:
+            measure("stencil of 32 x 16, 512 ranks", slots, folded_stencil(), kinds)
+            measure("like NAMD, 512 ranks", slots, molecular(ranks, (6, 6, 4)), kinds)
         print(f"most memory so far: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB", flush=True)

@@ -212,6 +212,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("alone_ns", "runtime of the job alone on the machine, on the same nodes"),
         _metric("slowdown", "runtime over that alone"),
         _metric("rate_Bps", "bytes over runtime"),
+        _text("mapping_start", "start that the mapping is from, where it tries several", missing=True),
         _metric("hop_bytes", "bytes times hops between routers"),
         _metric("hops_mean", "mean hops of a byte"),
         _metric("hops_max", "most hops of a message (dilation)"),

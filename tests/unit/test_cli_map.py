@@ -42,6 +42,20 @@ def test_rank_files_say_the_same_mapping_to_each_launcher(files, capsys):
     assert [core[rank] for rank in filled] == list(range(32))
 
 
+def test_the_file_for_mpich_has_the_nodes_in_ascending_order(files, capsys):
+    (files / "nodes").write_text("7 2 11 0 5 9")
+    ran(capsys, "--with", "greedy", "--out", "job", "--nodes", "nodes")
+    nodes = [7, 2, 11, 0, 5, 9]
+    node = [nodes[int(line) // 2] for line in (files / "job.cores").read_text().split()]
+    filled = [[int(one) for one in line.split(",")] for line in (files / "job.mpich").read_text().split()]
+    assert [[node[rank] for rank in line] for line in filled] == [[at, at] for at in sorted(nodes)]
+
+
+def test_the_table_names_the_start_that_is_best(files, capsys):
+    _, found = ran(capsys, "--with", "{kind: best, starts: [greedy, random]}")
+    assert [row["mapping_start"] for row in found["mappings"]] == [None, "greedy"]
+
+
 def test_the_table_tells_before_and_after_and_the_limit(files, capsys):
     _, found = ran(capsys, "--with", "greedy", "--unit-bytes", "100", "--by", "hop_bytes")
     before, after = found["mappings"]

@@ -85,8 +85,9 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
     hosts = _hosts(args.hosts, len(slots.nodes))
     rows, cores = [], {}
     for name, mapping in mappings.items():
-        cores[name], cpu_s = _mapped(mapping, slots, tasks, args.seed)
-        rows.append({"mapping": name, **_metrics(slots, tasks, pattern, cores[name], cpu_s)})
+        core, start, cpu_s = _mapped(mapping, slots, tasks, args.seed)
+        cores[name] = core
+        rows.append({"mapping": name, "mapping_start": start, **_metrics(slots, tasks, pattern, core, cpu_s)})
     best = min(rows, key=lambda row: (row[args.by], row["mapping"] == BEFORE))["mapping"]
     return {
         "graph": {"vertices": graph.tasks, "edges": len(graph.source), "loops": graph.loops, "sha256": graph.sha256},
@@ -168,14 +169,14 @@ def _pattern(args: argparse.Namespace, graph: GraphFile, tasks: Tasks) -> Patter
     return TaskGraphPattern.model_validate({"file": str(args.graph), "message": f"{args.unit_bytes} B", **facts})
 
 
-def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, float]:
+def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, str | None, float]:
     mapping.warm_up()
-    start = _cpu_s()
+    begin_s = _cpu_s()
     try:
-        core = mapping.map_ranks(slots, tasks, np.random.default_rng(seed))
+        core, start = mapping.seat_ranks(slots, tasks, np.random.default_rng(seed))
     except WorkloadError as error:
         raise FabricstudyError(str(error), "mapping-does-not-fit") from None
-    return np.asarray(core, dtype=np.int64), _cpu_s() - start
+    return np.asarray(core, dtype=np.int64), start, _cpu_s() - begin_s
 
 
 def _cpu_s() -> float:
@@ -204,7 +205,7 @@ def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> li
     texts = {
         ".cores": "".join(f"{one}\n" for one in core),
         ".openmpi": open_mpi(core // slots.ranks_per_node, turn, hosts),
-        ".mpich": cray_mpich(core, slots.ranks_per_node),
+        ".mpich": cray_mpich(core, slots.nodes),
     }
     if hosts is not None:
         texts[".slurm"] = slurm(core // slots.ranks_per_node, hosts)
@@ -244,19 +245,23 @@ def open_mpi(node: Ints, core: Ints, hosts: list[str] | None) -> str:
     return "".join(f"rank {rank}={name} slot={at}\n" for rank, (name, at) in enumerate(zip(names, core, strict=True)))
 
 
-def cray_mpich(core: Ints, ranks_per_node: int) -> str:
-    """Give the file ``MPICH_RANK_ORDER`` for ``MPICH_RANK_REORDER_METHOD=3``: the ranks in the order of the cores.
+def cray_mpich(core: Ints, nodes: npt.NDArray[np.integer]) -> str:
+    """Return the file ``MPICH_RANK_ORDER`` for ``MPICH_RANK_REORDER_METHOD=3``: the ranks in the order of the cores.
 
-    One line a node, which the launcher fills one after the other.
+    One line a node, which the launcher fills one after the other, in the ascending order of their numbers, whatever
+    the order of the allocation `nodes` (integers [nodes]).
 
     Examples
     --------
-    >>> print(cray_mpich(np.array([2, 0, 3, 1]), 2), end="")
+    >>> print(cray_mpich(np.array([2, 0, 3, 1]), np.array([4, 9])), end="")
     1,3
     0,2
+    >>> print(cray_mpich(np.array([2, 0, 3, 1]), np.array([9, 4])), end="")
+    0,2
+    1,3
     """
-    rank = np.argsort(core).reshape(-1, ranks_per_node)
-    return "".join(",".join(map(str, row)) + "\n" for row in rank)
+    ranks_of_node = np.argsort(core).reshape(len(nodes), -1)
+    return "".join(",".join(map(str, row)) + "\n" for row in ranks_of_node[np.argsort(nodes)])
 
 
 def show_mapping(result: dict[str, Any]) -> None:
@@ -269,7 +274,9 @@ def show_mapping(result: dict[str, Any]) -> None:
     for head in ("mapping", *METRICS):
         table.add_column(head, justify="left" if head == "mapping" else "right")
     for row in result["mappings"]:
-        table.add_row(row["mapping"], *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
+        start = row["mapping_start"]
+        name = row["mapping"] if start is None else f"{row['mapping']} (from {start})"
+        table.add_row(name, *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
     bound = result["mappings"][0]
     least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]

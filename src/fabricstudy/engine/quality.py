@@ -33,6 +33,8 @@ def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: Li
     compare with, and what a job in the background sends depends on the others.
     """
     found: Record = {"hop_bytes": hop_bytes(job, machine)}
+    if job.mapping_start is not None:
+        found["mapping_start"] = job.mapping_start
     if not len(job.messages):
         return found
     router = machine.node_router[job.node_of_rank]

@@ -102,6 +102,8 @@ class PlacedJob:
         engine that cannot go on for ever.
     computing : Computing or None
         None for a job that computes nothing.
+    mapping_start : str or None
+        The start that its mapping is from, None where the mapping does not try several.
     """
 
     name: str
@@ -109,6 +111,7 @@ class PlacedJob:
     messages: Messages
     lasts_ns: float | None = None
     computing: Computing | None = None
+    mapping_start: str | None = None
 
     @property
     def background(self) -> bool:

@@ -118,13 +118,14 @@ def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask)
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
     lasts_ns = inf if job.background else None
     if pattern.follows_placement:
-        node_of_rank = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
+        node_of_rank, start = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
         sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
-        return PlacedJob(job.name, node_of_rank, in_send_order(sends, pattern, slots.ranks, order), lasts_ns)
+        messages = in_send_order(sends, pattern, slots.ranks, order)
+        return PlacedJob(job.name, node_of_rank, messages, lasts_ns, mapping_start=start)
     sends, places = _numbered(pattern, slots.ranks, index, seed)
     messages = in_send_order(sends, pattern, slots.ranks, order)
-    node_of_rank = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
-    return PlacedJob(job.name, node_of_rank, messages, lasts_ns)
+    node_of_rank, start = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
+    return PlacedJob(job.name, node_of_rank, messages, lasts_ns, mapping_start=start)
 
 
 def _computing(placed: PlacedJob, job: Job, index: int, seed: int) -> PlacedJob:
@@ -145,12 +146,10 @@ def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Send
     return renumbered, None if places is None else places[np.argsort(number)]
 
 
-def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> IntArray:
-    """Give the node of each rank, int32 [ranks]."""
-    node_of_rank: IntArray = slots.node_of_core[
-        job.mapping.map_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))
-    ]
-    return node_of_rank
+def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> tuple[IntArray, str | None]:
+    """Return the node of each rank, int32 [ranks], and the start that the mapping is from."""
+    core, start = job.mapping.seat_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))
+    return slots.node_of_core[core], start
 
 
 def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:

@@ -36,6 +36,12 @@ def test_a_stencil_on_its_torus_reaches_the_least():
     assert found["bound_any_mapping_ns"] == pytest.approx(6000.0)  # six messages over the host link
 
 
+def test_the_record_names_the_start_of_a_mapping_that_tries_several():
+    stencil = {"kind": "stencil", "shape": [8, 8, 8], "periodic": True, "numbering": "shuffled"}
+    found = record_of(stencil, {"kind": "best", "starts": ["random", "orb"], "moves_per_task": 1})
+    assert found["mapping_start"] == "orb" and "mapping_start" not in record_of(stencil)
+
+
 def test_under_adaptive_routing_the_loads_are_those_of_minimal_routing():
     way = record_of({"kind": "pairs"}, "random", routing=Adaptive())
     assert way["link_max_bytes"] < record_of({"kind": "pairs"}, "random")["link_max_bytes"]

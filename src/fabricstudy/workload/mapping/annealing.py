@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
-from ..messages import Indices
 from .base import Mapping, Refinement
 from .random import RandomMapping
 from .slots import Slots
@@ -19,8 +19,12 @@ from .tasks import Tasks
 CPU_S_OF_A_MOVE, CPU_S_OF_A_LOAD_MOVE = 1e-7, 1.5e-6
 """For a partner of the rank."""
 
-HOT, COLD = 1 / 2, 1 / 200
-"""First and last temperature, as shares of the mean change by random swaps (for link loads: of the sum, by 1000)."""
+LOWEST_START, HIGHEST_START, COLD = 1 / 10, 1.0, 1 / 100
+"""Limits of the first temperature, and the last one, in units of the mean loss by swaps near partners at the start."""
+HOT_LOAD, COLD_LOAD = 1 / 2000, 1 / 200_000
+"""First and last temperature for link loads, as shares of the sum at the start."""
+DRAWS = 4000
+"""Swaps by which the temperature of the start is measured."""
 
 
 @register
@@ -29,7 +33,8 @@ class AnnealingMapping(Refinement):
 
     Seven of ten swaps are with a rank on or next to a partner's node, the others with any; the temperature falls
     geometrically (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983; for mapping Bhanot et al., IBM J. Research and
-    Development 49(2/3), 2005). Good and slow: seconds for thousands of ranks, minutes for tens of thousands.
+    Development 49(2/3), 2005). By hop-bytes it begins at the temperature of the start (`temperatures`), so that
+    it does not undo a good one. Good and slow: seconds for thousands of ranks, minutes for tens of thousands.
     """
 
     kind: Literal["annealing"] = "annealing"
@@ -46,25 +51,56 @@ class AnnealingMapping(Refinement):
         of_move = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
         return of_move * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
 
-    def warm_up(self) -> None:
-        """Load the compiled loops."""
-        from .ground import warm_up
-
-        warm_up()
-
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Better the start."""
+    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+        """Swap ranks in place."""
         # Loads numba, which planning does without.
         from .ground import ground_of, plain, tasks_of, ways_of
-        from .kernels import anneal, mean_change, swap_loads
+        from .kernels import anneal, near_changes, swap_loads
 
-        seat = np.array(self.start.map_ranks(slots, tasks, rng), dtype=np.int64)
         graph, ground, task = plain(tasks.graph), ground_of(slots), tasks_of(seat)
         moves, seeds = self.moves_per_task * slots.ranks, [int(seed) for seed in rng.integers(2**31, size=2)]
         if self.objective == "link-load":
             ways = ways_of(slots.machine, self.routing.tie)
-            swap_loads(graph, ground, ways, seat, task, moves, HOT / 1000, COLD / 1000, seeds[1])
+            swap_loads(graph, ground, ways, seat, task, moves, HOT_LOAD, COLD_LOAD, seeds[1])
         else:
-            change = mean_change(graph, ground, seat, task, seeds[0])
-            anneal(graph, ground, seat, task, moves, HOT * change, COLD * change, seeds[1])
-        return seat
+            hot, cold = temperatures(near_changes(graph, ground, seat, task, DRAWS, seeds[0]))
+            anneal(graph, ground, seat, task, moves, hot, cold, seeds[1])
+
+
+def temperatures(changes: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return the first and the last temperature, from the changes in cost by drawn swaps at the start.
+
+    A state is in equilibrium at the temperature at which the expected change of a swap is zero: gains, which are
+    always accepted, balance losses, which are accepted with probability exp(-loss / temperature). A higher one undoes
+    a good start, a lower one does not leave it (Rose, Klebsch and Wolf, Temperature measurement and equilibrium
+    dynamics of simulated annealing placements, IEEE Trans. CAD 9(3), 1990). At a local optimum there are no gains, so
+    that temperature is 0, and at random seats gains balance losses at none: a tenth of the mean loss and the mean loss
+    are the limits.
+
+    Parameters
+    ----------
+    changes : float64 array [draws]
+        Above 0 for a loss.
+
+    Returns
+    -------
+    hot, cold : float
+        In units of `changes`; both 0 where no swap changes anything for the worse.
+
+    Examples
+    --------
+    Half of the swaps lose 10, and a quarter gain 2: exp(-10 / T) = 0.1.
+
+    >>> hot, cold = temperatures(np.array([10.0, 10.0, -2.0, 0.0]))
+    >>> bool(np.isclose(np.exp(-10 / hot), 0.1)), cold
+    (True, 0.1)
+    """
+    loss, gain = changes[changes > 0], -changes[changes < 0].sum()
+    if not len(loss):
+        return 0.0, 0.0
+    low, high = LOWEST_START * loss.mean(), HIGHEST_START * loss.mean()
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        drift = loss @ np.exp(-loss / middle) - gain
+        low, high = (middle, high) if drift < 0 else (low, middle)
+    return float(low), float(COLD * loss.mean())

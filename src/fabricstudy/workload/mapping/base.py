@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.kinds import Family, Kind
@@ -19,6 +20,13 @@ from .tasks import Tasks
 
 LONGEST_CPU_S = 600.0
 """A mapping that is predicted to take longer is refused when the study is planned."""
+
+
+class Seating(NamedTuple):
+    """The core of each rank, integers [ranks], and the start that it is from where a mapping tries several."""
+
+    core: Indices
+    start: str | None = None
 
 
 class Mapping(Kind):
@@ -91,6 +99,10 @@ class Mapping(Kind):
         """
         raise NotImplementedError
 
+    def seat_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+        """Return what `map_ranks` does, and the start that it is from where the mapping tries several."""
+        return Seating(self.map_ranks(slots, tasks, rng))
+
 
 def degree_of(pattern: Pattern, ranks: int) -> float:
     """Give an upper estimate of the partners of a rank.
@@ -112,7 +124,17 @@ class TrafficMapping(Mapping):
     needs_traffic: ClassVar[bool] = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Map by the traffic.
+        """Return the core of each rank, integers [ranks].
+
+        Raises
+        ------
+        WorkloadError
+            If the pattern itself depends on where the ranks sit.
+        """
+        return self.seat_ranks(slots, tasks, rng).core
+
+    def seat_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+        """Return the core of each rank, and the start that it is from where the mapping tries several.
 
         Raises
         ------
@@ -124,10 +146,11 @@ class TrafficMapping(Mapping):
                 f"the mapping {self.kind} needs a pattern that does not depend on where the ranks sit; "
                 "take another mapping for the patterns bisection and furthest-pairing"
             )
-        return self.by_traffic(slots, tasks, rng)
+        seating = self.by_traffic(slots, tasks, rng)
+        return seating if isinstance(seating, Seating) else Seating(seating)
 
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Give the core of each rank; `tasks` has messages."""
+    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices | Seating:
+        """Return the core of each rank, and maybe its start; `tasks` has messages."""
         raise NotImplementedError
 
 
@@ -158,5 +181,22 @@ class Refinement(TrafficMapping):
 
     @property
     def first(self) -> Mapping:
-        """The mapping that is bettered."""
+        """The mapping that is refined."""
+        raise NotImplementedError
+
+    def warm_up(self) -> None:
+        """Load the compiled loops."""
+        from .ground import warm_up
+
+        warm_up()
+
+    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+        """Return the start after its refinement."""
+        core, start = self.first.seat_ranks(slots, tasks, rng)
+        seat = np.array(core, dtype=np.int64)
+        self.refine(seat, slots, tasks, rng)
+        return Seating(seat, start)
+
+    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+        """Swap ranks in place; `seat` (int64 [ranks]) is the core of each rank."""
         raise NotImplementedError

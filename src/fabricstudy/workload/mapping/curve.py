@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.kinds import register
+from fabricstudy.machine.hops import hops
 
 from ..messages import Indices
 from .base import Mapping
@@ -29,15 +31,27 @@ class CurveMapping(Mapping):
     needs_places: ClassVar[bool] = True
 
     kind: Literal["curve"] = "curve"
-    curve: Literal["hilbert", "morton"] = Field("hilbert", description="which curve")
+    curve: Literal["better", "hilbert", "morton"] = Field(
+        "better", description="which curve; better: that with fewer bytes times hops, Hilbert's if equal"
+    )
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Sort both by their place on the curve; equal ones, such as cores of a node, keep their order."""
-        along = hilbert if self.curve == "hilbert" else morton
-        seat = np.empty(slots.ranks, dtype=np.int64)
-        cores = np.argsort(along(slots.place_of_core), kind="stable")
-        seat[np.argsort(along(tasks.known_places), kind="stable")] = cores
-        return seat
+        """Return the core of each rank, integers [ranks]; equal places, such as cores of a node, keep their order."""
+        if self.curve != "better":
+            return _along(hilbert if self.curve == "hilbert" else morton, slots, tasks)
+        seats = [_along(curve, slots, tasks) for curve in (hilbert, morton)]
+        if tasks.messages is None:
+            return seats[0]
+        graph, far = tasks.graph, hops(slots.machine)
+        routers = [slots.router_of_core[seat] for seat in seats]
+        costs = [float(far.between(at[graph.row], at[graph.partner]) @ graph.size_bytes) for at in routers]
+        return seats[int(costs[1] < costs[0])]
+
+
+def _along(curve: Callable[[Indices], Ints], slots: Slots, tasks: Tasks) -> Ints:
+    seat = np.empty(slots.ranks, dtype=np.int64)
+    seat[np.argsort(curve(tasks.known_places), kind="stable")] = np.argsort(curve(slots.place_of_core), kind="stable")
+    return seat
 
 
 def morton(place: Indices) -> Ints:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.kinds import register
 from fabricstudy.model import Whole
 
-from ..messages import Indices
 from .base import Mapping, Refinement
 from .greedy import GreedyMapping
 from .slots import Slots
@@ -50,19 +50,12 @@ class ExchangeMapping(Refinement):
             exchange_cpu_s = CPU_S_OF_A_PAIR * float(ranks) ** 2 * degree
         return exchange_cpu_s + self.start.predict_cpu_s(ranks, degree)
 
-    def warm_up(self) -> None:
-        """Load the compiled loops."""
-        from .ground import warm_up
-
-        warm_up()
-
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Better the start."""
+    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+        """Swap ranks in place."""
         # Loads numba, which planning does without.
         from .ground import ground_of, plain, tasks_of, ways_of
         from .kernels import exchange_all, exchange_near, swap_loads
 
-        seat = np.array(self.start.map_ranks(slots, tasks, rng), dtype=np.int64)
         graph, ground, task = plain(tasks.graph), ground_of(slots), tasks_of(seat)
         if self.objective == "link-load":
             ways, seed = ways_of(slots.machine, self.routing.tie), int(rng.integers(2**31))
@@ -70,4 +63,3 @@ class ExchangeMapping(Refinement):
         else:
             swaps = exchange_near if self.neighbourhood == "near" else exchange_all
             swaps(graph, ground, seat, task, rng.permutation(slots.ranks))
-        return seat

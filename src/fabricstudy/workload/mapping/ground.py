@@ -85,7 +85,8 @@ def warm_up() -> None:
     kernels.hop_bytes(edges, ground, kernels.grow(edges, ground, 0, 0, tie, tie))
     kernels.exchange_near(edges, ground, seat, task, np.arange(2))
     kernels.exchange_all(edges, ground, seat, task, np.arange(2))
-    kernels.anneal(edges, ground, seat, task, 2, kernels.mean_change(edges, ground, seat, task, 1), 0.1, 1)
+    kernels.near_changes(edges, ground, seat, task, 2, 1)
+    kernels.anneal(edges, ground, seat, task, 2, 1.0, 0.1, 1)
     kernels.swap_loads(edges, ground, ways, seat, task, 2, 0.0, 0.0, 1)
 
 

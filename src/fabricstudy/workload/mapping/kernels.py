@@ -236,14 +236,15 @@ def draw_swap(graph: Graph, ground: Ground, seat: Ints, task: Ints, near_share: 
 
 
 @njit(cache=True)
-def mean_change(graph: Graph, ground: Ground, seat: Ints, task: Ints, seed: int) -> float:
-    """Mean size of what random swaps change, from 1000 of them."""
+def near_changes(graph: Graph, ground: Ground, seat: Ints, task: Ints, draws: int, seed: int) -> Floats:
+    """Return what each of some drawn swaps with ranks on or next to a partner's router adds to bytes times hops."""
     np.random.seed(seed)
-    total = 0.0
-    for _ in range(1000):
-        one, other = draw_swap(graph, ground, seat, task, 0.0)
-        total += abs(swap_cost(graph, ground, seat, one, other))
-    return total / 1000
+    change = np.zeros(draws)
+    for i in range(draws):
+        one, other = draw_swap(graph, ground, seat, task, 1.0)
+        if one != other:
+            change[i] = swap_cost(graph, ground, seat, one, other)
+    return change
 
 
 @njit(cache=True)
@@ -276,7 +277,7 @@ def anneal(
         one, other = draw_swap(graph, ground, seat, task, 0.7)
         if one != other:
             change = swap_cost(graph, ground, seat, one, other)
-            if change <= 0.0 or np.random.random() < np.exp(-change / temperature):
+            if change <= 0.0 or (temperature > 0.0 and np.random.random() < np.exp(-change / temperature)):
                 swap(seat, task, one, other)
                 cost += change
         if (move + 1) % len(seat) == 0 or move + 1 == moves:

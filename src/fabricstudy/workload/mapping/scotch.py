@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 
 PACKAGE = "scotchpy64"
 SCRIPT = Path(scotch_process.__file__)
-CPU_S_OF_A_PARTNER = 5e-5
+CPU_S_OF_A_PARTNER = 1.5e-4
 
 
 @register

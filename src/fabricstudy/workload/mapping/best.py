@@ -1,0 +1,113 @@
+"""The best of several mappings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.kinds import register
+from fabricstudy.machine.base import Topology
+from fabricstudy.model import ConfigError, Whole
+
+from ..pattern.base import Pattern
+from .annealing import AnnealingMapping
+from .base import Mapping, Seating, TrafficMapping
+from .curve import CurveMapping
+from .exchange import ExchangeMapping
+from .greedy import GreedyMapping
+from .linear import LinearMapping
+from .orb import OrbMapping
+from .slots import Slots
+from .tasks import Tasks
+
+ANNEALED = 2
+
+
+@register
+class BestMapping(TrafficMapping):
+    """The least bytes times hops of several starts, all refined by exchange, and the best two also by annealing.
+
+    The effort is a number of swaps and not a time, so that the result is the same on each machine. The default of
+    `starts` is `greedy` twice, with 64 starts each, `linear`, and for patterns with coordinates `orb` and `curve`.
+    Others are named, such as `scotch`, since the result would otherwise depend on what is installed. The column
+    `mapping_start` of the table `jobs` names the start from which the result is.
+    """
+
+    kind: Literal["best"] = "best"
+    starts: tuple[Mapping, ...] | None = Field(
+        None,
+        min_length=1,
+        max_length=20,
+        description="the mappings to begin with; default: greedy twice, linear, and with coordinates orb and curve",
+    )
+    moves_per_task: Whole = Field(
+        1000, ge=1, le=1_000_000, description="swaps tried for each rank by annealing, for each of the best two starts"
+    )
+
+    def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
+        """Refuse also what one of the starts cannot have.
+
+        Raises
+        ------
+        ConfigError
+            With the path below the mapping.
+        """
+        super().check_fit(machine, pattern, ranks)
+        for index, start in enumerate(self.starts or ()):
+            try:
+                start.check_fit(machine, pattern, ranks)
+            except ConfigError as error:
+                raise error.below("starts", str(index)) from None
+
+    def predict_cpu_s(self, ranks: int, degree: float) -> float:
+        """Predict the CPU seconds, those of the starts included."""
+        starts = self._starts(with_places=True)
+        exchanges = [ExchangeMapping(start=start).predict_cpu_s(ranks, degree) for start in starts]
+        return sum(exchanges) + ANNEALED * self._annealing.predict_cpu_s(ranks, degree)
+
+    def warm_up(self) -> None:
+        """Load the compiled loops."""
+        self._annealing.warm_up()
+
+    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+        """Return the result with the least bytes times hops, that of the first start among equal ones."""
+        # Loads numba, which planning does without.
+        from .ground import ground_of, plain
+        from .kernels import hop_bytes
+
+        graph, ground, exchange = plain(tasks.graph), ground_of(slots), ExchangeMapping()
+        starts = self._starts(tasks.places is not None)
+        # A stream for each start: what it leads to does not depend on the others.
+        streams = rng.spawn(len(starts))
+        begun = [start.map_ranks(slots, tasks, own) for start, own in zip(starts, streams, strict=True)]
+        found = [np.array(seat, dtype=np.int64) for seat in begun]
+        for seat, own in zip(found, streams, strict=True):
+            exchange.refine(seat, slots, tasks, own)
+        cost = [hop_bytes(graph, ground, seat) for seat in found]
+        for index in np.argsort(cost, kind="stable")[:ANNEALED]:
+            # From where exchange began: its local optimum is harder to leave.
+            seat = np.array(begun[index], dtype=np.int64)
+            for refinement in (self._annealing, exchange):
+                refinement.refine(seat, slots, tasks, streams[index])
+            if (annealed := hop_bytes(graph, ground, seat)) < cost[index]:
+                found[index], cost[index] = seat, annealed
+        best = int(np.argmin(cost))
+        return Seating(found[best], _names(starts)[best])
+
+    @property
+    def _annealing(self) -> AnnealingMapping:
+        return AnnealingMapping(moves_per_task=self.moves_per_task)
+
+    def _starts(self, with_places: bool) -> tuple[Mapping, ...]:
+        if self.starts is not None:
+            return self.starts
+        placed: tuple[Mapping, ...] = (OrbMapping(), CurveMapping()) if with_places else ()
+        return (GreedyMapping(starts=64), GreedyMapping(starts=64), LinearMapping(), *placed)
+
+
+def _names(starts: tuple[Mapping, ...]) -> list[str]:
+    """Return the kinds, and the position of those that are there twice."""
+    kinds = [start.kind for start in starts]
+    return [kind if kinds.count(kind) == 1 else f"{kind} {index + 1}" for index, kind in enumerate(kinds)]
