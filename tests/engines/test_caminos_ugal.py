@@ -37,7 +37,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "torus": {"kind": "torus", "shape": [8, 8], "bandwidth": FAST},
     "tree": {"kind": "xgft", "down": [4, 4, 2], "up": [2, 2], "bandwidth": FAST},
 }  # fmt: skip
-SIZE = 200_000
+SIZE = 400_000
 
 
 def uniform(machine: Machine) -> PlacedJob:

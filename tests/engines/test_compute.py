@@ -175,7 +175,7 @@ def test_the_traces_of_codes_move_all_calls_behind_a_computation() -> None:
         with_pauses(next(iter(traces(2, job.messages, 1))), [Phase(3, 0, 500), Phase(1), Phase(2)])
 
 
-INPUTS = {"caminos": "ae086ef65453", "sst": "f315d93581d5", "codes": "52728532d348"}
+INPUTS = {"caminos": "13bae62b1a0f", "sst": "f315d93581d5", "codes": "52728532d348"}
 """Digests of what the code before there was compute prepared for this point: other ones make all records stale."""
 
 

@@ -12,6 +12,7 @@ from fabricstudy.columns import ADDED, ALONE, DERIVED, column_unit
 from fabricstudy.engine.point import Point
 from fabricstudy.model import Model, NoPhysics
 from fabricstudy.study.model import Study
+from fabricstudy.study.paths import fields_of
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
@@ -164,8 +165,11 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[Grid,
 
 def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """Give keys, value and whether the study sets it, of each key of a model and of those within it; its kind first."""
-    for name, field in type(model).model_fields.items():
+    settable = fields_of(type(model)).values()
+    for name, field in ((name, one) for name, one in type(model).model_fields.items() if one in settable):
         value, is_given = getattr(model, name), name in model.model_fields_set
+        if name in DERIVED and not is_given:
+            continue  # the table of points has what the engine derives
         path = keys if name == "kind" else (*keys, field.alias or name)
         if isinstance(value, Model):
             yield from ((below, text, is_given) for below, text, _ in _leaves(value, path))

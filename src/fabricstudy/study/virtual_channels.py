@@ -39,7 +39,11 @@ class VirtualChannels:
             return network
         needed = self._needed_on(machine, engine)
         own, most = needed[routing], max((count for count in needed.values() if count is not None), default=None)
-        return network if own in (None, most) else network.model_copy(update={"virtual_channels": most})
+        if own in (None, most):
+            return network
+        resolved = network.model_copy(update={"virtual_channels": most})
+        resolved.model_fields_set.discard("virtual_channels")  # the study does not set it
+        return resolved
 
     def of_point(self, point: Point) -> Point:
         """Return the point with its virtual channels."""

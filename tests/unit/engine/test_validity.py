@@ -489,6 +489,9 @@ class Raising:
     def predict_memory_bytes(self, *given: Any) -> float | None:
         return None
 
+    def derived(self, *given: Any) -> dict[str, int]:
+        return {}
+
     def prepare(self, *given: Any) -> None:
         if self.where == "prepare":
             raise OverflowError("Python int too large to convert to C long")

@@ -165,13 +165,15 @@ def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
     [
         (["reproduced in part"], "Of 1 claim, 1 is reproduced in part."),
         (["undecided", "reproduced", "differs", "undecided", "not run"],
-         "Of 5 claims, 1 is reproduced, 2 are undecided (c0, c3), 1 differs (c2) and 1 could not be tested."),
+         "Of 5 claims, 1 is reproduced, 2 are undecided (c0, c3), 1 differs and 1 could not be tested."),
         (["differs"] * 7, "Of 7 claims, 7 differ."),
     ],
 )  # fmt: skip
 def test_verdicts_are_counted_and_what_is_not_reproduced_is_named(make: Make, verdicts: list[str], words: str) -> None:
     ids = [f"c{number}" for number in range(len(verdicts))]
-    assert told(make(figures=[]), claims=pd.DataFrame({"claim": ids, "claim_verdict": verdicts})).startswith(words)
+    assert told(
+        make(figures=[]), claims=pd.DataFrame({"claim": ids, "says": ids, "claim_verdict": verdicts})
+    ).startswith(words)
 
 
 @pytest.mark.parametrize(
