@@ -27,7 +27,8 @@
 //! * adaptive on a grid of lines: any but the first; that one, with a higher label, is an escape by dimension order,
 //!   open to every packet everywhere (Duato 1993). On rings this carries a third less than the next rule;
 //! * else: the channels are divided among `hop_classes` classes of hops, and hop k of a packet uses those of class k, or of
-//!   the last one.
+//!   the last one. A packet that is minimal under UGAL does not need the classes of a detour's second leg: it may begin in
+//!   a higher class, and goes on from there (bonus cards: Boppana and Chalasani, ISCA 1993).
 //!
 //! To its node a packet leaves by any channel: a node takes all that comes, so nothing can wait in a circle there.
 //!
@@ -63,6 +64,8 @@ use crate::tree::Tree;
 const DETOUR: i32 = 1;
 /// What follows the places that a packet drew under UGAL, until it has chosen.
 const UNDECIDED: i32 = -1;
+/// What a minimal packet under UGAL has instead, less the class in which its hop 0 would have been.
+const MINIMAL: i32 = -2;
 /// Label of other candidates where the router prefers low labels: it gives 0 to packets that come from a router.
 const USUAL: i32 = 1;
 /// Label of the escape: a router that adds queues to labels takes it only where nothing else has room.
@@ -204,9 +207,9 @@ impl Routes {
         exits[first..].iter().take_while(move |exit| exit.router == neighbour).map(|exit| exit.port)
     }
 
-    /// Whether a packet that is minimal so far chooses again at the next router: still in its first group.
-    fn chooses_again(&self, next: Location, here: usize, goal: usize) -> bool {
-        match (next, &self.layout.group) {
+    /// Whether a packet that is minimal so far chooses again behind a port: still in its first group.
+    fn chooses_again(&self, topology: &dyn Topology, here: usize, port: usize, goal: usize) -> bool {
+        match (topology.neighbour(here, port).0, &self.layout.group) {
             (Location::RouterPort { router_index, .. }, Some(group)) => {
                 self.progressive && group[router_index] == group[here] && group[here] != group[goal]
             }
@@ -217,8 +220,16 @@ impl Routes {
     /// The channels of a hop where hops have classes.
     fn channels_of_hop(&self, hops: usize) -> Range<usize> {
         let class = hops.min(self.hop_classes - 1);
+        self.channels_of(class..class + 1)
+    }
+
+    fn channels_of(&self, classes: Range<usize>) -> Range<usize> {
         let first = |class| class * self.channels / self.hop_classes;
-        first(class)..first(class + 1)
+        first(classes.start)..first(classes.end)
+    }
+
+    fn class_of(&self, channel: usize) -> usize {
+        ((channel + 1) * self.hop_classes - 1) / self.channels
     }
 }
 
@@ -278,7 +289,7 @@ impl Routing for Routes {
                 let draws = (0..self.detours).filter_map(|_| self.draw(current_router, target_router, rng));
                 let mut drawn: Vec<i32> = draws.map(|place| place as i32).collect();
                 drawn.push(UNDECIDED);
-                Some(drawn).filter(|drawn| drawn.len() > 1)
+                Some(drawn)
             }
             _ => None,
         };
@@ -340,12 +351,9 @@ impl Routing for Routes {
         };
         if requested.label >= DETOUR {
             info.selections = Some(vec![drawn[(requested.label - DETOUR) as usize]]);
-        } else if !self.chooses_again(
-            topology.neighbour(current_router, requested.port).0,
-            current_router,
-            target_router,
-        ) {
-            info.selections = None;
+        } else if !self.chooses_again(topology, current_router, requested.port, target_router) {
+            let skipped = self.class_of(requested.virtual_channel) - info.hops;
+            info.selections = Some(vec![MINIMAL - skipped as i32]);
         }
     }
 }

@@ -8,7 +8,7 @@ use caminos_lib::topology::Topology;
 use rand::rngs::StdRng;
 use rand::Rng;
 
-use super::{Distances, Exit, Kind, Routes, Via, DETOUR};
+use super::{Distances, Exit, Kind, Routes, Via, DETOUR, MINIMAL, UNDECIDED};
 use crate::next_hops::{Hop, HopClass};
 
 impl Routes {
@@ -75,7 +75,8 @@ impl Routes {
         }
     }
 
-    /// Minimal, Valiant and UGAL: `chosen` has the place that a packet goes through, or what it may choose from.
+    /// Minimal, Valiant and UGAL: `chosen` has the place that a packet goes through, the class in which a minimal one began,
+    /// or what it may choose from.
     pub fn by_hops(
         &self,
         here: usize,
@@ -87,11 +88,25 @@ impl Routes {
         let channels = self.channels_of_hop(hops);
         match *chosen {
             [] => candidates(&self.lightest(here, goal), channels, 0, None).collect(),
-            [place] => candidates(&self.towards(here, place as usize), channels, 0, None).collect(),
+            [skipped] if skipped <= MINIMAL => {
+                let channels = self.channels_of_hop(hops + (MINIMAL - skipped) as usize);
+                candidates(&self.lightest(here, goal), channels, 0, None).collect()
+            }
+            [place] if place != UNDECIDED => {
+                candidates(&self.towards(here, place as usize), channels, 0, None).collect()
+            }
             [ref drawn @ .., _] => {
                 let length = topology.distance(here, goal);
-                let mut ways: Vec<_> =
-                    candidates(&self.lightest(here, goal), channels.clone(), 0, Some(length)).collect();
+                // A minimal path needs half of the classes, rounded down.
+                let spare = self.hop_classes - self.hop_classes / 2;
+                let last = if here == goal { hops } else { hops + spare };
+                let final_channels = self.channels_of(hops..(last + 1).min(self.hop_classes));
+                let mut ways = Vec::new();
+                for hop in self.lightest(here, goal).iter() {
+                    let again = self.chooses_again(topology, here, hop.port, goal);
+                    let channels = if again { channels.clone() } else { final_channels.clone() };
+                    ways.extend(candidates(&[*hop].into(), channels, 0, Some(length)));
+                }
                 for (label, &place) in (DETOUR..).zip(drawn) {
                     let place = place as usize;
                     let middle = if self.via == Via::Group { self.entry(here, place) } else { place };
@@ -136,7 +151,6 @@ mod tests {
 
     use std::cell::RefCell;
 
-    use super::super::UNDECIDED;
     use super::*;
     use crate::session::Session;
     use crate::{parse, plugs};
