@@ -208,7 +208,11 @@ def written(name: str, value: Any) -> str:
     --------
     >>> written("buffer_bytes", 64_000), written("links_Bps", 2.5e10), written("latency_ns", 40.0), written("p", 12)
     ('64 kB', '25 GB/s', '40 ns', '12')
+    >>> written("bandwidth_Bps", {"EDR": 1.25e10, "4xDDR": 2e9})
+    'EDR 12.5 GB/s, 4xDDR 2 GB/s'
     """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {written(name, part)}" for key, part in value.items())
     if value is None:
         return "left out"
     units = _UNITS.get(column_unit(name) or "", "").split()
