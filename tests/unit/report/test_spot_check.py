@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.report.spot_check import judged_unchecked, spot_check
+from fabricstudy.engine.caminos import phit_bytes
+from fabricstudy.report.spot_check import judged_unchecked, resolution_check, spot_check
 from fabricstudy.table.collect import collect
 from fabricstudy.table.store import Tables
 
@@ -57,3 +58,23 @@ def test_a_claim_on_two_engines_is_not_judged_by_flow_alone(tmp_path: Path) -> N
     engines = {**STUDY["sweep"], "engine": {"of": "engine", "values": ["caminos", "flow"]}}
     study, tables = tables_of(tmp_path, sweep=engines)
     assert judged_unchecked(study, tables) == {} and set(tables.verdicts["engine"]) == {"caminos", "flow"}
+
+
+def test_points_whose_times_change_with_the_phit_are_named(tmp_path: Path) -> None:
+    """Half of the phit takes 1 % less, and under Valiant 10 % less."""
+    of = planned(tmp_path, **ONE_JOB, check="resolution")
+    found = []
+    for name, one in of.points.items():
+        fine = one.point.engine.inherited_phit_bytes is not None  # type: ignore[attr-defined]
+        gain = 0.9 if one.point.routing.kind == "valiant" else 0.99
+        found.append(
+            record(name, one.point, runtime_ns=1e6 * (gain if fine else 1.0), engine="caminos")
+            | {"phit_bytes": phit_bytes(one.point)}
+        )
+    tables = collect(of, found, structures(of))
+    (says,) = resolution_check(tables)
+    valiant = tables.points.loc[(tables.points["routing"] == "valiant"), ["point_id", "phit_bytes"]]
+    coarse = valiant.loc[valiant["phit_bytes"] == valiant["phit_bytes"].max(), "point_id"].unique()
+    assert len(coarse) and all(f"{name} (+11.1%)" in says for name in coarse)
+    assert says.count("(+") == len(coarse) and "11.1% at most" in says
+    assert resolution_check(tables_of(tmp_path)[1]) == []

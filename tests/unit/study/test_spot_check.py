@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.columns import SPOT_CHECK
+from fabricstudy.columns import RESOLUTION_CHECK, SPOT_CHECK
+from fabricstudy.engine.caminos import phit_bytes
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.home import CONFIGS
 from fabricstudy.study.file import load_study
@@ -72,3 +73,14 @@ def test_no_shipped_study_rests_on_flow_alone() -> None:
         of = plan(load_study(file))
         main = {of.points[row.point_id].point.engine.kind for row in of.rows if row.experiment != SPOT_CHECK}
         assert "flow" not in main or main & {"caminos", "sst", "codes"}, file.name
+
+
+def test_points_are_simulated_with_half_the_phit_if_the_study_asks_for_it(study_of: Callable[..., Study]) -> None:
+    of = plan(study_of(check="resolution"))
+    names = [row.point_id for row in of.rows if row.experiment == RESOLUTION_CHECK]
+    assert len(names) == 2 * 6
+    for coarse, fine in zip(names[::2], names[1::2], strict=True):
+        points = [of.points[name].point for name in (coarse, fine)]
+        assert phit_bytes(points[1]) == phit_bytes(points[0]) // 2
+        assert points[0].model_copy(update={"engine": points[1].engine}) == points[1]
+    assert not any(row.experiment == RESOLUTION_CHECK for row in plan(study_of()).rows)
