@@ -403,7 +403,9 @@ def _of_claims(tables: Tables) -> str:
         parts[-1] += f" ({', '.join(ids[verdict])})" if named else ""
     sentence = f"Of {several(len(claims), 'claim')}, {listed(parts)}." if parts else ""
     differ = claims[claims["claim_verdict"] == DIFFERS]
-    shown = [f"{one['claim']}, \u201c{one['says']}\u201d" for one in differ.head(_MOST_CLAIMS).to_dict("records")]
+    shown = [
+        f"{one['claim']}, \u201c{one['says'].rstrip('.')}\u201d" for one in differ.head(_MOST_CLAIMS).to_dict("records")
+    ]
     shown += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
     return f"{sentence} Not as expected: {'; '.join(shown)}." if shown else sentence
 
