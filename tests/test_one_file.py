@@ -239,7 +239,7 @@ ENGINE = '''
 
 from typing import Literal
 
-from fabricstudy.engine.contract import EngineResult, Probe
+from fabricstudy.engine.contract import Engine, EngineResult, Probe
 from fabricstudy.engine.registry import adapter_of
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.kinds import register
@@ -257,7 +257,7 @@ class HockneySettings(EngineSettings):
 
 
 @adapter_of(HockneySettings)
-class Hockney:
+class Hockney(Engine):
     """The engine; it works in our own process."""
 
     name = "hockney"

@@ -27,8 +27,9 @@
 //! * adaptive on a grid of lines: any but the first; that one, with a higher label, is an escape by dimension order,
 //!   open to every packet everywhere (Duato 1993). On rings this carries a third less than the next rule;
 //! * else: the channels are divided among `hop_classes` classes of hops, and hop k of a packet uses those of class k, or of
-//!   the last one. A packet that is minimal under UGAL does not need the classes of a detour's second leg: it may begin in
-//!   a higher class, and goes on from there (bonus cards: Boppana and Chalasani, ISCA 1993).
+//!   the last one. A packet that is minimal under UGAL does not need the classes of a detour's second leg: where
+//!   several outputs are minimal it may skip one class, and goes on from there (bonus cards: Boppana and Chalasani, ISCA
+//!   1993).
 //!
 //! To its node a packet leaves by any channel: a node takes all that comes, so nothing can wait in a circle there.
 //!

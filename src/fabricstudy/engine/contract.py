@@ -94,7 +94,7 @@ class Unsupported(Exception):
 
 
 class Engine(Protocol):
-    """A simulator behind our contract; one module each in `fabricstudy.engine`."""
+    """A simulator behind our contract; one package each in `fabricstudy.engine`, whose adapter derives from this."""
 
     name: str
     simulates: bool
@@ -128,15 +128,15 @@ class Engine(Protocol):
 
     def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
         """Return the virtual channels that a routing takes by itself; None if the study cannot set them."""
-        ...
+        return None
 
     def baseline(self, run: Point, point: Point, machine: Machine) -> EngineSettings:
         """Return the settings with which `run`, a baseline run of `point`, has the resolution of that point."""
-        ...
+        return point.engine
 
     def derived(self, point: Point, machine: Machine) -> dict[str, int]:
         """Return what the engine derives from a point, by column of the table `points`."""
-        ...
+        return {}
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say why the engine cannot simulate this point, or None if it can."""

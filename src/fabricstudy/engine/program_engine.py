@@ -7,15 +7,13 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
-from .contract import EngineFailure, EngineResult, Unsupported
+from .contract import Engine, EngineFailure, EngineResult, Unsupported
 from .forecast import Law, Work, cpu_s, law_of, memory_bytes
 from .point import Point
-from .settings import EngineSettings
 
 PACKETS_OF_A_BUFFER = 4
 """Packets that a buffer holds at least; with fewer a link stands still while credits travel, or the run hangs."""
@@ -59,7 +57,7 @@ def check_caminos_only(point: Point) -> None:
         raise Unsupported(f"it has a UGAL of its own, without {keys}; leave these out, or take the engine caminos")
 
 
-class ProgramEngine(ABC):
+class ProgramEngine(Engine, ABC):
     """An engine whose program is looked for, run in a folder, and read; a subclass adds the rest."""
 
     name: str
@@ -109,18 +107,6 @@ class ProgramEngine(ABC):
         except Unsupported as error:
             return str(error)
         return None
-
-    def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
-        """Return the virtual channels that a routing takes by itself; None if the study cannot set them."""
-        return None
-
-    def baseline(self, run: Point, point: Point, machine: Machine) -> EngineSettings:
-        """Return the settings of a baseline run of `point`: its own."""
-        return point.engine
-
-    def derived(self, point: Point, machine: Machine) -> dict[str, int]:
-        """Return what the engine derives from a point, by column of the table `points`."""
-        return {}
 
     @abstractmethod
     def check(self, point: Point, machine: Machine) -> None:

@@ -14,13 +14,12 @@ import numpy as np
 
 from fabricstudy.kinds import register
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Routing
 from fabricstudy.source import code_digest
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
 
 from ..caveats import Caveat
-from ..contract import EngineResult, Probe
+from ..contract import Engine, EngineResult, Probe
 from ..point import Point
 from ..registry import adapter_of
 from ..settings import EngineSettings
@@ -37,7 +36,7 @@ class AnalysisOnly(EngineSettings):
 
 
 @adapter_of(AnalysisOnly)
-class Analysis:
+class Analysis(Engine):
     """The engine that simulates nothing; see the module's docstring."""
 
     name = "analysis"
@@ -70,17 +69,6 @@ class Analysis:
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Nothing: every routing has bounds, and links that it may use."""
         return None
-
-    def virtual_channels(self, routing: Routing, machine: Machine) -> None:
-        """Return None: nothing is simulated."""
-
-    def baseline(self, run: Point, point: Point, machine: Machine) -> EngineSettings:
-        """Return the point's own settings."""
-        return point.engine
-
-    def derived(self, point: Point, machine: Machine) -> dict[str, int]:
-        """Return nothing."""
-        return {}
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
         """Nothing is run."""
