@@ -112,6 +112,10 @@ impl Routes {
                     let place = place as usize;
                     let middle = if self.via == Via::Group { self.entry(here, place) } else { place };
                     let length = topology.distance(here, middle) + topology.distance(middle, goal);
+                    // From a switch without nodes it may be further than between routers with nodes.
+                    if hops + length > self.hop_classes {
+                        continue;
+                    }
                     ways.extend(candidates(&self.towards(here, place), channels.clone(), label, Some(length)));
                 }
                 ways
