@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.channels import hop_classes
 from fabricstudy.engine.point import Point
 from fabricstudy.model import ConfigError
 from fabricstudy.routing.minimal import Minimal
@@ -101,6 +102,20 @@ class TestThroughGroups:
         with nullcontext() if fits else pytest.raises(ConfigError) as error:
             check_point(this.machine, this.routing, this.jobs)
         assert fits or error.value.path[0] == "routing"
+
+
+@pytest.mark.parametrize("via", ["router", "group"])
+def test_ugal_makes_no_more_hops_than_there_are_classes(tmp_path: Path, via: str) -> None:
+    """On a Dragonfly+ with one cable a pair of groups most spines are far from most groups."""
+    plus = {
+        "kind": "megafly", "groups": 5, "leaves_per_group": 4, "spines_per_group": 4, "nodes_per_leaf": 2,
+        "links_per_group_pair": 1, "bandwidth": "1 GB/s",
+    }  # fmt: skip
+    this = point("ugal", via, plus)
+    machine = this.machine.build()
+    jobs = [job_of(list(range(40)), [(0, i, (i + 8) % 40, 100_000) for i in range(40)])]
+    _, written = simulate(tmp_path, this, jobs, machine)
+    assert len(written["packets_by_hops"]) - 1 <= hop_classes(this.routing, machine)
 
 
 @pytest.mark.parametrize("via", ["router", "group"])
