@@ -11,9 +11,8 @@
 //! belong together. `ways L` and L lines `WAY LINK` list directed links that lead on together, way after way, and then
 //! `table T` and T lines `ROUTER NODE WAY` say which way packets at a router take to a node.
 
-use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::mem::{size_of, size_of_val};
 use std::rc::Rc;
 
@@ -61,8 +60,6 @@ struct Graph {
     /// The class of the links to nodes.
     node_class: usize,
     layout: Rc<Layout>,
-    /// Hops between routers, row by row; made when a routing first asks and the graph is no grid.
-    hops: RefCell<Vec<u16>>,
 }
 
 impl Graph {
@@ -105,7 +102,7 @@ impl Graph {
             }
         }
         let graph = Graph::wire(layout, routers, classes, &node_router, &cables);
-        if graph.hops_from(0).contains(&u16::MAX) {
+        if graph.bfs(0, None).contains(&usize::MAX) {
             return Err(lines.bad_file("not every router can be reached from every other"));
         }
         graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;
@@ -134,7 +131,7 @@ impl Graph {
             entering[router].push(None);
         }
         layout.entering = entering;
-        Graph { ports, degree, node_port, node_class, layout: Rc::new(layout), hops: RefCell::default() }
+        Graph { ports, degree, node_port, node_class, layout: Rc::new(layout) }
     }
 
     /// Make sure that the cables are those of the grid, if there is one.
@@ -158,21 +155,6 @@ impl Graph {
             Location::RouterPort { router_index, .. } => Some((*router_index, *class)),
             _ => None,
         })
-    }
-
-    fn hops_from(&self, origin: usize) -> Vec<u16> {
-        let mut hops = vec![u16::MAX; self.ports.len()];
-        hops[origin] = 0;
-        let mut queue = VecDeque::from(vec![origin]);
-        while let Some(router) = queue.pop_front() {
-            for (neighbour, _) in self.exits(router) {
-                if hops[neighbour] == u16::MAX {
-                    hops[neighbour] = hops[router] + 1;
-                    queue.push_back(neighbour);
-                }
-            }
-        }
-        hops
     }
 }
 
@@ -257,15 +239,8 @@ impl Topology for Graph {
     fn diameter(&self) -> usize {
         unimplemented!("no routing of ours asks for the diameter of a Graph")
     }
-    fn distance(&self, origin: usize, destination: usize) -> usize {
-        if let Some(grid) = &self.layout.grid {
-            return grid.distance(origin, destination);
-        }
-        let mut hops = self.hops.borrow_mut();
-        if hops.is_empty() {
-            *hops = (0..self.ports.len()).flat_map(|router| self.hops_from(router)).collect();
-        }
-        hops[origin * self.ports.len() + destination].into()
+    fn distance(&self, _origin: usize, _destination: usize) -> usize {
+        unimplemented!("no routing of ours asks a Graph for distances")
     }
     fn amount_shortest_paths(&self, _origin: usize, _destination: usize) -> usize {
         unimplemented!("a Graph does not count its shortest paths")
@@ -318,7 +293,7 @@ impl Topology for Graph {
 impl Quantifiable for Graph {
     fn total_memory(&self) -> usize {
         let ports: usize = self.ports.iter().map(|ports| size_of_val(&ports[..])).sum();
-        size_of::<Graph>() + ports + size_of_val(&self.hops.borrow()[..]) + size_of_val(&self.node_port[..])
+        size_of::<Graph>() + ports + size_of_val(&self.node_port[..])
     }
     fn print_memory_breakdown(&self) {
         println!("graph: {} bytes", self.total_memory());

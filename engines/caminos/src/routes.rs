@@ -201,6 +201,15 @@ impl Routes {
         }
     }
 
+    /// Hops of the lightest path; of several the one with most.
+    fn hops_between(&self, from: usize, to: usize) -> usize {
+        match &self.distances {
+            Distances::Grid => self.grid().distance(from, to),
+            Distances::Searched(paths) => paths.hops(from, to),
+            Distances::Unused => unreachable!("no paths are searched"),
+        }
+    }
+
     /// The ports to a neighbour.
     fn ports(&self, here: usize, neighbour: usize) -> impl Iterator<Item = usize> + '_ {
         let exits = &self.exits[here];

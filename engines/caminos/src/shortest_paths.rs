@@ -1,6 +1,6 @@
-//! Weights of the lightest paths between routers.
+//! Weights of the lightest paths between routers, and their hops.
 
-use caminos_lib::topology::Topology;
+use caminos_lib::topology::{Location, Topology};
 
 /// Weights of the lightest paths to the routers that packets go to.
 #[derive(Debug, Default)]
@@ -10,6 +10,8 @@ pub struct ShortestPaths {
     routers: usize,
     /// Row by row; links weigh the same in both directions.
     weight: Vec<u16>,
+    /// Most hops of a path of that weight, likewise; empty where each link weighs 1.
+    hops: Vec<u16>,
 }
 
 impl ShortestPaths {
@@ -21,25 +23,53 @@ impl ShortestPaths {
         let routers = topology.num_routers();
         let mut row = vec![usize::MAX; routers];
         let mut weight = Vec::with_capacity(goals.len() * routers);
+        let mut hops = Vec::new();
         for (index, &goal) in goals.iter().enumerate() {
             row[goal] = index;
-            for heavy in topology.bfs(goal, Some(class_weight)) {
-                assert!(heavy <= u16::MAX.into(), "class_weight of Routes makes paths that weigh more than 65535");
-                weight.push(heavy as u16);
+            let to_goal = topology.bfs(goal, Some(class_weight));
+            let heaviest = to_goal.iter().max().copied().unwrap_or(0);
+            assert!(heaviest <= u16::MAX.into(), "class_weight of Routes makes paths that weigh more than 65535");
+            weight.extend(to_goal.iter().map(|&heavy| heavy as u16));
+            if class_weight.iter().any(|&weight| weight != 1) {
+                hops.extend(most_hops(&to_goal, topology, class_weight));
             }
         }
-        ShortestPaths { row, routers, weight }
+        ShortestPaths { row, routers, weight, hops }
     }
 
-    /// The router of some that is nearest to `from`; the first one of several.
-    pub fn nearest(&self, from: usize, some: &[usize]) -> usize {
-        *some.iter().min_by_key(|&&goal| self.weight(from, goal)).expect("there is one")
+    /// Those of some routers that are nearest to `from`.
+    pub fn nearest<'a>(&'a self, from: usize, some: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+        let least = some.iter().map(|&goal| self.weight(from, goal)).min().expect("there is one");
+        some.iter().copied().filter(move |&goal| self.weight(from, goal) == least)
     }
 
     /// Weight of the lightest path from any router to one of the goals.
     pub fn weight(&self, from: usize, goal: usize) -> usize {
         self.weight[self.row[goal] * self.routers + from].into()
     }
+
+    /// Hops of the lightest path from any router to one of the goals; of several the one with most.
+    pub fn hops(&self, from: usize, goal: usize) -> usize {
+        let counted = if self.hops.is_empty() { &self.weight } else { &self.hops };
+        counted[self.row[goal] * self.routers + from].into()
+    }
+}
+
+/// Most hops of a lightest path from each router to a goal, given the weights of these paths.
+fn most_hops(weight: &[usize], topology: &dyn Topology, class_weight: &[usize]) -> Vec<u16> {
+    let mut nearest_first: Vec<usize> = (0..weight.len()).collect();
+    nearest_first.sort_unstable_by_key(|&router| weight[router]);
+    let mut hops = vec![0; weight.len()];
+    for &router in &nearest_first[1..] {
+        let behind = |port| match topology.neighbour(router, port) {
+            (Location::RouterPort { router_index, .. }, class) => {
+                (weight[router_index] + class_weight[class] == weight[router]).then(|| 1 + hops[router_index])
+            }
+            _ => None,
+        };
+        hops[router] = (0..topology.ports(router)).filter_map(behind).max().expect("a lightest path begins somewhere");
+    }
+    hops
 }
 
 #[cfg(test)]
@@ -60,15 +90,24 @@ mod tests {
     }
 
     #[test]
-    fn equal_weights_count_hops() {
-        let paths = ShortestPaths::to(&[0], &graph(RING), &[1, 1, 1]);
-        assert_eq!((0..5).map(|from| paths.weight(from, 0)).collect::<Vec<_>>(), [0, 1, 2, 2, 1]);
+    fn of_equally_light_paths_that_with_most_hops_counts() {
+        let paths = ShortestPaths::to(&[0], &graph(RING), &[1, 2, 1]);
+        assert_eq!((0..5).map(|from| paths.weight(from, 0)).collect::<Vec<_>>(), [0, 1, 2, 3, 2]);
+        assert_eq!((0..5).map(|from| paths.hops(from, 0)).collect::<Vec<_>>(), [0, 1, 2, 3, 1]);
     }
 
     #[test]
-    fn the_nearest_of_some_routers_is_the_first_of_the_lightest() {
+    fn equal_weights_count_hops() {
+        let paths = ShortestPaths::to(&[0], &graph(RING), &[1, 1, 1]);
+        assert_eq!((0..5).map(|from| paths.weight(from, 0)).collect::<Vec<_>>(), [0, 1, 2, 2, 1]);
+        assert_eq!((0..5).map(|from| paths.hops(from, 0)).collect::<Vec<_>>(), [0, 1, 2, 2, 1]);
+    }
+
+    #[test]
+    fn the_nearest_of_some_routers_are_all_those_of_least_weight() {
         let paths = ShortestPaths::to(&[0, 2, 3], &graph(RING), &[1, 100, 1]);
-        assert_eq!((0..5).map(|from| paths.nearest(from, &[0, 2])).collect::<Vec<_>>(), [0, 0, 2, 2, 2]);
+        let nearest = |from| paths.nearest(from, &[0, 2]).collect::<Vec<_>>();
+        assert_eq!((0..5).map(nearest).collect::<Vec<_>>(), [vec![0], vec![0, 2], vec![2], vec![2], vec![2]]);
     }
 
     #[test]

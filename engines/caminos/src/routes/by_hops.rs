@@ -25,15 +25,16 @@ impl Routes {
     /// The links with which the lightest paths from `here` to the nearest routers of a group begin.
     fn lightest_into_group(&self, here: usize, group: usize) -> Rc<[Hop]> {
         self.into_group.get(here, group, || {
-            let left = |from: usize| self.weight(from, self.entry(from, group));
+            let entry = |from| self.entries(from, group).next().expect("a group has routers");
+            let left = |from| self.weight(from, entry(from));
             let begins = |exit: &&Exit| exit.weight + left(exit.router) == left(here);
             let hop = |exit: &Exit| Hop { port: exit.port, class: HopClass::Usual, way: None };
             self.exits[here].iter().filter(begins).map(hop).collect()
         })
     }
 
-    /// The nearest router of a group.
-    pub fn entry(&self, from: usize, group: usize) -> usize {
+    /// The nearest routers of a group.
+    fn entries(&self, from: usize, group: usize) -> impl Iterator<Item = usize> + '_ {
         match &self.distances {
             Distances::Searched(paths) => paths.nearest(from, &self.group_routers[group]),
             _ => unreachable!("paths to groups are searched"),
@@ -96,7 +97,7 @@ impl Routes {
                 candidates(&self.towards(here, place as usize), channels, 0, None).collect()
             }
             [ref drawn @ .., _] => {
-                let length = topology.distance(here, goal);
+                let length = self.hops_between(here, goal);
                 let minimal = self.lightest(here, goal);
                 // Among several outputs one queue would block packets that go elsewhere. With a single one a second queue
                 // would let minimal packets pile up before detours are taken.
@@ -110,8 +111,11 @@ impl Routes {
                 }
                 for (label, &place) in (DETOUR..).zip(drawn) {
                     let place = place as usize;
-                    let middle = if self.via == Via::Group { self.entry(here, place) } else { place };
-                    let length = topology.distance(here, middle) + topology.distance(middle, goal);
+                    let through = |middle| self.hops_between(here, middle) + self.hops_between(middle, goal);
+                    let length = match self.via {
+                        Via::Router => through(place),
+                        Via::Group => self.entries(here, place).map(through).max().expect("a group has routers"),
+                    };
                     // From a switch without nodes it may be further than between routers with nodes.
                     if hops + length > self.hop_classes {
                         continue;
