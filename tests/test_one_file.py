@@ -239,7 +239,8 @@ ENGINE = '''
 
 from typing import Literal
 
-from fabricstudy.engine.contract import Engine, EngineResult, Probe
+from fabricstudy.engine.contract import Engine, Probe
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.registry import adapter_of
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.kinds import register

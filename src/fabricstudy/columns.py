@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 DONE = "done"
-STATUSES = (DONE, "failed", "timeout", "memory", "refused", "skipped", "missing")
-"""Outcomes of a point; ``skipped`` has no engine here, ``missing`` no record yet."""
+STATUSES = (DONE, "failed", "timeout", "memory", "refused", "skipped", "missing", "damaged")
+"""Outcomes of a point; ``skipped`` has no engine here, ``missing`` no record yet, ``damaged`` one that was changed."""
 
 FAILURES = ("failed", "timeout", "memory", "refused")
 """Statuses of points that ended otherwise than done."""

@@ -32,7 +32,7 @@ Code = Literal[
     "no-labels-to-scale", "no-partner", "ambiguous-jobs",
     # how it is run
     "no-such-study", "several-studies", "same-study-name", "no-such-point", "no-such-machine", "not-a-folder",
-    "folder-not-empty", "engine-missing", "study-changed", "gone-from-store",
+    "folder-not-empty", "engine-missing", "study-changed", "gone-from-store", "other-format",
     # what is scheduled
     "bad-loop", "trace-fields", "trace-number", "trace-empty", "trace-order", "trace-twice", "trace-negative",
     "trace-too-large", "trace-cores", "trace-not-text", "trace-digest", "trace-load",

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
@@ -244,6 +244,28 @@ def register(member: K) -> K:
 def families() -> list[type[Kind]]:
     """Give the classes that stand for the families that are imported, in the order of their nouns."""
     return sorted((base for base in Kind.__subclasses__() if base.is_family()), key=lambda base: base.FAMILY.noun)
+
+
+def kinds_within(value: Any) -> Iterator[Kind]:
+    """Give all kinds within a model, a list or a mapping, at any depth; a kind comes before those within it.
+
+    Examples
+    --------
+    >>> from fabricstudy.workload.job import Job
+    >>> job = Job.model_validate({"name": "app", "share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}})
+    >>> [found.kind for found in kinds_within([job])]
+    ['ring', 'cluster', 'linear']
+    """
+    if isinstance(value, Kind):
+        yield value
+    if isinstance(value, BaseModel):
+        value = [inner for _, inner in value]
+    elif isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, list | tuple | set | frozenset):
+        return
+    for inner in value:
+        yield from kinds_within(inner)
 
 
 def members_of(annotation: Any) -> list[type[Model]]:

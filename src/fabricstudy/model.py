@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from fabricstudy.errors import Code, StudyError, together
+from fabricstudy.source import extension_digest
 
 # YAML tells numbers, text and true/false apart, so none of them is taken for another.
 Whole = Annotated[int, Strict()]
@@ -44,7 +45,8 @@ class Model(BaseModel):
     def physics(self) -> dict[str, Any]:
         """Give what can change an outcome: `kind`, and whatever differs from its default, but no names.
 
-        Leaving defaults out lets a model get a new key without changing the id of any point that does not use it.
+        Leaving defaults out lets a model get a new key without changing the id of any point that does not use it. What
+        an extension adds has the digest of its code, `code`: two extensions may have different kinds of one name.
 
         Examples
         --------
@@ -52,9 +54,10 @@ class Model(BaseModel):
         >>> Stencil.model_validate({"message": "1 kB", "iterations": 1, "periodic": True}).physics()
         {'kind': 'stencil', 'message_bytes': 1000, 'periodic': True}
         """
+        of_extension = extension_digest(type(self).__module__)
         written = {name: _plain(getattr(self, name), dumped) for name, dumped in self.model_dump(mode="json").items()}
         defaults = _defaults(type(self))
-        return {
+        return ({"code": of_extension} if of_extension else {}) | {
             name: value
             for name, value in written.items()
             if name not in _names(type(self)) and (name == "kind" or name not in defaults or value != defaults[name])

@@ -18,6 +18,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.errors import StudyError
 from fabricstudy.home import CONFIGS
+from fabricstudy.kinds import kinds_within
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.model import Number
 from fabricstudy.schedule.run import PlannedRun
@@ -133,7 +134,8 @@ class Pipeline:
     def analysis_digest(self, name: str) -> str:
         """Digest of what an analysis asks for, and of the code that answers."""
         analysis = self.plan.study.analyses[name]
-        return _digest([analysis.model_dump_json(), code_digest(type(analysis).__module__)])
+        kinds = {type(kind) for kind in kinds_within(analysis)} | set(analysis.kinds_used())
+        return _digest([analysis.model_dump_json(), code_digest(*sorted({kind.__module__ for kind in kinds}))])
 
     def machine_digest(self, chunk: str) -> str:
         """Digest of the ids of a chunk, and of the code that builds its machines."""

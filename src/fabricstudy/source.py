@@ -72,6 +72,13 @@ def extension_package(module: str) -> str:
     return package if package.startswith(EXTENSIONS) else ""
 
 
+@cache
+def extension_digest(module: str) -> str:
+    """Return 12 hexadecimal digits over an extension and its neighbours that it imports; "" for any other module."""
+    package = extension_package(module)
+    return digest_of(frozenset(name for name in imported(module) if extension_package(name))) if package else ""
+
+
 def _counts(module: str) -> bool:
     """Whether a module is ours, or an extension."""
     return module.split(".")[0] == OURS or bool(extension_package(module))

@@ -1,13 +1,15 @@
 """Stores of finished things (machines, structures, points), shared by all studies and by processes at once.
 
 A thing lies in ``<root>/ab/<id>/`` with its record (``record.json``) and its arrays. Everything is written in a
-folder under a temporary name and renamed, so that a reader sees a whole thing or none.
+folder under a temporary name and renamed, so that a reader sees a whole thing or none. A record begins with its own
+digest, and has those of the files beside it: what was damaged later counts as absent, and is made again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -17,6 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.errors import FabricstudyError
+
 Record = dict[str, Any]
 
 FINAL = frozenset({"done", "refused"})
@@ -24,6 +28,56 @@ FINAL = frozenset({"done", "refused"})
 
 POINTS, MACHINES, STRUCTURES = STORES = ("points", "machines", "structures")
 """Folders below ``results`` that all studies share; no study may be called like one."""
+
+
+FORMAT = 1
+"""Version of what records hold."""
+
+RECORD = "record.json"
+FILES = "files"
+"""The entry of a record that has size and SHA-256 of each file beside it."""
+
+_HEAD = '{"sha256": "'
+_DIGITS = 64
+
+
+def sealed(record: Record) -> str:
+    """Return a record as a line of JSON that begins with the SHA-256 of the rest of the line."""
+    rest = json.dumps({"format": FORMAT} | record)[1:]
+    return f'{_HEAD}{hashlib.sha256(rest.encode()).hexdigest()}", {rest}'
+
+
+def unsealed(line: bytes) -> Record | None:
+    """Return the record that `sealed` wrote, without its digest; None if the line was damaged.
+
+    Raises
+    ------
+    FabricstudyError
+        If another version of this project wrote it.
+
+    Examples
+    --------
+    >>> line = sealed({"point_id": "p0", "runtime_ns": 200.0}).encode()
+    >>> unsealed(line), unsealed(line.replace(b"200", b"100"))
+    ({'format': 1, 'point_id': 'p0', 'runtime_ns': 200.0}, None)
+    """
+    start = len(_HEAD) + _DIGITS
+    digest, rest = line[len(_HEAD) : start], line[start + 3 :].rstrip(b"\n")
+    if not line.startswith(_HEAD.encode()) or hashlib.sha256(rest).hexdigest().encode() != digest:
+        return None
+    record: Record = json.loads(b"{" + rest)
+    if record["format"] != FORMAT:
+        problem = f"a record has the format {record['format']}, and this version of fabricstudy reads {FORMAT}"
+        raise FabricstudyError(
+            f"{problem}; run the version that wrote it, or start with an empty results folder", "other-format"
+        )
+    return record
+
+
+def read_sealed(path: Path) -> Iterator[tuple[int, Record | None]]:
+    """Read a file of such lines; give the number of each, and its record or None."""
+    with path.open("rb") as lines:
+        yield from ((number, unsealed(line)) for number, line in enumerate(lines, 1))
 
 
 def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
@@ -66,12 +120,28 @@ class Store:
         }
 
     def record(self, identity: str) -> Record | None:
-        """Give the record of a thing, or None if there is none that can be read whole."""
+        """Return the record of a thing as it was written; None if there is none, or a file beside it has a new size."""
+        folder = self.folder(identity)
         try:
-            record = json.loads((self.folder(identity) / "record.json").read_bytes())
-        except (OSError, ValueError):
+            record = unsealed((folder / RECORD).read_bytes())
+            if record is None or record.get(self.key) != identity:
+                return None
+            sizes = all((folder / name).stat().st_size == size for name, (size, _) in record[FILES].items())
+        except OSError:
             return None
-        return record if isinstance(record, dict) and record.get(self.key) == identity else None
+        return record if sizes else None
+
+    def damage(self, identity: str) -> str | None:
+        """Return what is wrong with a thing whose folder is there, as a phrase; None if nothing is."""
+        folder, record = self.folder(identity), self.record(identity)
+        if not folder.exists():
+            return None
+        if record is None:
+            return f"{folder} is damaged"
+        for name, described in record[FILES].items():
+            if _described(folder / name) != described:
+                return f"{folder / name} is damaged"
+        return None
 
     def finished(self, identity: str, fingerprint: str) -> Record | None:
         """Give the record of a thing that need not be made again, or None."""
@@ -108,7 +178,8 @@ class Store:
 
     def keep(self, folder: Path, record: Record) -> None:
         """Make `folder` the thing of `record`, in place of an older one; the caller holds the lock."""
-        (folder / "record.json").write_text(json.dumps(record))
+        files = {path.name: _described(path) for path in sorted(folder.iterdir()) if path.name != RECORD}
+        (folder / RECORD).write_text(sealed(record | {FILES: files}))
         target = self.folder(record[self.key])
         if target.exists():
             with self.workspace(record[self.key]) as old:
@@ -121,6 +192,11 @@ class Store:
         """Remove what killed processes left of a thing; the caller holds the lock."""
         for left in self.folder(identity).parent.glob(f".{identity}-*"):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _described(file: Path) -> list[int | str]:
+    content = file.read_bytes()
+    return [len(content), hashlib.sha256(content).hexdigest()]
 
 
 def _locked(path: Path) -> int:

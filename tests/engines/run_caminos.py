@@ -11,7 +11,7 @@ import numpy as np
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.files import RESULT
-from fabricstudy.engine.contract import EngineResult
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob

@@ -11,7 +11,8 @@ import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, RESULT
-from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal

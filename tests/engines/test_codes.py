@@ -15,8 +15,9 @@ from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import OUTPUTS
 from fabricstudy.engine.codes.trace import traces
-from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.foreground import foreground
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.machine.graph import Machine

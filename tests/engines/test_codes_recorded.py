@@ -13,7 +13,8 @@ import pytest
 
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import HOPS, OUTPUTS
-from fabricstudy.engine.contract import EngineFailure, EngineResult, OtherBackground
+from fabricstudy.engine.contract import EngineFailure, OtherBackground
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.contract import EngineFailure, EngineResult
+from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.flow import MACHINE, MESSAGES, RESULT, SETTINGS, Flow, window_bytes
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bound import load_time_ns

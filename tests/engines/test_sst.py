@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.attempt import attempt
-from fabricstudy.engine.contract import EngineResult
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.sst.adapter import Sst

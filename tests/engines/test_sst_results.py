@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricstudy.engine.contract import EngineFailure, EngineResult, OtherBackground
+from fabricstudy.engine.contract import EngineFailure, OtherBackground
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.sst.links import port_sums, read_links

@@ -24,6 +24,7 @@ from fabricstudy.kinds import kind_of
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.source import imported
+from fabricstudy.store import sealed
 from fabricstudy.study.document import family_paths, readme, schema
 from fabricstudy.study.file import load_machine, load_study
 from fabricstudy.study.plan import Plan, plan
@@ -386,8 +387,9 @@ def test_a_stored_point_with_unknown_kinds_asks_for_its_study(
     (planned,) = found.points.values()
     folder = tmp_path / f"results/points/{planned.point_id[1:3]}/{planned.point_id}"
     folder.mkdir(parents=True)
-    record = {"point_id": planned.point_id, "status": "done", "point": planned.point.model_dump(mode="json")}
-    (folder / "record.json").write_text(json.dumps(record))
+    point = planned.point.model_dump(mode="json")
+    record = {"point_id": planned.point_id, "status": "done", "point": point, "files": {}}
+    (folder / "record.json").write_text(sealed(record))
     extensions.unload_extensions(found.study.extension_package)
     assert main(["point", planned.point_id]) == 1
     assert "--study" in capsys.readouterr().err

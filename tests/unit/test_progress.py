@@ -47,7 +47,7 @@ class Sample:
             engine_named("caminos").predict_cpu_s(point.point) for point in self.pipeline.plan.points.values()
         }
 
-    def end(self, number: int, ago_s: float = 0.0, wall_s: float = 8.0, **facts: Any) -> None:
+    def end(self, number: int, ago_s: float = 0.0, wall_s: float = 8.0, has_links: bool = False, **facts: Any) -> None:
         """Store a point that ended so many seconds ago."""
         started = datetime.now(UTC) - timedelta(seconds=ago_s + wall_s)
         record = {
@@ -58,6 +58,8 @@ class Sample:
         }  # fmt: skip
         store = Stores(self.results).points
         with store.lock(self.ids[number]), store.workspace(self.ids[number]) as folder:
+            if has_links:
+                (folder / "links.npy").write_text("bytes of each link")
             store.keep(folder, record | facts)
 
 
@@ -129,8 +131,10 @@ def test_points_of_older_code_and_half_written_ones_are_left(sample: Sample) -> 
 
 
 def test_a_point_whose_links_are_gone_is_left_as_the_next_run_makes_it_again(sample: Sample) -> None:
-    sample.end(0, links=[{"class": "local"}])
+    sample.end(0, has_links=True)
     sample.end(1)
+    assert Progress(sample.pipeline, sample.results).look()["left"] == 8
+    next(sample.results.glob("points/*/*/links.npy")).unlink()
     assert Progress(sample.pipeline, sample.results).look()["left"] == 9
 
 

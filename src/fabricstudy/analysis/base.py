@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from fabricstudy.kinds import Family, Kind
@@ -32,6 +33,10 @@ class Analysis(Kind):
         """Return the labels in the column `key` where a mapping of the file names them (`machines`), None elsewhere."""
         named = getattr(self, f"{key}s", None)
         return tuple(named) if isinstance(named, dict) else None
+
+    def kinds_used(self) -> Iterable[type[Kind]]:
+        """Return the kinds whose code it runs without naming them; those that stand in it count anyway."""
+        return ()
 
     def rows(self) -> list[Row]:
         """Compute the table; a missing value is None."""

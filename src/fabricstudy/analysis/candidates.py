@@ -8,7 +8,7 @@ hops over the capacity of all cables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from scipy.sparse import coo_array, csr_array
 
 from fabricstudy.errors import FabricstudyError, suggestion
-from fabricstudy.kinds import register
+from fabricstudy.kinds import Kind, register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
@@ -224,6 +224,10 @@ class Candidates(Analysis):
         if not count:
             problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
             raise FabricstudyError(f"{problem}; raise most_nodes, radix or ports_per_node")
+
+    def kinds_used(self) -> Iterable[type[Kind]]:
+        """Return all kinds of machines, each of which may offer some."""
+        return Topology.FAMILY.members.values()
 
     def rows(self) -> list[dict[str, Any]]:
         """Give one row for each candidate, the cheapest a node first."""

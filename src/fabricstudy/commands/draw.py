@@ -9,13 +9,14 @@ from typing import Any
 
 import matplotlib as mpl
 
+from fabricstudy.engine.outcome import LINK_STALLS, LINKS
 from fabricstudy.engine.point import machine_id
 from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.model import ConfigError
 from fabricstudy.report.look import STYLE, NothingToDraw
 from fabricstudy.report.machine_picture import Scene, canvas_of
-from fabricstudy.table.link_loads import kept_links
+from fabricstudy.table.link_loads import arrays_of
 from fabricstudy.workload.placing import holders
 
 from .common import add_results, pipeline_of, results_folder, sign_of_life
@@ -81,8 +82,7 @@ def _of_point(args: argparse.Namespace) -> Scene:
     if record is None or record["status"] != "done":
         status = "not stored" if record is None else f"stored as {record['status']}"
         raise FabricstudyError(f"{planned.point_id} is {status} in {args.results}; run its study", "no-such-point")
-    result = kept_links(store, planned.point_id)
-    load = result.link_bytes if args.by == "bytes" else result.link_stall_ns
+    load = arrays_of(store, planned.point_id)[LINKS if args.by == "bytes" else LINK_STALLS]
     if load is None:
         raise FabricstudyError(f"engine {record['engine']} tells no {args.by} of links", "not-with-these-keys")
     machine = config.build()

@@ -8,8 +8,9 @@ with what a study may say about it (`EngineSettings`) and its adapter (`Engine`)
 """
 
 from .batch import Batch, batches, run_batch
-from .contract import Engine, EngineFailure, EngineResult, Probe
+from .contract import Engine, EngineFailure, Probe
 from .foreground import foreground
+from .outcome import EngineResult
 from .point import PlannedPoint, Point
 from .registry import engine_named, engines
 from .settings import EngineSettings, Limits, Network

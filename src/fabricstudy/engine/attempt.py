@@ -8,20 +8,19 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Record
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.placing import place
 
-from .contract import Engine, EngineFailure, EngineResult, OtherBackground
+from .contract import Engine, EngineFailure, OtherBackground
 from .limits import NotDone, check_memory, run_program
+from .outcome import ARRAYS, EngineResult, keep
 from .parallel import Parallel
 from .point import Point
-from .records import class_loads, job_record, sharing_by_routes, sharing_record
+from .records import describe_links, job_record, sharing_by_routes
 from .settings import Limits
-from .stores import KEPT, AnalysedMachine
+from .stores import AnalysedMachine
 from .validity import input_digest
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
@@ -32,9 +31,6 @@ FIRST_GUESS = 4.0
 
 MOST_RUNS = 8
 """Runs of one point, each with a background that lasts as long as the one before it asked for."""
-
-TIMES = ("runtime_ns", "rank_mean_ns")
-"""What a record says of a job that only the engine knows."""
 
 
 def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
@@ -64,17 +60,8 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     check_supported(point, engine, machine)
     check_memory(engine.predict_memory_bytes(point), limits)
     result = _simulated(point, engine, analysed, limits, folder, record)
-    for name, times in zip(TIMES, (result.job_runtime_ns, result.job_rank_mean_ns), strict=True):
-        for job, time_ns in zip(record["jobs"], times, strict=bool(times)):
-            job[name] = time_ns
-    if result.link_bytes is not None:
-        record["links"] = class_loads(result, machine)
-    kept = zip(KEPT, (result.link_bytes, result.link_packets, result.link_stall_ns), strict=True)
-    for name, values in kept:
-        if values is not None:
-            np.save(folder / name, values)
-    if result.job_link_packets is not None:
-        record["sharing"]["simulated"] = sharing_record(result.job_link_packets > 0)
+    keep(result, folder, record)
+    describe_links(folder, machine, record)
 
 
 def _simulated(
@@ -107,7 +94,7 @@ def prepare(
     record["sharing"] = sharing_by_routes(jobs, point, machine)
     jobs = _with_background(jobs, record)
     command = engine.prepare(folder, point, machine, jobs)
-    record["input"] = input_digest(folder, command)
+    record["input"] = input_digest(folder, command, machine, jobs, engine.scale(point, machine))
     return jobs, command
 
 
@@ -151,7 +138,7 @@ def _empty(folder: Path) -> None:
 
 def strip(folder: Path, status: str) -> None:
     """Keep of a run the loads of the links, or what tells why it failed."""
-    kept = set(KEPT) if status == "done" else {"stdout", "stderr"}
+    kept = set(ARRAYS) if status == "done" else {"stdout", "stderr"}
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from fabricstudy.chunks import divide_in_at_most
 from fabricstudy.files import atomic_text
+from fabricstudy.store import sealed
 
 from .parallel import at_most, usable_cores
 from .point import PlannedPoint, canonical_json
@@ -112,4 +112,4 @@ def run_batch(batch: Batch, stores: Stores, shard: Path, cores: int = 1) -> None
     with atomic_text(shard) as out:
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe.version, missing, stores, batch.limits)
-            out.write(json.dumps(record) + "\n")
+            out.write(sealed(record) + "\n")

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
+from .outcome import EngineResult
 from .point import Point
 from .settings import EngineSettings
 
@@ -26,49 +24,6 @@ class Probe:
     found: bool
     version: str | None = None
     reason: str | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class EngineResult:
-    """What a finished simulation says.
-
-    Parameters
-    ----------
-    job_runtime_ns : tuple of float or None
-        One a job of the workload, in its order: start to the last completion of its last rank. 0 for idle jobs, None
-        for jobs in the background, and from an engine that does not simulate.
-    link_bytes : float64 array [links], optional
-        Bytes that crossed each directed link of the machine; left out where the engine cannot tell.
-    job_link_packets : int32 array [jobs, links], optional
-        Packets of each job that crossed each directed link. Left out where there is one job, or two share a node, or
-        the engine cannot tell.
-    link_packets : int64 array [links], optional
-        Packets that crossed each directed link, as the engine cuts messages; left out where it cannot tell.
-    link_stall_ns : float64 array [links], optional
-        How long each directed link had something to send and no room at its other end, as the engine counts it; left
-        out where it cannot tell.
-    job_rank_mean_ns : tuple of float or None
-        One a job, as `mean_of_senders_ns` gives it; empty from an engine that cannot tell.
-    """
-
-    job_runtime_ns: tuple[float | None, ...]
-    link_bytes: npt.NDArray[np.float64] | None = None
-    job_link_packets: npt.NDArray[np.int32] | None = None
-    link_packets: npt.NDArray[np.int64] | None = None
-    link_stall_ns: npt.NDArray[np.float64] | None = None
-    job_rank_mean_ns: tuple[float | None, ...] = ()
-
-
-def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> float | None:
-    """Mean time at which the ranks of a job have ended that send anything; None if nobody does, or in the background.
-
-    Parameters
-    ----------
-    ended_ns : float64 array [ranks]
-        When each rank has left its last phase, from the start of the job.
-    """
-    senders = np.unique(job.messages.source)
-    return None if job.background or not len(senders) else float(ended_ns[senders].mean())
 
 
 class OtherBackground(Exception):
@@ -136,6 +91,10 @@ class Engine(Protocol):
 
     def derived(self, point: Point, machine: Machine) -> dict[str, int]:
         """Return what the engine derives from a point, by column of the table `points`."""
+        return {}
+
+    def scale(self, point: Point, machine: Machine) -> dict[str, float]:
+        """Return the numbers beside the program's input by which `read` turns its output into times and bytes."""
         return {}
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:

@@ -11,8 +11,9 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
-from .contract import Engine, EngineFailure, EngineResult, Unsupported
+from .contract import Engine, EngineFailure, Unsupported
 from .forecast import Law, Work, cpu_s, law_of, memory_bytes
+from .outcome import EngineResult
 from .point import Point
 
 PACKETS_OF_A_BUFFER = 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +14,7 @@ from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
 
-from .contract import EngineResult
+from .outcome import JOB_LINKS, LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
 from .point import Point
 from .quality import loads_by_routes, mapping_record
 from .registry import engine_named
@@ -78,13 +80,28 @@ def _takes_other_paths(point: Point) -> bool:
     return any(caveat.other_paths and caveat.concerns(point) for caveat in caveats)
 
 
-def class_loads(result: EngineResult, machine: Machine) -> list[Record]:
-    """Say for each class of links how loaded they were."""
-    assert result.link_bytes is not None
+def describe_links(folder: Path, machine: Machine, record: Record) -> None:
+    """Compute what a record says of links from the arrays beside it."""
+    arrays = load_arrays(folder)
+    link_bytes, job_links = arrays[LINKS], arrays[JOB_LINKS]
+    if link_bytes is not None:
+        record["links"] = class_loads(machine, link_bytes, arrays[LINK_PACKETS], arrays[LINK_STALLS])
+    if job_links is not None:
+        used = np.unpackbits(job_links, axis=1, count=machine.links).astype(bool)
+        record["sharing"]["simulated"] = sharing_record(used)
+
+
+def class_loads(
+    machine: Machine,
+    link_bytes: npt.NDArray[np.float64],
+    link_packets: npt.NDArray[np.int64] | None,
+    link_stall_ns: npt.NDArray[np.float64] | None,
+) -> list[Record]:
+    """Return for each class of links how loaded they were, given arrays [links]."""
     rows = []
     for index, link_class in enumerate(machine.classes):
         of_class = machine.link_class == index
-        loads = result.link_bytes[of_class]
+        loads = link_bytes[of_class]
         if len(loads):
             row = {
                 "class": link_class.name,
@@ -94,11 +111,11 @@ def class_loads(result: EngineResult, machine: Machine) -> list[Record]:
                 "load_max_bytes": float(loads.max()),
                 "busy_max_ns": float((loads / machine.link_capacity_Bps[of_class]).max() * 1e9),
             }
-            if result.link_packets is not None:
-                row["packets"] = int(result.link_packets[of_class].sum())
-            if result.link_stall_ns is not None:
-                row["stall_mean_ns"] = float(result.link_stall_ns[of_class].mean())
-                row["stall_max_ns"] = float(result.link_stall_ns[of_class].max())
+            if link_packets is not None:
+                row["packets"] = int(link_packets[of_class].sum())
+            if link_stall_ns is not None:
+                row["stall_mean_ns"] = float(link_stall_ns[of_class].mean())
+                row["stall_max_ns"] = float(link_stall_ns[of_class].max())
             rows.append(row)
     return rows
 

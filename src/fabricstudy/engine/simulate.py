@@ -6,21 +6,22 @@ import shutil
 import socket
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-
-import numpy as np
 
 from fabricstudy.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
-from .attempt import TIMES, attempt, check_supported, prepare, strip
-from .contract import Engine, EngineResult
+from .attempt import attempt, check_supported, prepare, strip
+from .contract import Engine
 from .limits import NotDone
-from .point import PlannedPoint
-from .records import class_loads
+from .outcome import ARRAYS, TIMES
+from .point import PlannedPoint, point_from_json, point_id
+from .records import describe_links
 from .settings import Limits
-from .stores import KEPT, LINK_PACKETS, LINK_STALLS, LINKS, AnalysedMachine, Stores
+from .stores import AnalysedMachine, Stores
 from .validity import Validity, fingerprint, validity
+
+OF_STORE = ("point", "files", "format")
+"""Entries of a stored record that the records of a batch have not."""
 
 
 def simulate(
@@ -34,17 +35,19 @@ def simulate(
         Result of the engine's probe: its version, or why it cannot be run.
     """
     store, point = stores.points, planned.point
-    stored = stores.point(planned.point_id)
+    stored, _ = _stored(planned, stores)
     if validity(stored, point) is Validity.VALID:
-        return _without_point(stored)
+        return _of_batch(stored)
     if missing is not None and validity(stored, point) is Validity.INVALID:
         return _head(planned, engine, version) | {"status": "skipped", "reason": missing}
     with store.lock(planned.point_id):
         # Another process may have finished it while we waited.
-        stored = stores.point(planned.point_id)
+        stored, damage = _stored(planned, stores)
+        if damage:
+            print(f"{planned.point_id}: {damage}; it is simulated again")
         standing = validity(stored, point)
         if standing is Validity.VALID:
-            return _without_point(stored)
+            return _of_batch(stored)
         store.sweep(planned.point_id)
         analysed = stores.machine(planned.machine_id, point.machine)
         if standing is Validity.UNCHECKED and stored is not None:
@@ -55,7 +58,7 @@ def simulate(
             except Exception:
                 checked = None  # a damaged record, or a point that cannot be prepared: simulating it tells which
             if checked is not None:
-                return _without_point(checked)
+                return _of_batch(checked)
         record = _head(planned, engine, version)
         if missing is not None:
             return record | {"status": "skipped", "reason": missing}
@@ -67,9 +70,27 @@ def simulate(
     return record
 
 
-def _without_point(record: Record | None) -> Record:
+def _stored(planned: PlannedPoint, stores: Stores) -> tuple[Record | None, str | None]:
+    """Return the record of a point, if it is there as it was written; else None, and what is wrong with it."""
+    record = stores.point(planned.point_id)
+    damage = stores.points.damage(planned.point_id) or _other_point(record, planned)
+    return (None, damage) if damage else (record, None)
+
+
+def _other_point(stored: Record | None, planned: PlannedPoint) -> str | None:
+    """Return what is wrong if a record holds the point of another id; None if not."""
+    if stored is None or stored["point"] == planned.point.model_dump(mode="json"):
+        return None
+    try:
+        identity = point_id(point_from_json(stored["point"]))
+    except ValueError:
+        return None  # its kinds or keys have other names by now; its fingerprint decides
+    return None if identity == planned.point_id else f"its record holds the point {identity}"
+
+
+def _of_batch(record: Record | None) -> Record:
     assert record is not None  # a valid record is one
-    return {key: value for key, value in record.items() if key != "point"}
+    return {key: value for key, value in record.items() if key not in OF_STORE}
 
 
 def _checked(
@@ -84,34 +105,24 @@ def _checked(
     with store.workspace(planned.point_id) as work:
         try:
             check_supported(planned.point, engine, analysed.machine)
-            prepare(planned.point, engine, analysed, work, fresh)
+            command = prepare(planned.point, engine, analysed, work, fresh)[1]
         except (WorkloadError, NotDone):
             return None
-        if fresh["input"] != stored["input"]:
+        # Without a program the result is ours: it is computed anew.
+        if command is None or fresh["input"] != stored["input"]:
             return None
         for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):
             job |= {name: before[name] for name in TIMES if name in before}
-        if "simulated" in stored["sharing"]:
-            fresh["sharing"]["simulated"] = stored["sharing"]["simulated"]
-        if (folder / LINKS).exists():
-            fresh["links"] = class_loads(kept_result(folder), analysed.machine)
         strip(work, "done")
-        for name in KEPT:
+        for name in ARRAYS:
             if (folder / name).exists():
                 shutil.copy2(folder / name, work / name)
+        describe_links(work, analysed.machine, fresh)
         # The times are from the record's program, which may not be installed here.
         made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
         record = stored | fresh | {"fingerprint": str(made_by)}
         store.keep(work, record)
     return record
-
-
-def kept_result(folder: Path) -> EngineResult:
-    """Read what is kept for each link of a finished simulation."""
-    arrays = {name: np.load(folder / name) if (folder / name).exists() else None for name in KEPT}
-    return EngineResult(
-        (), link_bytes=arrays[LINKS], link_packets=arrays[LINK_PACKETS], link_stall_ns=arrays[LINK_STALLS]
-    )
 
 
 def _head(planned: PlannedPoint, engine: Engine, version: str | None) -> Record:

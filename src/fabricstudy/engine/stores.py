@@ -15,11 +15,6 @@ from fabricstudy.machine.stage import keep_machine, load_machine
 from fabricstudy.store import POINTS, Record, Store
 from fabricstudy.structure.stage import keep_structure, load_structure
 
-LINKS, LINK_PACKETS, LINK_STALLS = "links.npy", "link_packets.npy", "link_stall_ns.npy"
-"""What is kept for each directed link: bytes, and packets and stalls where the engine tells them."""
-
-KEPT = (LINKS, LINK_PACKETS, LINK_STALLS)
-
 
 @dataclass(frozen=True, eq=False)
 class AnalysedMachine:
@@ -47,11 +42,8 @@ class Stores:
         return Store(self.results / POINTS, "point_id")
 
     def point(self, point_id: str) -> Record | None:
-        """Give the record of a point; None if it cannot be read whole, or if the loads of links beside it are gone."""
-        record = self.points.record(point_id)
-        if record is not None and record.get("links") and not (self.points.folder(point_id) / LINKS).is_file():
-            return None
-        return record
+        """Return the record of a point; None if there is none as it was written."""
+        return self.points.record(point_id)
 
     def machine(self, machine_id: str, config: Topology) -> AnalysedMachine:
         """Load a machine with its analysis, made anew if they were removed.

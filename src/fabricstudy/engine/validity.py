@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from fabricstudy.kinds import Kind
+import numpy.typing as npt
+
+from fabricstudy.kinds import Kind, kinds_within
+from fabricstudy.machine.graph import Machine
 from fabricstudy.source import OURS, code_digest, digest_of, imported
 from fabricstudy.store import FINAL, Record
+from fabricstudy.workload.messages import PlacedJob
 
 from .point import Point
 from .registry import engine_named
@@ -71,16 +76,7 @@ def _code_of(point: Point) -> tuple[str, str]:
 
 
 def _kinds(point: Point) -> list[Kind]:
-    of_jobs = [part for job in point.jobs for part in (job.pattern, job.allocation, job.mapping)]
-    return [part for kind in [point.machine, point.routing, point.engine, *of_jobs] for part in _nested(kind)]
-
-
-def _nested(kind: Kind) -> Iterator[Kind]:
-    """Give a kind and those that stand within it, such as the mapping that another one starts from."""
-    yield kind
-    for _, value in kind:
-        if isinstance(value, Kind):
-            yield from _nested(value)
+    return list(kinds_within(point))
 
 
 @cache
@@ -91,10 +87,10 @@ def _code(kinds: frozenset[str], sources: str) -> str:
 
 @cache
 def _reading(module: str) -> str:
-    """Digest of the modules of an engine's own package that its reader uses, and of the arrays that it fills."""
+    """Digest of the modules of an engine's own package that its reader uses, and of what is stored of a result."""
     package = module.rsplit(".", 1)[0]
     modules = {name for name in imported(module) if name.startswith(f"{package}.") or name == package}
-    return digest_of(frozenset({*modules, module, f"{OURS}.machine.graph", f"{OURS}.engine.contract"}))
+    return digest_of(frozenset({*modules, module, f"{OURS}.engine.outcome"}))
 
 
 def validity(record: Record | None, point: Point) -> Validity:
@@ -134,15 +130,27 @@ def _parsed(text: object) -> Fingerprint | None:
     return Fingerprint(*parts) if len(parts) == 3 else None
 
 
-def input_digest(folder: Path, command: list[str] | None) -> str:
-    """Digest of all that a simulator is given: the files in its folder, and its arguments but for the program's path.
+def input_digest(
+    folder: Path,
+    command: list[str] | None,
+    machine: Machine,
+    jobs: Iterable[PlacedJob],
+    scale: Mapping[str, float],
+) -> str:
+    """Digest of all that a result follows from: what the simulator is given, and what turns its output into a record.
 
     Parameters
     ----------
     folder : Path
         As `Engine.prepare` left it.
     command : list of str or None
-        What is to be run in it.
+        What is to be run in it; where its programs and scripts lie does not count.
+    machine : Machine
+        Whose links the arrays of a result follow.
+    jobs : iterable of PlacedJob
+        Whose ranks and bytes it follows.
+    scale : mapping
+        As `Engine.scale` gives it.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
@@ -153,4 +161,11 @@ def input_digest(folder: Path, command: list[str] | None) -> str:
             digest.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()};".encode())
     for argument in command or []:
         digest.update(f"{_FOLDERS.sub('', argument)};".encode())
+    arrays: list[npt.NDArray[Any]] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
+    for job in jobs:
+        arrays += [job.node_of_rank, job.messages.source, job.messages.size_bytes]
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape};".encode())
+        digest.update(array.tobytes())
+    digest.update(str(sorted(scale.items())).encode())
     return digest.hexdigest()[:_LENGTH]

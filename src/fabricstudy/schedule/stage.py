@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 
 from fabricstudy.columns import DONE, NOT_RUN, TABLES
+from fabricstudy.errors import FabricstudyError
 from fabricstudy.files import atomic_path, atomic_text
+from fabricstudy.store import read_sealed
 
 from .jobs import Jobs
 from .metrics import class_rows, job_columns, list_rows, schedule_row
@@ -207,7 +209,17 @@ def _plain(value: Any) -> Any:
 
 
 def read_ratios(paths: Iterable[Path], needed: set[str]) -> Iterator[Record]:
-    """Read the records of some points from shards, JSON lines."""
+    """Read the records of some points from the files of batches.
+
+    Raises
+    ------
+    FabricstudyError
+        Naming file and line of a record that was damaged.
+    """
     for path in paths:
-        with path.open(encoding="utf-8") as lines:
-            yield from (record for record in map(json.loads, lines) if record["point_id"] in needed)
+        for number, record in read_sealed(path):
+            if record is None:
+                problem = f"{path}, line {number}: the record was damaged"
+                raise FabricstudyError(f"{problem}; remove the file and run the same command again", "gone-from-store")
+            if record["point_id"] in needed:
+                yield record

@@ -10,6 +10,7 @@ from pathlib import Path
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import is_current
 from fabricstudy.errors import exit_code_of
+from fabricstudy.store import read_sealed
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 
@@ -42,9 +43,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
-    """Read records of points, and refuse those that may be out of date."""
+    """Read records of points, and refuse those that may be out of date; those that were damaged say so."""
+    damaged: list[str] = []
+    read: set[str] = set()
     for path in sorted(shards):
-        for record in read_shards([path]):
+        for number, record in read_sealed(path):
+            if record is None:
+                damaged.append(f"{path}, line {number}")
+                continue
+            read.add(record["point_id"])
             point = planned.points.get(record["point_id"])
             if point is not None and not is_current(record, point.point, of_any_program=True):
                 raise TableError(
@@ -52,6 +59,11 @@ def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
                     "again with --forcerun simulate, which simulates what has changed"
                 )
             yield record
+    if damaged:
+        # A damaged line does not tell whose record it was.
+        reason = f"damaged: {'; '.join(damaged)}; remove the file and run the same command again"
+        lost = [one for one in planned.points if one not in read]
+        yield from ({"point_id": one, "status": "damaged", "reason": reason} for one in lost)
 
 
 if __name__ == "__main__":

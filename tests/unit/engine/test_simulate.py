@@ -10,7 +10,8 @@ import pytest
 
 from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.attempt import attempt
-from fabricstudy.engine.contract import EngineResult, OtherBackground, mean_of_senders_ns
+from fabricstudy.engine.contract import OtherBackground
+from fabricstudy.engine.outcome import EngineResult, mean_of_senders_ns
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.stores import AnalysedMachine

@@ -8,9 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import fabricstudy
@@ -20,13 +23,16 @@ from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import simulate
+from fabricstudy.engine.simulate import OF_STORE, simulate
 from fabricstudy.engine.stores import AnalysedMachine, Stores
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
+from fabricstudy.errors import FabricstudyError
 from fabricstudy.kept import Kept
+from fabricstudy.machine.graph import Machine
 from fabricstudy.source import OURS, PACKAGE, WORDS, imported
-from fabricstudy.store import Record
+from fabricstudy.store import Record, sealed
 from fabricstudy.structure.bisection import bisect
+from fabricstudy.workload.placing import place
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
 TORUS = {"kind": "torus", "shape": [4, 3], "bandwidth": "1 GB/s"}
@@ -339,8 +345,8 @@ def test_what_was_read_of_a_module_is_kept_and_believed_for_its_text_alone(
 
 @pytest.fixture
 def stored(tmp_path: Path) -> tuple[PlannedPoint, Stores]:
-    """A point that the engine without simulation has done, and the stores that hold it."""
-    this = named("stencil")
+    """A point that the engine caminos has done, and the stores that hold it."""
+    this = named("stencil", engine="caminos")
     planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
     stores = Stores(tmp_path / "results")
     assert done_by(planned, stores)["status"] == "done"
@@ -348,13 +354,14 @@ def stored(tmp_path: Path) -> tuple[PlannedPoint, Stores]:
 
 
 def done_by(planned: PlannedPoint, stores: Stores) -> Record:
-    engine = engine_named("analysis")
+    engine = engine_named("caminos")
     return simulate(planned, engine, "a version", None, stores, Limits())
 
 
 def edit(planned: PlannedPoint, stores: Stores, **facts: Any) -> None:
-    file = stores.points.folder(planned.point_id) / "record.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | facts))
+    record = stores.points.record(planned.point_id)
+    assert record is not None
+    (stores.points.folder(planned.point_id) / "record.json").write_text(sealed(record | facts))
 
 
 def with_mark(planned: PlannedPoint, part: int, text: str) -> str:
@@ -378,7 +385,7 @@ def runs_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_record_of_this_code_stands(stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch) -> None:
     runs = runs_of(monkeypatch)
     first = stored[1].points.record(stored[0].point_id)
-    assert done_by(*stored) == {key: value for key, value in (first or {}).items() if key != "point"} and not runs
+    assert done_by(*stored) == {key: value for key, value in (first or {}).items() if key not in OF_STORE} and not runs
 
 
 def test_other_code_with_the_same_input_is_stamped_anew(
@@ -427,9 +434,71 @@ def test_a_record_that_cannot_be_checked_is_simulated_again(
     if damage == "links":
         os.truncate(stores.points.folder(planned.point_id) / "links.npy", 20)
     else:
-        monkeypatch.setattr("fabricstudy.engine.analysis.Analysis.prepare", lambda *given: 1 / 0)
+        monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.prepare", lambda *given: 1 / 0)
     runs = runs_of(monkeypatch)
     assert done_by(*stored)["status"] == ("done" if damage == "links" else "failed") and runs == ["run"]
+
+
+def _shortened(folder: Path) -> None:
+    os.truncate(folder / "links.npy", 20)
+
+
+def _emptied(folder: Path) -> None:
+    (folder / "record.json").write_text("")
+
+
+def _halved(folder: Path) -> None:
+    record = json.loads((folder / "record.json").read_text())
+    record["jobs"][0]["runtime_ns"] /= 2
+    (folder / "record.json").write_text(json.dumps(record))
+
+
+def _nested(folder: Path) -> None:
+    (folder / "record.json").write_text("[" * 100_000)
+
+
+def _of_another_load(folder: Path) -> None:
+    np.save(folder / "links.npy", np.load(folder / "links.npy")[::-1])
+
+
+def _gone(folder: Path) -> None:
+    (folder / "links.npy").unlink()
+
+
+def _another_point(folder: Path) -> None:
+    record = json.loads((folder / "record.json").read_text())
+    record["point"]["seed"] += 1
+    del record["sha256"]
+    (folder / "record.json").write_text(sealed(record))
+
+
+DAMAGES = [_shortened, _emptied, _halved, _nested, _of_another_load, _gone, _another_point]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_what_was_damaged_is_told_and_simulated_again(
+    stored: tuple[PlannedPoint, Stores],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    damage: Callable[[Path], None],
+) -> None:
+    planned, stores = stored
+    before = done_by(*stored)
+    damage(stores.points.folder(planned.point_id))
+    runs = runs_of(monkeypatch)
+    after = done_by(*stored)
+    assert runs == ["run"] and after["jobs"] == before["jobs"] and after["links"] == before["links"]
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 1 and told[0].startswith(planned.point_id)
+    assert stores.points.damage(planned.point_id) is None
+
+
+def test_a_record_of_another_format_is_refused_by_its_name(stored: tuple[PlannedPoint, Stores]) -> None:
+    planned, stores = stored
+    edit(*stored, format=99)
+    with pytest.raises(FabricstudyError, match="99") as caught:
+        stores.point(planned.point_id)
+    assert caught.value.code == "other-format"
 
 
 @pytest.mark.parametrize("text", ["", "f", "a-b", None, 3, "x" * 100])
@@ -445,11 +514,11 @@ def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
     """Tables are often made where the simulator is not."""
     planned, stores = stored
     edit(*stored, fingerprint=with_mark(planned, 2, "the program of another host"))
-    monkeypatch.setattr("fabricstudy.engine.analysis.Analysis.program", lambda self: None)
+    monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.program", lambda self: None)
     record = stores.points.record(planned.point_id)
     assert validity(record, planned.point) is Validity.VALID
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}")
-    engine = engine_named("analysis")
+    engine = engine_named("caminos")
     kept = simulate(planned, engine, None, "it is not here", stores, Limits())
     assert kept["status"] == "done" and kept["fingerprint"].endswith("-theirs")
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}", input="other")
@@ -492,6 +561,9 @@ class Raising:
     def derived(self, *given: Any) -> dict[str, int]:
         return {}
 
+    def scale(self, *given: Any) -> dict[str, float]:
+        return {}
+
     def prepare(self, *given: Any) -> None:
         if self.where == "prepare":
             raise OverflowError("Python int too large to convert to C long")
@@ -515,11 +587,19 @@ def test_the_same_input_in_another_folder_has_the_same_digest(tmp_path: Path) ->
         (tmp_path / name / "deeper/file").write_bytes(b"1")
         (tmp_path / name / "link").symlink_to("deeper/file")
     command = ["/usr/bin/program", "-x", "sh -c '/opt/a/run --y'", "file"]
-    one = input_digest(tmp_path / "a", command)
-    assert one == input_digest(tmp_path / "b", ["/opt/program", "-x", "sh -c '/usr/run --y'", "file"])
+    this = named("stencil")
+    machine = analysed(this)
+    jobs = place(this, machine.machine, machine.cut_side)
+
+    def digest(folder: str, command: list[str], machine: Machine = machine.machine, **scale: float) -> str:
+        return input_digest(tmp_path / folder, command, machine, jobs, scale)
+
+    one = digest("a", command)
+    assert one == digest("b", ["/opt/program", "-x", "sh -c '/usr/run --y'", "file"])
     (tmp_path / "b/deeper/file").write_bytes(b"2")
-    assert one != input_digest(tmp_path / "b", command)
-    assert one != input_digest(tmp_path / "a", [*command, "-z"])
+    rewired = replace(machine.machine, node_router=machine.machine.node_router[::-1].copy())
+    others = [digest("b", command), digest("a", [*command, "-z"]), digest("a", command, cycle_ns=2.0)]
+    assert one not in (*others, digest("a", command, rewired))
 
 
 @pytest.mark.parametrize("engine", ["caminos", "sst", "codes"])

@@ -18,6 +18,7 @@ from pandera.errors import SchemaErrors
 
 from fabricstudy.columns import BY_LINK, SCHEDULED, TABLES
 from fabricstudy.engine.validity import fingerprint
+from fabricstudy.store import sealed
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.__main__ import main
@@ -447,8 +448,8 @@ def test_files_say_what_the_tables_say(tmp_path: Path) -> None:
 
 
 def shard(path: Path, rows: list[dict[str, Any]]) -> Path:
-    """Write rows as JSON lines."""
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    """Write rows as a batch does."""
+    path.write_text("".join(sealed(row) + "\n" for row in rows))
     return path
 
 
@@ -471,6 +472,21 @@ def test_the_command_repeats_byte_by_byte_however_the_points_were_batched(tmp_pa
     for name in WRITTEN:
         contents = {(tmp_path / run / f"{name}.csv").read_bytes() for run in ("one", "two", "three")}
         assert len(contents) == 1, name
+
+
+def test_a_damaged_record_is_a_row_that_says_so_and_leaves_the_others(tmp_path: Path) -> None:
+    of = planned(tmp_path)
+    rows = [row | {"fingerprint": str(fingerprint(of.points[name].point))} for name, row in records(of).items()]
+    file = shard(tmp_path / "a.jsonl", rows)
+    lines = file.read_text().splitlines(keepends=True)
+    lines[3] = lines[3].replace('"jobs"', '"jobz"')
+    file.write_text("".join(lines))
+    arguments = ["--study", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "out"), "--shards", str(file)]
+    main([*arguments, "--structures", str(shard(tmp_path / "machines.jsonl", structures(of)))])
+    points = read_tables(tmp_path / "out").points.set_index("point_id")
+    assert points.loc[rows[3]["point_id"], "status"] == "damaged"
+    assert "a.jsonl, line 4" in points.loc[rows[3]["point_id"], "reason"]
+    assert (points.drop(rows[3]["point_id"])["status"] != "damaged").all()
 
 
 @pytest.mark.parametrize(("part", "is_refused"), [(0, True), (1, True), (2, False)])

@@ -19,7 +19,8 @@ from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
 
 from ..caveats import Caveat
-from ..contract import Engine, EngineResult, Probe
+from ..contract import Engine, Probe
+from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
 from ..settings import EngineSettings

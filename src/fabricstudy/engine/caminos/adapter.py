@@ -9,7 +9,8 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
-from ..contract import EngineResult, Unsupported
+from ..contract import Unsupported
+from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS
@@ -64,6 +65,11 @@ class Caminos(BundledEngine):
     def derived(self, point: Point, machine: Machine) -> dict[str, int]:
         """Return the phit and the number of virtual channels."""
         return {"phit_bytes": clock(point, machine).phit_bytes, "virtual_channels": channels(point, machine)}
+
+    def scale(self, point: Point, machine: Machine) -> dict[str, float]:
+        """Return the length of a cycle and the bytes of a phit: the program counts in these."""
+        units = clock(point, machine)
+        return {"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         """Write configuration, machine and messages; give the command."""

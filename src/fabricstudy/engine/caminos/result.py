@@ -12,7 +12,8 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, mean_of_senders_ns
+from ..contract import EngineFailure
+from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from .clock import clock, phits_of
 from .files import RESULT

@@ -17,8 +17,9 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, written_out
 
-from ..contract import EngineFailure, EngineResult, Probe, Unsupported
+from ..contract import EngineFailure, Probe, Unsupported
 from ..loads import loads_of
+from ..outcome import EngineResult
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
 from ..registry import adapter_of

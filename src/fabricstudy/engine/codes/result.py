@@ -12,7 +12,8 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, OtherBackground, mean_of_senders_ns
+from ..contract import EngineFailure, OtherBackground
+from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from .files import HOPS, OUTPUTS, TracedJob, alone, alone_folder, lasting_ns, lists_hops, traced_jobs
 from .models import network_of

@@ -9,8 +9,9 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
-from ..contract import EngineResult, Unsupported
+from ..contract import Unsupported
 from ..loads import loads_of
+from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS

@@ -10,7 +10,8 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult
+from ..contract import EngineFailure
+from ..outcome import EngineResult
 from .files import RESULT
 
 ROUNDING = 1e-6

@@ -10,8 +10,9 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, written_out
 
-from ..contract import EngineResult, Probe, Unsupported, mean_of_senders_ns
+from ..contract import Probe, Unsupported
 from ..loads import loads_of
+from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
 from ..registry import adapter_of

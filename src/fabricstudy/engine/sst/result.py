@@ -18,7 +18,8 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, EngineResult, OtherBackground, mean_of_senders_ns
+from ..contract import EngineFailure, OtherBackground
+from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name

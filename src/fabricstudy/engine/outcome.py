@@ -1,0 +1,99 @@
+"""What an engine says of a finished simulation, and what is stored of it.
+
+Stored as it is: the times of jobs, in the record, and arrays by directed link. All else in a record is computed from
+these, the machine and the workload, and anew whenever code of ours changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.store import Record
+from fabricstudy.workload.messages import PlacedJob
+
+LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS = "links.npy", "link_packets.npy", "link_stall_ns.npy", "job_links.npy"
+"""Arrays: bytes, packets and stalls of each directed link, and a bit for each job and link that it used."""
+
+ARRAYS = (LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS)
+
+TIMES = ("runtime_ns", "rank_mean_ns")
+"""What a record says of a job that only the engine knows."""
+
+
+@dataclass(frozen=True, eq=False)
+class EngineResult:
+    """What a finished simulation says.
+
+    Parameters
+    ----------
+    job_runtime_ns : tuple of float or None
+        One a job of the workload, in its order: start to the last completion of its last rank. 0 for idle jobs, None
+        for jobs in the background, and from an engine that does not simulate.
+    link_bytes : float64 array [links], optional
+        Bytes that crossed each directed link of the machine; left out where the engine cannot tell.
+    job_link_packets : int32 array [jobs, links], optional
+        Packets of each job that crossed each directed link. Left out where there is one job, or two share a node, or
+        the engine cannot tell.
+    link_packets : int64 array [links], optional
+        Packets that crossed each directed link, as the engine cuts messages; left out where it cannot tell.
+    link_stall_ns : float64 array [links], optional
+        How long each directed link had something to send and no room at its other end, as the engine counts it; left
+        out where it cannot tell.
+    job_rank_mean_ns : tuple of float or None
+        One a job, as `mean_of_senders_ns` gives it; empty from an engine that cannot tell.
+    """
+
+    job_runtime_ns: tuple[float | None, ...]
+    link_bytes: npt.NDArray[np.float64] | None = None
+    job_link_packets: npt.NDArray[np.int32] | None = None
+    link_packets: npt.NDArray[np.int64] | None = None
+    link_stall_ns: npt.NDArray[np.float64] | None = None
+    job_rank_mean_ns: tuple[float | None, ...] = ()
+
+
+def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> float | None:
+    """Mean time at which the ranks of a job have ended that send anything; None if nobody does, or in the background.
+
+    Parameters
+    ----------
+    ended_ns : float64 array [ranks]
+        When each rank has left its last phase, from the start of the job.
+    """
+    senders = np.unique(job.messages.source)
+    return None if job.background or not len(senders) else float(ended_ns[senders].mean())
+
+
+def keep(result: EngineResult, folder: Path, record: Record) -> None:
+    """Write the times of a result to its record, and its arrays to the folder.
+
+    Raises
+    ------
+    ValueError
+        If one is not finite, or negative.
+    """
+    for name, times in zip(TIMES, (result.job_runtime_ns, result.job_rank_mean_ns), strict=True):
+        for job, time_ns in zip(record["jobs"], times, strict=bool(times)):
+            _check(f"{name} of job {job['job']}", 0.0 if time_ns is None else time_ns)
+            job[name] = time_ns
+    arrays = {LINKS: result.link_bytes, LINK_PACKETS: result.link_packets, LINK_STALLS: result.link_stall_ns}
+    for name, values in arrays.items():
+        if values is not None:
+            _check(name, values)
+            np.save(folder / name, values)
+    if result.job_link_packets is not None:
+        np.save(folder / JOB_LINKS, np.packbits(result.job_link_packets > 0, axis=1))
+
+
+def load_arrays(folder: Path) -> dict[str, npt.NDArray[Any] | None]:
+    """Read the arrays that `keep` wrote, by their names; None for those that the engine could not tell."""
+    return {name: np.load(folder / name) if (folder / name).exists() else None for name in ARRAYS}
+
+
+def _check(name: str, values: npt.ArrayLike) -> None:
+    if not np.all(np.isfinite(values) & (np.asarray(values) >= 0)):
+        raise ValueError(f"{name} is negative or not finite")
