@@ -17,7 +17,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.sst.pauses import write_pauses
 from fabricstudy.engine.sst.traces import seats_of, write_traces
-from fabricstudy.engine.validity import input_digest
+from fabricstudy.engine.validity import files_digest
 from fabricstudy.store import Record
 from fabricstudy.workload.messages import Computing, WorkloadError
 
@@ -184,7 +184,7 @@ def test_a_job_that_does_not_compute_is_prepared_as_ever(tmp_path: Path, engine:
     this = point_on(LINE, "dimension-order", "all-to-all", "20 kB", engine=engine)
     machine = this.machine.build()
     command = engine_named(engine).prepare(tmp_path, this, machine, place_jobs(this, machine))
-    assert input_digest(tmp_path, command) == INPUTS[engine]
+    assert files_digest(tmp_path, command) == INPUTS[engine]
 
 
 def test_caminos_is_told_of_computing_before_the_messages(tmp_path: Path) -> None:

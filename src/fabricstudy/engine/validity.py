@@ -152,6 +152,19 @@ def input_digest(
     scale : mapping
         As `Engine.scale` gives it.
     """
+    digest = hashlib.sha256(files_digest(folder, command).encode())
+    arrays: list[npt.NDArray[Any]] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
+    for job in jobs:
+        arrays += [job.node_of_rank, job.messages.source, job.messages.size_bytes]
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape};".encode())
+        digest.update(array.tobytes())
+    digest.update(str(sorted(scale.items())).encode())
+    return digest.hexdigest()[:_LENGTH]
+
+
+def files_digest(folder: Path, command: list[str] | None) -> str:
+    """Return a digest of the files that a simulator is given, and of its arguments."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -161,11 +174,4 @@ def input_digest(
             digest.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()};".encode())
     for argument in command or []:
         digest.update(f"{_FOLDERS.sub('', argument)};".encode())
-    arrays: list[npt.NDArray[Any]] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
-    for job in jobs:
-        arrays += [job.node_of_rank, job.messages.source, job.messages.size_bytes]
-    for array in arrays:
-        digest.update(f"{array.dtype} {array.shape};".encode())
-        digest.update(array.tobytes())
-    digest.update(str(sorted(scale.items())).encode())
     return digest.hexdigest()[:_LENGTH]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shlex
 import shutil
@@ -17,6 +16,7 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, written_out
 
+from ..content import content_digest, shared_libraries
 from ..contract import EngineFailure, Probe, Unsupported
 from ..loads import loads_of
 from ..outcome import EngineResult
@@ -89,7 +89,7 @@ class Codes(ProgramEngine):
         return Probe(self.name, True, version=f"CODES {_digest(program)} on ROSS {ross}")
 
     def program(self) -> str | None:
-        """Digest of the program."""
+        """Return a digest of the program and of its libraries."""
         program = shutil.which(PROGRAM)
         return None if program is None else _digest(program)
 
@@ -210,6 +210,5 @@ def _ross_version(program: str) -> str | None:
     return match.group(1) if match and "--workload_type" in run.stdout + run.stderr else None
 
 
-@cache
 def _digest(program: str) -> str:
-    return hashlib.sha256(Path(program).read_bytes()).hexdigest()[:8]
+    return content_digest([Path(program), *shared_libraries(Path(program))])[:8]

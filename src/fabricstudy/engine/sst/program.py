@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -12,6 +11,8 @@ from pathlib import Path
 
 from fabricstudy import home
 from fabricstudy.source import file_digest
+
+from ..content import content_digest
 
 MODEL = home.HOME / "engines" / "sst" / "model.py"
 """The script that SST runs."""
@@ -100,15 +101,13 @@ def _library(program: Path, name: str) -> Path | None:
 
 
 def program_digest() -> str | None:
-    """Digest of the program and of the sizes of the elements' libraries, which are too large to be read each time."""
+    """Return a digest of the content of SST: the launcher, the simulator that it starts, and the elements."""
     program = program_path()
     if program is None:
         return None
-    digest = hashlib.sha256(program.read_bytes())
-    for name in ELEMENTS:
-        library = _library(program, name)
-        digest.update(f"{name} {library.stat().st_size if library else None};".encode())
-    return digest.hexdigest()[:12]
+    simulators = [program.parents[1] / folder / "sstsim.x" for folder in ("libexec", "bin")]
+    libraries = [library for name in ELEMENTS if (library := _library(program, name)) is not None]
+    return content_digest([program, *(file for file in simulators if file.is_file()), *libraries])
 
 
 def _output(*command: str | Path) -> str | None:
