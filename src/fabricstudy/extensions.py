@@ -3,13 +3,14 @@
 In: the names that stand in a study below `extensions`, and the study's folder. Out: the package into which they were
 imported, once a process for each content of all of them together. Its name is made of this content, so it is the same
 wherever the files lie, and studies with different files of one name do not meet. One file may import another as its
-neighbour: ``from .mlfm import Mlfm``.
+neighbour: ``from .mlfm import Mlfm``; a file that others import need not register a kind.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,14 +20,14 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path, PurePosixPath
 from traceback import walk_tb
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from .errors import StudyError
 from .home import ours
 from .kinds import Kind, families
 from .model import ConfigError
-from .source import EXTENSIONS
+from .source import EXTENSIONS, OURS, direct_imports, extension_package
 
 LARGEST_BYTES = 1_000_000
 
@@ -165,6 +166,7 @@ class _Finder(MetaPathFinder):
 def _import(package: str, files: Sequence[_File]) -> None:
     for base in families():
         _ = base.FAMILY.members  # ours come first: it is the extension that has to take another name
+    _watch(files)
     holder, finder = ModuleType(package), _Finder(package, files)
     holder.__path__ = []
     holder.__spec__ = ModuleSpec(package, None, is_package=True)
@@ -173,9 +175,50 @@ def _import(package: str, files: Sequence[_File]) -> None:
     try:
         for file in files:
             _import_file(f"{package}.{file.stem}", file, files)
+        _check_use(package, files)
     except BaseException:
         unload_extensions(package)
         raise
+
+
+_OWN_FILES: set[str] = set()
+_SEEN_ELSEWHERE = tuple({sys.prefix, sys.base_prefix, "/usr", "/lib", "/etc", "/proc", "/sys", "/dev"})
+"""Folders of Python and of the system, whose files libraries read for themselves."""
+
+
+def _watch(files: Sequence[_File]) -> None:
+    if not _OWN_FILES:
+        sys.addaudithook(_refuse_unseen)
+    _OWN_FILES.update(str(file.path) for file in files)
+
+
+def _refuse_unseen(event: str, values: tuple[Any, ...]) -> None:
+    """Refuse that an extension reads a file by itself: nobody would notice that it changes, and no artifact hold it."""
+    if event != "open" or not isinstance(values[0], str) or values[2] & (os.O_WRONLY | os.O_RDWR):
+        return
+    path = Path(values[0]).absolute()
+    elsewhere = str(path).startswith(_SEEN_ELSEWHERE) or any(part.startswith(".") for part in path.parts)
+    if str(path) in _OWN_FILES or elsewhere or not path.is_file():
+        return
+    reader = _reader(sys._getframe(1))
+    if reader:
+        problem = (
+            f"{reader.split('.')[-1]}.py reads the file {path.name} by itself, so that nobody notices if it changes"
+        )
+        remedy = f"make it a key of the kind with FromFile, as {ours('docs/extending.md')} shows"
+        raise ConfigError(problem, remedy, ("extensions",), code="extension")
+
+
+def _reader(frame: FrameType | None) -> str:
+    """Return the extension that opens a file; "" if one of our modules does, or an import."""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if extension_package(module):
+            return module
+        if module.startswith((f"{OURS}.", "importlib.", "_frozen_importlib")):
+            return ""
+        frame = frame.f_back
+    return ""
 
 
 def unload_extensions(package: str) -> None:
@@ -201,8 +244,17 @@ def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:
         raise
     except BaseException as error:  # SystemExit, too: a file may call sys.exit() where it was meant to be run
         raise _told(error, file, files) from None
-    if not any(kind.__module__ == module for kinds in kinds_of(module.split(".")[0]).values() for kind in kinds):
-        raise file.error("it registers no kind", f"put @register above its class, as {ours('docs/extending.md')} shows")
+
+
+def _check_use(package: str, files: Sequence[_File]) -> None:
+    """Refuse a file that neither registers a kind nor is imported by another one."""
+    used = {kind.__module__ for kinds in kinds_of(package).values() for kind in kinds}
+    for file in files:
+        module = f"{package}.{file.stem}"
+        others = (f"{package}.{other.stem}" for other in files if other is not file)
+        if module not in used and not any(module in direct_imports(other) for other in others):
+            remedy = f"put @register above its class, as {ours('docs/extending.md')} shows, or leave the file out"
+            raise file.error("it registers no kind, and no other extension imports it", remedy)
 
 
 def _told(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:

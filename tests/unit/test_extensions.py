@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -22,6 +23,7 @@ from fabricstudy.engine.validity import fingerprint
 from fabricstudy.errors import StudyError
 from fabricstudy.kinds import kind_of
 from fabricstudy.machine.stage import machine_code
+from fabricstudy.model import ConfigError
 from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.source import imported
 from fabricstudy.store import sealed
@@ -139,6 +141,10 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], list[Any], int, str]] = {
     "registers nothing": ({"half.py": "x = 1\n"}, ["half.py"], 0, "@register"),
     "is empty": ({"half.py": ""}, ["half.py"], 0, "@register"),
     "a neighbour not listed": ({"half.py": "from .line import Line\n", "line.py": LINE}, ["half.py"], 0, "line.py"),
+    "reads a file by itself": (
+        {"half.py": f"open(__file__[:-7] + 'n.json').read()\n{HALF}", "n.json": "3"}, ["half.py"], 0, "n.json",
+    ),
+    "a helper that nobody uses": ({"half.py": HALF, "helper.py": "x = 1\n"}, ["half.py", "helper.py"], 1, "leave"),
     "the neighbour is broken": (
         {"half.py": f"from .line import Line\n{HALF}", "line.py": "x = (\n"}, ["half.py", "line.py"], 1, "line 1",
     ),
@@ -225,6 +231,32 @@ def test_one_file_may_import_another_in_any_order(order: list[str], tmp_path: Pa
     (point,) = points(write(tmp_path, files, extensions=order))
     module = type(point.jobs[0].pattern).__module__
     assert {name.rsplit(".")[-1] for name in imported(module) if name.startswith("fabricstudy_ext")} == {"half", "line"}
+
+
+def test_a_helper_needs_no_kind_and_counts(tmp_path: Path) -> None:
+    ids = set()
+    for factor in (2, 3, 3):
+        half = HALF.replace("ranks // 2", "ranks // FACTOR").replace(HEAD, f"{HEAD}\nfrom .helper import FACTOR\n")
+        files: dict[str, str | bytes] = {"half.py": half, "helper.py": f"FACTOR = {factor}\n"}
+        ids |= set(plan(load_study(write(tmp_path, files, extensions=["half.py", "helper.py"]))).points)
+    assert len(ids) == 2
+
+
+def test_a_file_that_a_kind_reads_by_itself_is_refused_when_it_does(tmp_path: Path) -> None:
+    read = "int(open(__file__.replace('half.py', 'n.json')).read())"
+    path = write(tmp_path, {"half.py": HALF.replace("ranks // 2", read), "n.json": "3"})
+    (point,) = points(path)
+    with pytest.raises(ConfigError) as caught:
+        point.jobs[0].pattern.sends(4, np.random.default_rng(1))
+    assert caught.value.code == "extension" and "n.json" in str(caught.value)
+    assert (tmp_path / "n.json").read_text() == "3"  # others may
+
+
+def test_two_kinds_of_one_name_have_points_of_their_own(tmp_path: Path) -> None:
+    for name, steps in (("x", 2), ("y", 4)):
+        write(tmp_path / name, {"half.py": HALF.replace("ranks // 2", f"ranks // {steps}")})
+    ids = [set(plan(load_study(tmp_path / name / "own.yaml")).points) for name in "xyx"]
+    assert ids[0] == ids[2] and not ids[0] & ids[1]
 
 
 class TestWhatAResultDependsOn:
