@@ -56,8 +56,8 @@ def data(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def test_plan_counts_points_batches_and_cost(capsys: pytest.CaptureFixture[str]) -> None:
     found = data(capsys, "plan", "small.yaml")
-    assert {key: found[key] for key in ("points", "new", "kept", "machines", "batches")} == {
-        "points": 4, "new": 4, "kept": 0, "machines": 2, "batches": 1,
+    assert {key: found[key] for key in ("points", "new", "cached", "unchecked", "machines", "batches")} == {
+        "points": 4, "new": 4, "cached": 0, "unchecked": 0, "machines": 2, "batches": 1,
     }  # fmt: skip
     assert found["cpu_s"] > 0
     told = said(capsys, "plan", "small.yaml")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -36,7 +35,10 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
     results = results_folder(args)
     pipeline = pipeline_of(args.study, args.batch_cpu_s)
-    new = [point for point in pipeline.plan.points.values() if not _kept(point, results)]
+    points = pipeline.plan.points
+    standing = {key: validity(Stores(results).point(key), planned.point) for key, planned in points.items()}
+    new = [points[key] for key, of_record in standing.items() if of_record is Validity.INVALID]
+    unchecked = sum(of_record is Validity.UNCHECKED for of_record in standing.values())
     limits = pipeline.plan.study.limits
     engines = {point.point.engine.kind for point in pipeline.plan.points.values()}
     summary = {
@@ -44,7 +46,8 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
         "points": len(pipeline.plan.points),
         "rows": len(pipeline.plan.rows),
         "new": len(new),
-        "kept": len(pipeline.plan.points) - len(new),
+        "cached": len(standing) - len(new) - unchecked,
+        "unchecked": unchecked,
         "machines": len(pipeline.plan.machines),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.analyses),
@@ -64,10 +67,6 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
             for row in pipeline.plan.rows
         ]
     return summary
-
-
-def _kept(point: PlannedPoint, results: Path) -> bool:
-    return validity(Stores(results).point(point.point_id), point.point) is not Validity.INVALID
 
 
 def _cost(point: PlannedPoint) -> float:
@@ -96,7 +95,9 @@ def show_plan(summary: dict[str, Any]) -> None:
     machines, rows_of_tables = several(summary["machines"], "machine"), several(summary["rows"], "row")
     print(f"points    {summary['points']} on {machines}, for {rows_of_tables} of the tables")
     print(f"new       {summary['new']}")
-    print(f"kept      {summary['kept']} (simulated before)")
+    print(f"cached    {summary['cached']} (simulated before)")
+    if summary["unchecked"]:
+        print(f"unchecked {summary['unchecked']} (code changed: simulated again where the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} for the new points")
     if summary["cores"] > 1:
