@@ -386,3 +386,7 @@ def test_how_far_it_is_stands_on_lines_without_a_terminal(
             tell(f"{now:.0f} so far")
     said = capsys.readouterr()
     assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""
+
+
+def test_run_takes_its_study_from_one_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "study=quick" in said(capsys, "run", "small.yaml", "--config", "study=quick", code=2)
