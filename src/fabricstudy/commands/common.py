@@ -71,7 +71,7 @@ def positive(text: str) -> int:
 
 
 def check_written(written: Path | None, *read: Path | str | None) -> None:
-    """Refuse to write a file that is read, however it is called, or into a folder that is not there.
+    """Refuse to write a file that is read, however it is called, or where there is no folder; None is not written.
 
     Raises
     ------

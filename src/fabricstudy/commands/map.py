@@ -27,7 +27,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bisection import bisect
 from fabricstudy.structure.bound import load_time_ns
-from fabricstudy.study.file import load_machine, parse_yaml, validated
+from fabricstudy.study.file import files_of, load_machine, parse_yaml, validated
 from fabricstudy.workload.graph_file import GraphFile, read_graph, tens
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
@@ -241,7 +241,8 @@ def _check_out(args: argparse.Namespace) -> None:
         return
     if not args.out.name:
         raise FabricstudyError(f"--out {args.out}: no name; give one, such as job", "wrong-value")
-    read = [args.graph, args.nodes, args.hosts, args.machine]
+    read = [args.graph, args.nodes, args.hosts]
+    read += files_of(Path(args.machine)) if args.machine not in INSTANCES else []
     for suffix in _SUFFIXES:
         check_written(args.out.with_name(args.out.name + suffix), *read)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -102,6 +103,30 @@ def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> 
         return model.model_validate(data, context=context, by_alias=True, by_name=False)
     except ValidationError as error:
         raise mistakes(error, data, model).in_study() from None
+
+
+def named_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Return the texts of what was read from a study that are names of files, with these files."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from named_files(part, folder)
+    elif isinstance(value, str) and value and _is_file(folder / value):
+        yield value, folder / value
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # longer than any name
+        return False
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a study file, and those that it names."""
+    try:
+        return [path, *(named for _, named in named_files(parse_yaml(_text(path)), path.parent))]
+    except StudyError as error:
+        raise error.in_file(str(path)) from None
 
 
 def load_machine(path: str | Path) -> Topology:
