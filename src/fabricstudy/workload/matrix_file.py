@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,11 @@ from fabricstudy.beside import (
     lines_of,
     number,
     rows_of,
-    text_of,
     whole,
 )
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 HEAD = ["source", "destination", "bytes"]
 
@@ -95,33 +95,71 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
 def read_matrix_market(data: bytes) -> Any:
     """Read a matrix as `scipy.sparse.coo_array`; entries of a pattern alone are 1.
 
+    `scipy.io.mmread` ends the process on some files that are damaged.
+
     Raises
     ------
     FileMistake
-        With the line, where it is known.
+        With the line.
     """
-    from scipy.io import mmread
     from scipy.sparse import coo_array
 
-    _check_declared(data)
-    try:
-        return coo_array(mmread(io.BytesIO(text_of(data).encode())))
-    except (ValueError, OverflowError, TypeError) as error:
-        match = re.match(r"Line (\d+): (.*)", str(error))
-        where, problem = (at(int(match[1])), match[2]) if match else ("", str(error))
-        raise FileMistake(f"not Matrix Market: {problem}", "write it with scipy.io.mmwrite", where) from None
-
-
-def _check_declared(data: bytes) -> None:
-    """Refuse a header that declares more than the file can hold, since memory is taken for what it says."""
-    lines = ((place, line) for place, line in lines_of(data) if line.strip() and not line.startswith("%"))
-    place, sizes = next(lines, (1, ""))
+    lines = lines_of(data)
+    head = next(lines)[1].lower().split()
+    known = (("%%matrixmarket",), ("matrix",), ("coordinate", "array"), ("real", "integer", "pattern"), _SYMMETRIES)
+    if len(head) != len(known) or any(word not in words for word, words in zip(head, known, strict=True)):
+        raise FileMistake("not the head of a Matrix Market file of numbers", _WRITE, at(1), " ".join(head))
+    listed, pattern, symmetry = head[2] == "coordinate", head[3] == "pattern", head[4]
+    filled = [(place, line) for place, line in lines if line.strip() and not line.startswith("%")]
+    place, sizes = filled[0] if filled else (1, "")
     counts = [whole(word, 0, 2**62, at(place)) for word in sizes.split()]
-    rows, columns = [*counts, 0, 0][:2]
-    entries = counts[2] if len(counts) > 2 else rows * columns // 2
-    if max(rows, columns) > MOST_RANKS or entries > len(data):
-        problem = "the file is too short for the entries that it declares, or the matrix too large"
-        raise FileMistake(problem, f"give at most {MOST_RANKS:,} rows", at(place), sizes.strip())
+    if len(counts) != 2 + listed or (pattern and not listed):
+        raise FileMistake("not the numbers of rows, columns and entries", _WRITE, at(place), sizes)
+    rows, columns = counts[:2]
+    if max(rows, columns) > MOST_RANKS:
+        raise FileMistake("too large a matrix", f"give at most {MOST_RANKS:,} rows", at(place), sizes)
+    row, column = (None, None) if listed else _places(rows, columns, symmetry, len(filled))
+    entries = counts[2] if row is None else len(row)
+    if len(filled) - 1 != entries:
+        raise FileMistake(f"{entries} entries are declared and {len(filled) - 1} follow", _WRITE, at(place), sizes)
+    table = _table(filled[1:], 3 - pattern if listed else 1, (rows, columns) if listed else ())
+    values = np.ones(entries) if pattern else table[:, -1]
+    if row is None or column is None:
+        row, column = table[:, :2].T.astype(np.int64) - 1
+    if symmetry != "general":
+        off = row != column
+        mirrored = -values[off] if symmetry == "skew-symmetric" else values[off]
+        values = np.concatenate([values, mirrored])
+        row, column = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
+    return coo_array((values, (row, column)), shape=(rows, columns))
+
+
+def _places(rows: int, columns: int, symmetry: str, lines: int) -> tuple[Ints, Ints]:
+    """Return row and column of the numbers of an array, column by column; below the diagonal if it is symmetric."""
+    if rows * columns > 2 * lines + rows:  # twice what half of a symmetric one has
+        raise FileMistake(f"shorter than a matrix of {rows} x {columns}", _WRITE, at(1))
+    column, row = (places.ravel() for places in np.indices((columns, rows)))
+    kept = row >= column + {"general": -rows - columns, "symmetric": 0, "skew-symmetric": 1}[symmetry]
+    return row[kept], column[kept]
+
+
+def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...]) -> Floats:
+    """Read lines of numbers, of which the first are places in a matrix of these sizes."""
+    if lines:
+        with suppress(ValueError):
+            table = np.loadtxt([line for _, line in lines], dtype=np.float64, comments=None, ndmin=2)
+            places = table[:, : len(sizes)]
+            fits = (places == np.rint(places)) & (places >= 1) & (places <= np.array(sizes))
+            if table.shape == (len(lines), width) and np.isfinite(table).all() and fits.all():
+                return table
+    table = np.empty((len(lines), width))
+    for index, (place, line) in enumerate(lines):
+        words = line.split()
+        if len(words) != width:
+            raise FileMistake(f"{len(words)} numbers in place of {width}", _WRITE, at(place), line)
+        ends = [float(whole(word, 1, size, at(place))) for word, size in zip(words, sizes, strict=False)]
+        table[index] = ends + [number(word, -MOST_BYTES, MOST_BYTES, at(place)) for word in words[len(sizes) :]]
+    return table
 
 
 def _read_matrix(data: bytes) -> Any:
@@ -176,6 +214,8 @@ def _read_npz(data: bytes) -> Any:
     return coo_array(arrays[0])
 
 
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_WRITE = "write it with scipy.io.mmwrite"
 _SAVE = "write it with numpy.savez or scipy.sparse.save_npz"
 
 
@@ -192,7 +232,8 @@ def _check_archive(data: bytes) -> None:
                     np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 )
                 shape, _, dtype = header(file)
-            if math.prod(shape) * dtype.itemsize > part.file_size:
+                left = part.file_size - file.tell()
+            if math.prod(shape) * dtype.itemsize > left:
                 raise FileMistake(f"shorter than its header says: {shape}", _SAVE, part.filename)
 
 
