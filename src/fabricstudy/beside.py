@@ -163,7 +163,11 @@ def check_width(number: int, row: list[str], head: list[str]) -> None:
         raise FileMistake(f"{len(row)} cells below {len(head)} columns", "write one cell a column", at(number))
 
 
-def whole(text: object, least: int, most: int, where: str) -> int:
+Where = str | tuple[int] | tuple[int, int, str]
+"""A place in a file: in words, or as `at` takes it, so that words are made for mistakes alone."""
+
+
+def whole(text: object, least: int, most: int, where: Where) -> int:
     """Read a whole number in decimal digits.
 
     Raises
@@ -173,11 +177,11 @@ def whole(text: object, least: int, most: int, where: str) -> int:
     """
     words = str(text).strip() if isinstance(text, str | int) else ""
     if _WHOLE.fullmatch(words) is None or not least <= int(words) <= most:
-        raise FileMistake("not a whole number that can be", f"write one from {least} to {most}", where, text)
+        raise FileMistake("not a whole number that can be", f"write one from {least} to {most}", _words(where), text)
     return int(words)
 
 
-def number(text: str, least: float, most: float, where: str) -> float:
+def number(text: str, least: float, most: float, where: Where) -> float:
     """Read a finite number.
 
     Raises
@@ -186,8 +190,12 @@ def number(text: str, least: float, most: float, where: str) -> float:
         If it is none, or out of range.
     """
     if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:
-        raise FileMistake("not a number that can be", f"write one from {least:g} to {most:g}", where, text)
+        raise FileMistake("not a number that can be", f"write one from {least:g} to {most:g}", _words(where), text)
     return float(text)
+
+
+def _words(where: Where) -> str:
+    return where if isinstance(where, str) else at(*where)
 
 
 def by_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:

@@ -22,6 +22,7 @@ from fabricstudy.beside import (
     MOST_BYTES,
     MOST_RANKS,
     FileMistake,
+    Where,
     at,
     by_suffix,
     check_width,
@@ -111,7 +112,7 @@ def graph_of(path: Path, data: bytes) -> GraphFile:
     return GraphFile(source[kept], destination[kept], units[kept], work, int(np.count_nonzero(loops)))
 
 
-def _weight(word: str, where: str) -> float:
+def _weight(word: str, where: Where) -> float:
     return number(word, 0, MOST_BYTES, where)
 
 
@@ -129,25 +130,28 @@ def _read_metis(data: bytes) -> _Read:
         raise FileMistake(problem, "mend the header", at(place))
     # Vertices without edges have empty lines, which may be the last ones.
     work = np.ones(vertices, dtype=np.int64)
-    ends: list[tuple[int, int, float]] = []
+    tails: list[int] = []
+    heads: list[int] = []
+    units: list[float] = []
     for vertex, (place, row) in enumerate(rows):
         if len(row) < skipped:
             raise FileMistake("a vertex without its weight or size", "mend it, or the header", at(place))
         if weights:
-            work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, at(place))
+            work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (place,))
         rest = row[skipped:]
         if len(rest) % (1 + of_edges):
             raise FileMistake("a neighbour without its weight", "mend it, or the header", at(place))
         for index in range(0, len(rest), 1 + of_edges):
-            weight = _weight(rest[index + 1], at(place)) if of_edges else 1.0
-            ends.append((vertex, whole(rest[index], 1, vertices, at(place)) - 1, weight))
-    if len(ends) != 2 * edges:
-        problem = f"the header says {edges} edges and {len(ends)} ends of edges follow"
+            tails.append(vertex)
+            heads.append(whole(rest[index], 1, vertices, (place,)) - 1)
+            units.append(_weight(rest[index + 1], (place,)) if of_edges else 1.0)
+    if len(tails) != 2 * edges:
+        problem = f"the header says {edges} edges and {len(tails)} ends of edges follow"
         remedy = "mend the header; each edge stands in the lines of both its ends"
         raise FileMistake(problem, remedy, at(lines[0][0]))
-    found = np.array(ends, dtype=[("tail", np.int64), ("head", np.int64), ("weight", np.float64)])
-    _check_both_ends(found, [place for place, _ in rows])
-    return _Read(found["tail"].copy(), found["head"].copy(), found["weight"].copy(), work)
+    read = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
+    _check_both_ends(read, [place for place, _ in rows])
+    return read
 
 
 def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
@@ -162,14 +166,15 @@ def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
     return vertices, edges, int(form[2]), weights, int(form[0]) + weights
 
 
-def _check_both_ends(ends: npt.NDArray[np.void], lines: list[int]) -> None:
+def _check_both_ends(read: _Read, lines: list[int]) -> None:
     """Refuse an edge that has another weight in the line of its other end, or is not there."""
-    swapped = ends.copy()
-    swapped["tail"], swapped["head"] = ends["head"], ends["tail"]
-    order = np.argsort(ends, order=("tail", "head", "weight"))
-    differ = np.flatnonzero(ends[order] != np.sort(swapped, order=("tail", "head", "weight")))
-    if len(differ):
-        tail, head, _ = ends[order[differ[0]]].tolist()
+    here = np.lexsort((read.units, read.destination, read.source))
+    there = np.lexsort((read.units, read.source, read.destination))
+    differ = (read.source[here] != read.destination[there]) | (read.destination[here] != read.source[there])
+    differ |= read.units[here] != read.units[there]
+    if differ.any():
+        first = here[np.argmax(differ)]
+        tail, head = int(read.source[first]), int(read.destination[first])
         problem = f"the lines of the vertices {tail + 1} and {head + 1} do not agree on their edge"
         raise FileMistake(problem, "write each edge, with one weight, in the lines of both its ends", at(lines[tail]))
 
@@ -199,8 +204,8 @@ def _read_csv(data: bytes) -> _Read:
     ends, units = [], []
     for place, row in rows:
         check_width(place, row, head)
-        ends.append([whole(row[end], 0, MOST_RANKS - 1, at(place, end + 1, head[end])) for end in (0, 1)])
-        units.append(_weight(row[2], at(place, 3, head[2])))
+        ends.append([whole(row[end], 0, MOST_RANKS - 1, (place, end + 1, head[end])) for end in (0, 1)])
+        units.append(_weight(row[2], (place, 3, head[2])))
     source, destination = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     return _Read(source, destination, np.array(units, dtype=np.float64), None)
 

@@ -112,7 +112,7 @@ def read_matrix_market(data: bytes) -> Any:
     listed, pattern, symmetry = head[2] == "coordinate", head[3] == "pattern", head[4]
     filled = [(place, line) for place, line in lines if line.strip() and not line.startswith("%")]
     place, sizes = filled[0] if filled else (1, "")
-    counts = [whole(word, 0, 2**62, at(place)) for word in sizes.split()]
+    counts = [whole(word, 0, 2**62, (place,)) for word in sizes.split()]
     if len(counts) != 2 + listed or (pattern and not listed):
         raise FileMistake("not the numbers of rows, columns and entries", _WRITE, at(place), sizes)
     rows, columns = counts[:2]
@@ -157,8 +157,8 @@ def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...])
         words = line.split()
         if len(words) != width:
             raise FileMistake(f"{len(words)} numbers in place of {width}", _WRITE, at(place), line)
-        ends = [float(whole(word, 1, size, at(place))) for word, size in zip(words, sizes, strict=False)]
-        table[index] = ends + [number(word, -MOST_BYTES, MOST_BYTES, at(place)) for word in words[len(sizes) :]]
+        ends = [float(whole(word, 1, size, (place,))) for word, size in zip(words, sizes, strict=False)]
+        table[index] = ends + [number(word, -MOST_BYTES, MOST_BYTES, (place,)) for word in words[len(sizes) :]]
     return table
 
 
@@ -186,7 +186,7 @@ def _read_csv(data: bytes) -> Any:
 def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> list[float]:
     """Read the cells of a line, of which the first `ranks` ones are ranks."""
     check_width(line, row, names)
-    cells = [(cell, at(line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
+    cells = [(cell, (line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
     ends = [float(whole(cell, 0, MOST_RANKS - 1, where)) for cell, where in cells[:ranks]]
     return ends + [number(cell, 0, MOST_BYTES, where) for cell, where in cells[ranks:]]
 

@@ -78,11 +78,12 @@ def _read_csv(data: bytes) -> tuple[Ints, _Places]:
         if name not in COLUMNS or head.index(name) != column - 1:
             raise FileMistake("not a column of messages", suggestion(name, COLUMNS), at(number, column), name)
     _check_columns(head, at(number))
+    places = [(name, head.index(name) + 1) for name in COLUMNS]
     messages, lines = [], []
     for number, row in rows:
         check_width(number, row, head)
         lines.append(number)
-        cells = [(row[head.index(name)], at(number, head.index(name) + 1, name)) for name in COLUMNS]
+        cells = [(row[column - 1], (number, column, name)) for name, column in places]
         messages.append([whole(cell, -(2**62), 2**62 + 1, where) for cell, where in cells])
     return np.array(messages, dtype=np.int64).reshape(-1, 4), _Places("line", lines)
 

@@ -233,6 +233,10 @@ def switch_at(line: int, text: str) -> str:
     return "\n".join(lines)
 
 
+LONG_PORT = f"[{'9' * 5000}]{DUMP.splitlines()[7][3:]}"
+HALF_LETTER = """{"nodes": [{"id": "\\ud800", "nodes": 1}, {"id": 1, "nodes": 1}],
+    "edges": [{"source": "\\ud800", "target": 1, "bandwidth": "1 GB/s"}]}"""
+
 # File, what stands in it, where the mistake is, and what value.
 BAD = [
     ("f.csv", HEAD + "r,s,up,1,1G\n", "line 2 (bandwidth)", "1G"),
@@ -292,11 +296,11 @@ BAD = [
     ("f.txt", switch_at(18, DUMP.splitlines()[17].replace("4xEDR", "4xHDR")), "line 10", "4xEDR"),
     ("f.txt", DUMP.replace("4xEDR", "0xEDR"), "line 8", "0xEDR"),
     ("f.txt", DUMP.replace("4xEDR", "9" * 5000 + "xEDR"), "line 8", "9" * 5000 + "xEDR"),
-    ("f.txt", switch_at(8, "[" + "9" * 5000 + "]"), "line 8", "[" + "9" * 5000 + "]"),
+    ("f.txt", switch_at(8, LONG_PORT), "line 8", LONG_PORT),
     ("f.csv", HEAD + "r" * 200_000 + ",s,up,1,1 GB/s\n", "line 2", None),
     ("f.json", "[" * 100_000, "", None),
     ("f.json", '{"nodes": [{"id": ' + "1" * 5000 + "}]}", "", None),
-    ("f.json", '{"nodes": [{"id": "\\ud800"}], "edges": []}', "", None),
+    ("f.json", HALF_LETTER, "", None),
     ("f.json", '{"nodes": [{"id": 0, "nodes": 1000000000}], "edges": []}', "nodes[0] (nodes)", 1000000000),
     ("f.json", '{"nodes": [{"id": 0, "nodes": 1500000}, {"id": 1, "nodes": 1500000}], "edges": []}', "", 3000000),
     ("f.graphml", f'<!DOCTYPE g [<!ENTITY a "a">]>{graphml("")}', "line 1", "g"),
