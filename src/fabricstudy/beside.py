@@ -92,6 +92,8 @@ def bytes_of(path: Path, most: int = LARGEST_BYTES) -> bytes:
             if status.st_size > most:
                 raise FileMistake(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
             data = file.read(status.st_size + 1)
+    except IsADirectoryError:
+        raise FileMistake("a folder, not a file", "give a file", code="not-a-file") from None
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
         raise FileMistake(f"cannot be read ({reason})", "check its name and permissions", "", str(path)) from None

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from fabricstudy.beside import FileMistake, bytes_of, text_of
 from fabricstudy.errors import StudyError
 from fabricstudy.extensions import load_extensions
 from fabricstudy.home import ours
@@ -182,33 +183,18 @@ class _OnlyMachine(Model):
     machine: Topology
 
 
-_A_FILE = "give a study file"
-
-
 def _text(path: Path) -> str:
-    if path.is_dir():
-        raise StudyError("this is a folder", _A_FILE, code="not-a-file")
     if not path.exists():
         raise StudyError(
             "there is no such file",
             "check the name; studies that come along have no path, such as quick",
             code="no-such-file",
         )
-    if not path.is_file():
-        raise StudyError("this is not a regular file", _A_FILE, code="not-a-file")
     try:
-        size = path.stat().st_size
-        if size > LARGEST_BYTES:
-            raise StudyError(
-                f"the file has {size:,} bytes", f"stay below {LARGEST_BYTES:,}; is it a study?", code="file-too-large"
-            )
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        problem = f"the file cannot be read ({error.strerror})"
-        raise StudyError(problem, "check its permissions", code="file-unreadable") from None
-    except UnicodeDecodeError as error:
-        problem = f"the file is not UTF-8 (byte {error.start})"
-        raise StudyError(problem, "save it as UTF-8", code="not-utf-8") from None
+        return text_of(bytes_of(path, LARGEST_BYTES))
+    except FileMistake as mistake:
+        problem = f"{mistake.where}: {mistake.problem}" if mistake.where else mistake.problem
+        raise StudyError(problem, mistake.remedy, code=mistake.code) from None
 
 
 def parse_yaml(text: str) -> Any:
