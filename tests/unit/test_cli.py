@@ -155,6 +155,19 @@ def test_slow_cables_of_a_fabric_come_first(capsys: pytest.CaptureFixture[str], 
     assert "leaf1" in first and "host" in last
 
 
+@pytest.mark.parametrize("name", ["m.yaml", "f.csv"])
+def test_a_picture_does_not_overwrite_its_machine(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "f.csv").write_text("from,to,class,bandwidth\nn,r,host,1 GB/s\nm,s,host,1 GB/s\nr,s,up,1 GB/s\n")
+    (tmp_path / "m.yaml").write_text("{kind: graph, file: f.csv}")
+    (tmp_path / "m.svg").symlink_to(tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+    assert cli.main(["draw", str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.svg"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-value"
+    assert (tmp_path / name).read_bytes() == before
+
+
 def test_a_machine_is_drawn_the_same_each_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     torus = "{kind: torus, shape: [4, 4, 3], bandwidth: 1 GB/s}"
     pictures = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from math import isfinite
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,6 +12,7 @@ from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.errors import FabricstudyError
 from fabricstudy.pipeline import BATCH_CPU_S, Seconds
 from fabricstudy.words import cpu_time, several
 
@@ -70,7 +72,11 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cost(point: PlannedPoint) -> float:
-    return engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+    cpu_s = engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+    if not isfinite(cpu_s):
+        problem = f"{point.point_id}: its time would be {cpu_s}"
+        raise FabricstudyError(f"{problem}; fix the closed forms of the extension whose kinds it has", "extension")
+    return cpu_s
 
 
 def _elapsed_s(point: PlannedPoint) -> float:
