@@ -15,11 +15,10 @@ What a point becomes:
   So no packet waits for one with fewer hops behind it: no deadlock, whatever the machine. Dimension order, d-mod-k
   and adaptive routing without rings have four that do not count hops; see `channels`.
 * **Arbitration**: a packet drawn at random goes first. In dimension order it is the one whose router lags behind
-  the others of its job, and where else channels do not count hops, packets in transit go first; see `arbitration`.
+  the others of its job; see `arbitration`.
 * **Routing** is our plug ``engines/caminos/src/routes.rs``. Minimal takes the paths of least `Machine.hop_weight`;
   where several outputs lead on, one that has room, drawn for each packet. Valiant goes through a router with nodes,
-  drawn for each packet. UGAL takes either of both at the source router, by the lower product of hops and queue (data
-  in the output and in the next input, plus one, so that an idle network is minimal).
+  drawn for each packet. UGAL takes the best minimal output or the best detour, by hops and bytes that wait.
 
 The jobs follow the rules stated in ``engines/caminos/src/messages.rs``: a send is complete when it has arrived; up to
 `network.injection` messages of a node are under way at once and take turns at its link packet by packet, and its ranks

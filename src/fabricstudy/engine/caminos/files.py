@@ -91,7 +91,6 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
 def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     """Give the CAMINOS configuration of a point, as text."""
     units = clock(point, machine)
-    allocator, transit_first = arbitration(point, machine)
     links = ", ".join(
         f"LinkClass {{ delay: {delay}, frequency_divisor: {divisor} }}"
         for delay, divisor in zip(units.delays, units.divisors, strict=True)
@@ -117,8 +116,8 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     flit_size: {units.packet_phits},
     bubble: false,
     allow_request_busy_port: true,
-    intransit_priority: {str(transit_first).lower()},
-    allocator: {allocator},
+    intransit_priority: false,
+    allocator: {arbitration(point)},
     maximal: true,
   }},
   routing: {routes(point, machine)},
