@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import os
+import re
+import stat
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +18,20 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.errors import Code, StudyError
 from fabricstudy.model import ConfigError, Model, NoPhysics
 
-LARGEST_BYTES = 2_000_000_000
+LARGEST_BYTES = 500_000_000
+"""Of a file, and of what is unpacked from one; lists of its cells take up to ten times as much memory."""
+
+LONGEST_LINE = 20_000_000
+"""Characters of a line: more cells than any matrix has that fits into a file."""
+
+MOST_RANKS = 10_000_000
+"""Ranks or tasks of a file: as many as the largest machine has nodes."""
+
+MOST_BYTES = 2**62
+"""Bytes of all messages of a file together, which 64 bits hold with one to spare."""
+
+_WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 
 T = TypeVar("T")
 
@@ -31,11 +47,20 @@ class FileMistake(Exception):
         Line and column, or what there is in their place.
     value : object, optional
         What stands there.
+    code : str, optional
+        If the file cannot be read at all, why.
     """
 
-    def __init__(self, problem: str, remedy: str, where: str = "", value: object = None) -> None:
-        self.problem, self.remedy, self.where, self.value = problem, remedy, where, value
+    def __init__(
+        self, problem: str, remedy: str, where: str = "", value: object = None, code: Code = "file-unreadable"
+    ) -> None:
+        self.problem, self.remedy, self.where, self.value, self.code = problem, remedy, where, value, code
         super().__init__(problem)
+
+    def in_file(self, name: str, code: Code) -> ConfigError:
+        """Return the mistake in the file of this name, at the path ``file``."""
+        place = f"{name}, {self.where}" if self.where else name
+        return ConfigError(f"{place}: {self.problem}", self.remedy, ("file",), self.value, code)
 
 
 def at(line: int, column: int | None = None, name: str = "") -> str:
@@ -50,8 +75,35 @@ def at(line: int, column: int | None = None, name: str = "") -> str:
     return f"{place} ({name})" if name else place
 
 
+def bytes_of(path: Path, most: int = LARGEST_BYTES) -> bytes:
+    """Return the content of a regular file of at most so many bytes.
+
+    Raises
+    ------
+    FileMistake
+        If it is none, or cannot be read; without the name of the file.
+    """
+    try:
+        # A pipe would wait for somebody who writes, and a device may never end.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise FileMistake("a pipe or a device", "give a regular file", code="not-a-file")
+            if status.st_size > most:
+                raise FileMistake(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
+            data = file.read(status.st_size + 1)
+    except IsADirectoryError:
+        raise FileMistake("a folder, not a file", "give a file", code="not-a-file") from None
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
+        raise FileMistake(f"cannot be read ({reason})", "check its name and permissions", "", str(path)) from None
+    if len(data) != status.st_size:
+        raise FileMistake("it changes while it is read", "give a file that stays as it is")
+    return data
+
+
 def text_of(data: bytes) -> str:
-    """Give the text of a file.
+    """Return the text of a file, in UTF-8 with or without a byte-order mark.
 
     Raises
     ------
@@ -61,7 +113,23 @@ def text_of(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileMistake("not UTF-8", "save it as text", at(data.count(b"\n", 0, error.start) + 1)) from None
+        place = at(data.count(b"\n", 0, error.start) + 1)
+        raise FileMistake("not UTF-8", "save it as UTF-8 text", place, code="not-utf-8") from None
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
+    """Return the lines of a text with their numbers, without the characters that end them.
+
+    Raises
+    ------
+    FileMistake
+        If it is no text, or a line has more characters than any that is meant.
+    """
+    text = text_of(data).replace("\r\n", "\n").replace("\r", "\n")
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > LONGEST_LINE:
+            raise FileMistake(f"a line of {len(line):,} characters", f"stay below {LONGEST_LINE:,}", at(number))
+        yield number, line
 
 
 def rows_of(data: bytes) -> Iterator[tuple[int, list[str]]]:
@@ -77,9 +145,12 @@ def rows_of(data: bytes) -> Iterator[tuple[int, list[str]]]:
     >>> list(rows_of(b"a, b\\n# no\\n1,2\\n"))
     [(1, ['a', 'b']), (3, ['1', '2'])]
     """
-    for number, line in enumerate(text_of(data).splitlines(), 1):
+    for number, line in lines_of(data):
         if line.strip() and not line.startswith("#"):
-            yield number, [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+            try:
+                yield number, [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+            except csv.Error as error:  # a cell above `csv.field_size_limit`
+                raise FileMistake(f"not CSV: {error}", "write commas between short cells", at(number)) from None
 
 
 def check_width(number: int, row: list[str], head: list[str]) -> None:
@@ -92,6 +163,41 @@ def check_width(number: int, row: list[str], head: list[str]) -> None:
     """
     if len(row) != len(head):
         raise FileMistake(f"{len(row)} cells below {len(head)} columns", "write one cell a column", at(number))
+
+
+Where = str | tuple[int] | tuple[int, int, str]
+"""A place in a file: in words, or as `at` takes it, so that words are made for mistakes alone."""
+
+
+def whole(text: object, least: int, most: int, where: Where) -> int:
+    """Read a whole number in decimal digits.
+
+    Raises
+    ------
+    FileMistake
+        If it is none, or out of range.
+    """
+    words = str(text).strip() if isinstance(text, str | int) else ""
+    if _WHOLE.fullmatch(words) is None or not least <= int(words) <= most:
+        raise FileMistake("not a whole number that can be", f"write one from {least} to {most}", _words(where), text)
+    return int(words)
+
+
+def number(text: str, least: float, most: float, where: Where) -> float:
+    """Read a finite number.
+
+    Raises
+    ------
+    FileMistake
+        If it is none, or out of range.
+    """
+    if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:
+        raise FileMistake("not a number that can be", f"write one from {least:g} to {most:g}", _words(where), text)
+    return float(text)
+
+
+def _words(where: Where) -> str:
+    return where if isinstance(where, str) else at(*where)
 
 
 def by_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:
@@ -111,19 +217,13 @@ def by_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[
 
 @lru_cache(maxsize=16)
 def _kept(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
-    value: object = None
     try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise FileMistake("the file has more than 2 GB", "take a smaller one")
-        data = path.read_bytes()
+        data = bytes_of(path)
         return reader(path, data), hashlib.sha256(data).hexdigest()
-    except OSError as error:
-        problem = f"{path.name} cannot be read ({error.strerror or type(error).__name__})"
-        remedy, value = "check its name and permissions", str(path)
     except FileMistake as mistake:
-        place = f"{path.name}, {mistake.where}" if mistake.where else path.name
-        problem, remedy, value = f"{place}: {mistake.problem}", mistake.remedy, mistake.value
-    raise ConfigError(problem, remedy, ("file",), value, code)
+        raise mistake.in_file(path.name, code) from None
+    except MemoryError:
+        raise FileMistake("more than the memory holds", "take a smaller file").in_file(path.name, code) from None
 
 
 def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
@@ -141,7 +241,7 @@ def changed_ns(path: Path) -> int:
     """Give what changes with a file, so that it is read once while it stays; -1 if it is not there."""
     try:
         return path.stat().st_mtime_ns
-    except OSError:
+    except (OSError, ValueError):
         return -1
 
 

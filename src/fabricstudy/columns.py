@@ -144,8 +144,10 @@ _PART = (_id("claim", "name of the claim"), Column("part", "number of the part, 
 _POINTS_BEHIND = _count("points", "points, machines or rows it rests on")
 _MEASURED = (
     Column("measured", "the number, from medians over seeds", "any number", missing=True),
-    Column("low", "lower end of its interval", "any number", missing=True),
-    Column("high", "upper end of its interval", "any number", missing=True),
+    Column(
+        "low", "lower end of its interval; of a level that is not reached the last label", "any number", missing=True
+    ),
+    Column("high", "upper end of its interval; missing where it has none", "any number", missing=True),
 )
 _PAIRS = (
     _count("pairs", "comparisons it rests on", missing=True),
@@ -165,7 +167,7 @@ _TIMES = (
 )
 _JUDGED = (
     _text("verdict", "verdict on this part", one_of=PART_VERDICTS),
-    Column("reason", "why it is not run", missing=True, compared=False),
+    Column("reason", "why it is not run, or has no number", missing=True, compared=False),
     _text("claim_verdict", "verdict on the claim", one_of=VERDICTS),
 )
 

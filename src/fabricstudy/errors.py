@@ -9,6 +9,7 @@ import math
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from traceback import walk_tb
 from typing import Any, Literal
 
 Code = Literal[
@@ -183,11 +184,36 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
         mistake = error
     except OSError as error:
         mistake = _of_the_system(error)
+    except Exception as error:
+        place = line_in_extension(error)
+        if place is None:
+            raise
+        mistake = StudyError(
+            first_line(error), "mend the extension there", place[0], f"line {place[1]}", code="extension"
+        )
     if as_json:
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
     else:
         sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in _lines(mistake))
     return 2 if mistake.code == "wrong-call" else 1
+
+
+def line_in_extension(error: BaseException) -> tuple[str, int] | None:
+    """Return file and line of a study's extension where an error was raised, or None if that was elsewhere."""
+    from .source import EXTENSIONS
+
+    places = [
+        (frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).startswith(EXTENSIONS)
+    ]
+    return places[-1] if places else None
+
+
+def first_line(error: BaseException) -> str:
+    """Return the kind of an error and the first line of its message."""
+    text = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _lines(error: FabricstudyError) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import PurePath
 from typing import Annotated, Any
 
 from pydantic import (
@@ -20,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from fabricstudy.errors import Code, StudyError, together
+from fabricstudy.errors import Code, StudyError, first_line, line_in_extension, together
 from fabricstudy.source import extension_digest
 
 # YAML tells numbers, text and true/false apart, so none of them is taken for another.
@@ -136,6 +137,15 @@ class ConfigError(ValueError):
         """Give the same mistakes as seen from further above, where `keys` lead to the value."""
         others = [error.below(*keys) for error in self.others]
         return ConfigError(self.problem, self.remedy, (*keys, *self.path), self.value, self.code, others)
+
+    @staticmethod
+    def of_extension(error: Exception) -> ConfigError:
+        """Return what an extension of the study raised as a mistake at its kind; raise what is none of an extension."""
+        place = line_in_extension(error)
+        if place is None:
+            raise error
+        problem = f"{PurePath(place[0]).name}, line {place[1]}: {first_line(error)}"
+        return ConfigError(problem, "mend the extension there", code="extension")
 
     def in_study(self, file: str | None = None) -> StudyError:
         """Give the same mistakes as those of a study file."""

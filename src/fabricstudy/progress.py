@@ -14,7 +14,7 @@ from fabricstudy.columns import DONE, FAILURES
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
-from fabricstudy.engine.validity import is_current
+from fabricstudy.engine.validity import Validity, is_current, validity
 from fabricstudy.pipeline import Pipeline, RunChunk
 from fabricstudy.store import Record
 
@@ -50,6 +50,7 @@ class Progress:
             if not engine_named(name).probe().found
         )
         self._ended: dict[str, _Ended] = {}
+        self._unchecked: set[str] = set()
 
     def look(self) -> dict[str, Any]:
         """Count what is done, failed and left, and estimate what is left.
@@ -59,7 +60,8 @@ class Progress:
         dict
             `runs_done` counts the runs of schedules whose job of Snakemake has ended, as they are asked for now. `left`
             counts all that have not ended, `unavailable` those among them whose engine is missing here; the
-            times are those of the others. `left_cpu_s` is predicted, times what the done points took over their
+            times are those of the others. `unchecked` have ended under other code of ours: they are simulated again if
+            the simulator's input changed. `left_cpu_s` is predicted, times what the done points took over their
             prediction. `left_s` is elapsed time at the pace of the last quarter of an hour, or None if nothing ended
             in it.
         """
@@ -67,7 +69,8 @@ class Progress:
         done = {key: ended for key, ended in self._ended.items() if ended.status == DONE}
         predicted_s = sum(self._cost_s[key] for key in done)
         used_s = sum(ended.used_cpu_s for ended in done.values())
-        left = {key: point for key, point in self._pipeline.plan.points.items() if key not in self._ended}
+        seen = self._ended.keys() | self._unchecked
+        left = {key: point for key, point in self._pipeline.plan.points.items() if key not in seen}
         possible = [key for key, point in left.items() if _engine(point) not in self._missing]
         left_s = sum(self._cost_s[key] for key in possible)
         pace = self._pace(time.time())
@@ -80,6 +83,7 @@ class Progress:
             "failed": sum(failures.values()),
             "failures": failures,
             "left": len(left),
+            "unchecked": len(self._unchecked),
             "unavailable": len(left) - len(possible),
             "missing_engines": self._missing,
             "left_cpu_s": round(left_s * (used_s / predicted_s if predicted_s else 1.0), 1),
@@ -104,9 +108,14 @@ class Progress:
             if seen is not None and seen.inode == inode:
                 continue
             self._ended.pop(key, None)
+            self._unchecked.discard(key)
             record = self._stores.point(key) if inode is not None else None
-            if inode is not None and record is not None and is_current(record, planned.point):
+            if inode is None or record is None:
+                continue
+            if is_current(record, planned.point):
                 self._ended[key] = _ended(record, inode)
+            elif validity(record, planned.point) is Validity.UNCHECKED:
+                self._unchecked.add(key)
 
     def _pace(self, now: float) -> float:
         """Predicted seconds that were simulated in each second, lately: the prediction's error and the cores in one."""

@@ -79,15 +79,32 @@ def settings(config: Mapping[str, Any]) -> Settings:
         raise error.in_file("--config") from None
 
 
-def check_date(file: Path) -> None:
-    """Refuse a study file of tomorrow: Snakemake would make everything from it again for ever.
+def check_dates(file: Path, made: Iterable[str] = ()) -> None:
+    """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
+
+    Parameters
+    ----------
+    file : Path
+        The study.
+    made : iterable of str
+        What earlier runs made of it, as `products` names it; what is not there is in order.
 
     Raises
     ------
     StudyError
-        If it is dated in the future.
+        If one is dated in the future.
     """
-    if file.stat().st_mtime > time.time() + CLOCKS_DIFFER_S:
+    latest_s = time.time() + CLOCKS_DIFFER_S
+    for one in made:
+        with suppress(OSError):
+            if Path(one).stat().st_mtime > latest_s:
+                raise StudyError(
+                    "results are dated in the future: this clock was set back, or that of another computer is fast",
+                    "set the clock, or date all results now: find results reports -exec touch {} +",
+                    one,
+                    code="file-from-the-future",
+                )
+    if file.stat().st_mtime > latest_s:
         raise StudyError(
             "the file is dated in the future, so nothing made from it would ever be newer",
             "give it today's date: touch FILE",

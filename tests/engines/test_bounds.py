@@ -1,4 +1,4 @@
-"""No simulated time is below its lower bound, on any family, under any routing, on both engines that are part of us."""
+"""No simulated time is below its lower bound, on any family, under any routing, on any engine."""
 
 from __future__ import annotations
 
@@ -19,10 +19,18 @@ from fabricstudy.store import Record
 
 from ..machines import DRAGONFLY, point_on
 
-ENGINES = [
-    pytest.param(name, marks=pytest.mark.skipif(not engine_named(name).probe().found, reason=f"{name} is not here"))
-    for name in ("caminos", "flow")
-]
+
+def engines(*names: str) -> list[Any]:
+    """Return these engines as parameters, skipped where they are absent."""
+    probes = {name: engine_named(name).probe() for name in names}
+    return [
+        pytest.param(name, marks=pytest.mark.skipif(not probe.found, reason=str(probe.reason)))
+        for name, probe in probes.items()
+    ]
+
+
+OURS = engines("caminos", "flow")
+"""Of the others, none simulates links of one class that differ in bandwidth."""
 FAMILIES: dict[str, dict[str, Any]] = {
     "bluegene-p": {"midplanes": [1, 1, 1]},
     "bluegene-q": {"midplanes": [1, 1, 1, 1]},
@@ -67,7 +75,7 @@ def test_every_family_is_here() -> None:
     assert {*ROUTINGS, "table"} == set(Routing.FAMILY.kinds)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines("caminos", "flow", "sst", "codes"))
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_no_family_is_faster_than_its_bounds(tmp_path: Path, kind: str, engine: str) -> None:
     machine = {"kind": kind, "bandwidth": "1 GB/s", "cores_per_node": 1} | FAMILIES[kind]
@@ -78,7 +86,9 @@ def test_no_family_is_faster_than_its_bounds(tmp_path: Path, kind: str, engine: 
     ]
     done = [record_of(machine, routing, engine, tmp_path / routing) for routing in fitting]
     simulated = [bounded(record) for record in done if record["status"] != "refused"]
-    assert len(simulated) >= 2
+    if engine in ("sst", "codes") and not simulated:
+        pytest.skip(done[0]["reason"])
+    assert len(simulated) >= (2 if engine in ("caminos", "flow") else 1)
 
 
 def cabled(folder: Path, seed: int, routers: int = 8) -> Topology:
@@ -96,7 +106,7 @@ def cabled(folder: Path, seed: int, routers: int = 8) -> Topology:
     return Topology.model_validate(written, context={"folder": folder}, by_alias=True, by_name=False)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", OURS)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_unequal_cables_are_faster_than_their_bounds(tmp_path: Path, seed: int, engine: str) -> None:
     machine = cabled(tmp_path / "machine", seed)
@@ -105,7 +115,7 @@ def test_no_unequal_cables_are_faster_than_their_bounds(tmp_path: Path, seed: in
         bounded(record_of(machine, routing, engine, tmp_path / routing, seed, pattern=pattern))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", OURS)
 def test_a_slow_cable_among_fast_ones_is_no_bottleneck(tmp_path: Path, engine: str) -> None:
     """Five cables of 10 GB/s and one of 1 GB/s: an even split takes nearly nine times as long as the cut."""
     (tmp_path / "f.csv").write_text("from,to,class,count,bandwidth\na,b,fast,5,10 GB/s\na,b,slow,1,1 GB/s\n")
@@ -121,7 +131,7 @@ def test_a_slow_cable_among_fast_ones_is_no_bottleneck(tmp_path: Path, engine: s
         assert job["runtime_ns"] < 0.5 * job["expected_load_ns"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", engines("caminos", "flow", "sst"))
 def test_the_best_of_several_shortest_paths_bounds_a_random_graph(tmp_path: Path, engine: str) -> None:
     """A stencil at random nodes, where packets that take what has room end before an even split could."""
     machine = {"kind": "jellyfish", "routers": 36, "degree": 5, "nodes_per_router": 2, "bandwidth": "1 GB/s"}

@@ -56,8 +56,8 @@ def data(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def test_plan_counts_points_batches_and_cost(capsys: pytest.CaptureFixture[str]) -> None:
     found = data(capsys, "plan", "small.yaml")
-    assert {key: found[key] for key in ("points", "new", "kept", "machines", "batches")} == {
-        "points": 4, "new": 4, "kept": 0, "machines": 2, "batches": 1,
+    assert {key: found[key] for key in ("points", "new", "cached", "unchecked", "machines", "batches")} == {
+        "points": 4, "new": 4, "cached": 0, "unchecked": 0, "machines": 2, "batches": 1,
     }  # fmt: skip
     assert found["cpu_s"] > 0
     told = said(capsys, "plan", "small.yaml")
@@ -153,6 +153,19 @@ def test_slow_cables_of_a_fabric_come_first(capsys: pytest.CaptureFixture[str], 
     assert [(one["routers"], one["cables"]) for one in found["slow_cables"]] == [(["spine", "leaf1"], 1)]
     first, *_, last = said(capsys, "machine", "own.yaml").strip().splitlines()
     assert "leaf1" in first and "host" in last
+
+
+@pytest.mark.parametrize("name", ["m.yaml", "f.csv"])
+def test_a_picture_does_not_overwrite_its_machine(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "f.csv").write_text("from,to,class,bandwidth\nn,r,host,1 GB/s\nm,s,host,1 GB/s\nr,s,up,1 GB/s\n")
+    (tmp_path / "m.yaml").write_text("{kind: graph, file: f.csv}")
+    (tmp_path / "m.svg").symlink_to(tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+    assert cli.main(["draw", str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.svg"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-value"
+    assert (tmp_path / name).read_bytes() == before
 
 
 def test_a_machine_is_drawn_the_same_each_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -386,3 +399,7 @@ def test_how_far_it_is_stands_on_lines_without_a_terminal(
             tell(f"{now:.0f} so far")
     said = capsys.readouterr()
     assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""
+
+
+def test_run_takes_its_study_from_one_place(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "study=quick" in said(capsys, "run", "small.yaml", "--config", "study=quick", code=2)

@@ -102,9 +102,64 @@ def test_nodes_of_the_job_may_be_named(files, capsys):
     (["--nodes", "far"], "no-such-node"),
     (["--nodes", "gone"], "file-unreadable"),
     (["--hosts", "same"], "wrong-length"),
+    (["--hosts", "doubled"], "node-taken"),
+    (["--hosts", "/dev/zero"], "not-a-file"),
+    (["--nodes", "long"], "no-such-node"),
+    (["--nodes", "nul\0"], "file-unreadable"),
+    (["--out", "."], "wrong-value"),
+    (["--out", ""], "wrong-value"),
+    (["--out", "gone/job"], "not-a-folder"),
+    (["--graph", "loops.csv"], "graph-file"),
+    (["--graph", "pairs.csv", "--ranks", "2"], "graph-file"),
 ])  # fmt: skip
 def test_mistakes_are_told_by_their_code(files, capsys, more, code):
     (files / "same").write_text("1\n1\n")
+    (files / "doubled").write_text("a\n" * 16)
+    (files / "long").write_text("9" * 5000)
+    (files / "loops.csv").write_text("source,destination,weight\n0,0,5\n1,1,3\n")
+    (files / "pairs.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{a ^ 1},1" for a in range(4)))
     (files / "far").write_text("1\n16\n")
     status, found = ran(capsys, *more)
     assert status == 1 and (code is None or found["errors"][0]["code"] == code)
+
+
+@pytest.mark.parametrize("more", [
+    ["--seed", "-1"], ["--unit-bytes", "0"], ["--unit-bytes", "-5"], ["--unit-bytes", str(10**20)], ["--ranks", "0"],
+    ["--ranks-per-node", "0"],
+])  # fmt: skip
+def test_numbers_out_of_range_are_a_wrong_call(files, capsys, more):
+    status, found = ran(capsys, *more)
+    assert status == 2 and found["errors"][0]["code"] == "wrong-call"
+
+
+def test_the_unit_of_the_weights_does_not_matter(files, capsys):
+    """A heavy ring, and light edges between all others: rounded to whole bytes all would be the same."""
+    order = np.random.default_rng(2).permutation(32)
+    heavy = {(int(order[place]), int(order[place - 1])) for place in range(32)}
+    light = {(a, b) for a in range(32) for b in range(a) if not {(a, b), (b, a)} & heavy}
+    found = []
+    for factor in (1, 10**6):
+        edges = [(*edge, 1.0 * factor) for edge in sorted(heavy)] + [(*edge, 0.001 * factor) for edge in sorted(light)]
+        lines = [f"{a},{b},{weight:.9g}" for a, b, weight in edges]
+        (files / "ring.csv").write_text("\n".join(["source,destination,weight", *lines]))
+        found.append(ran(capsys, "--with", "greedy,exchange", "--out", f"job{factor}")[1]["mappings"])
+    assert (files / "job1.cores").read_text() == (files / "job1000000.cores").read_text()
+    for small, large in zip(*found, strict=True):
+        for name in ("hop_bytes", "hop_bytes_bound", "link_max_bytes", "expected_load_ns", "bound_any_mapping_ns"):
+            assert large[name] == pytest.approx(1e6 * small[name], rel=1e-9)
+        assert large["hops_mean"] == pytest.approx(small["hops_mean"])
+    # What the mapping with the least hops sends over a cable: every other message of the ring, and a little more.
+    core = np.loadtxt(files / "job1.cores", dtype=int)
+    at = np.stack(np.divmod(core // 2, 4), axis=1)
+    far = np.abs(at[:, None] - at[None])
+    hops = np.minimum(far, 4 - far).sum(axis=2)
+    by_hand = sum(hops[a, b] for a, b in heavy) + 0.001 * sum(hops[a, b] for a, b in light)
+    assert min(row["hop_bytes"] for row in found[0]) == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize(("name", "taken"), [("ring.csv", "job.cores"), ("hosts", "job.openmpi")])
+def test_nothing_that_is_read_is_overwritten(files, capsys, name, taken):
+    (files / taken).symlink_to(files / name)
+    before = (files / name).read_text()
+    status, found = ran(capsys, "--hosts", "hosts", "--out", "job")
+    assert status == 1 and found["errors"][0]["code"] == "wrong-value" and (files / name).read_text() == before

@@ -52,6 +52,36 @@ def test_what_is_not_there(study: str, more: list[str], code: str, capsys: pytes
     assert [error["code"] for error in json.loads(capsys.readouterr().out)["errors"]] == [code]
 
 
+@pytest.mark.parametrize("option", ["--swf", "--csv", "--gantt"])
+@pytest.mark.parametrize("name", ["study.yaml", "log.swf"])
+def test_what_the_study_reads_is_not_overwritten(
+    option: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log.swf").write_text("1 0 -1 60 4 -1 -1 4 90 -1 1 7 -1 3 2 -1 -1 -1\n")
+    schedule = {**SCHEDULE, "trace": {"kind": "swf", "file": "log.swf"}}
+    words = "a description is no file, however long: " + "x" * 300
+    (tmp_path / "study.yaml").write_text(
+        yaml.safe_dump({"study": "s", "description": words, "schedules": {"s": schedule}})
+    )
+    (tmp_path / "link.svg").symlink_to(tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+    assert main(["schedule", str(tmp_path / "study.yaml"), option, str(tmp_path / "link.svg"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-value"
+    assert (tmp_path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--days", "5", "1"], ["--days", "nan", "1"], ["--days", "-1", "2"], ["--days", "0", "inf"],
+        ["--swf", "same.txt", "--csv", "./same.txt"],
+    ],
+)  # fmt: skip
+def test_calls_that_mean_nothing(study: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schedule", study, "--json", *more]) == 2
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-call"
+
+
 @pytest.mark.parametrize("backfill", ["easy", "conservative"])
 def test_without_partitions_the_csv_names_the_nodes(backfill: str, tmp_path: Path) -> None:
     """As many as each job asked for, and no two jobs on one node at a time."""

@@ -49,6 +49,7 @@ class Half(MessagePattern):
         rank = np.arange(ranks, dtype=np.int32)
         return one_phase(rank, (rank + ranks // 2) % ranks, self.iterations)
 """
+CLOSED = "        return float(ranks) * self.iterations\n"
 LINE = f"""{HEAD}
 from fabricstudy.machine.torus import TorusConfig
 
@@ -426,3 +427,46 @@ def test_a_stored_point_with_unknown_kinds_asks_for_its_study(
     assert main(["point", planned.point_id]) == 1
     assert "--study" in capsys.readouterr().err
     assert main(["point", planned.point_id, "--study", os.fspath(path)]) == 0
+
+
+@pytest.mark.parametrize(("formula", "value"), [
+    ("1 / 0", None), ("float('nan')", "half"), ("float('inf')", "half"), ("-1.0", "half"),
+])  # fmt: skip
+def test_a_closed_form_that_gives_no_number_is_told_before_anything_runs(
+    formula: str, value: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "half.py").write_text(HALF.replace(CLOSED, f"        return {formula}\n"))
+    study = {
+        "study": "own", "extensions": ["half.py"], "machine": {"kind": "torus", "shape": [8], "bandwidth": "1 GB/s"},
+        "routing": "minimal", "jobs": [{"share": 1.0, "pattern": {"kind": "half", "message": "1 kB"}}],
+        "engine": "analysis",
+    }  # fmt: skip
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(study))
+    assert main(["plan", str(tmp_path / "own.yaml"), "--json"]) == 1
+    (error,) = json.loads(capsys.readouterr().out)["errors"]
+    found = (error["code"], error["file"], error["path"], error["value"])
+    assert found == ("extension", str(tmp_path / "own.yaml"), "jobs.0.pattern", value)
+    assert value is not None or "half.py, line 12" in error["problem"]
+
+
+@pytest.mark.parametrize(("name", "formula", "told"), [
+    ("nodes", "1 // 0", ("half.py, line 13", "machine")),
+    ("nodes", "float('nan')", ("nan", "machine")),
+    ("typical_hops", "1 / 0", ("ZeroDivisionError", "line 13")),
+    ("typical_hops", "float('nan')", ("nan", None)),
+])  # fmt: skip
+def test_a_closed_form_of_a_machine_that_gives_no_number_is_told(
+    name: str, formula: str, told: tuple[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "half.py").write_text(
+        f"{LINE}    @property\n    def {name}(self) -> float:\n        return {formula}\n"
+    )
+    study = {
+        "study": "own", "extensions": ["half.py"], "machine": {"kind": "line", "shape": [8], "bandwidth": "1 GB/s"},
+        "routing": "minimal", "jobs": [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}],
+        "engine": "caminos",
+    }  # fmt: skip
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(study))
+    assert main(["plan", str(tmp_path / "own.yaml"), "--json"]) == 1
+    (error,) = json.loads(capsys.readouterr().out)["errors"]
+    assert error["code"] == "extension" and told[0] in error["message"] and error.get("path") == told[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -128,6 +129,21 @@ def test_points_of_older_code_and_half_written_ones_are_left(sample: Sample) -> 
     with store.lock(sample.ids[1]), store.workspace(sample.ids[1]):
         found = Progress(sample.pipeline, sample.results).look()
     assert (found["done"], found["left"]) == (0, 10)
+
+
+def test_points_of_older_code_whose_input_may_be_the_same_are_unchecked_for_plan_and_status(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    point = sample.pipeline.plan.points[sample.ids[0]].point
+    older = f"{'0' * 12}-{str(fingerprint(point)).split('-', 1)[1]}"
+    sample.end(0, fingerprint=older, input="of then")
+    sample.end(1)
+    found = Progress(sample.pipeline, sample.results).look()
+    assert (found["done"], found["unchecked"], found["left"]) == (1, 1, 8)
+    monkeypatch.chdir(sample.results.parent)
+    cli.main(["plan", str(sample.file), "--json"])
+    planned = json.loads(capsys.readouterr().out)
+    assert (planned["cached"], planned["unchecked"], planned["new"]) == (1, 1, 8)
 
 
 def test_a_point_whose_links_are_gone_is_left_as_the_next_run_makes_it_again(sample: Sample) -> None:

@@ -24,7 +24,7 @@ from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.structure.stage import keep_structure
 from fabricstudy.workflow import (
     WILDCARDS,
-    check_date,
+    check_dates,
     forget_what_is_gone,
     last_words,
     pages,
@@ -79,11 +79,15 @@ def test_file_names_of_any_engine_fit_the_rules(engine: str) -> None:
 def test_a_file_of_tomorrow_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.touch()
-    check_date(file)
-    os.utime(file, (time.time() + 86_400,) * 2)
-    with pytest.raises(StudyError) as caught:
-        check_date(file)
-    assert caught.value.code == "file-from-the-future"
+    check_dates(file, [str(tmp_path / "not there"), str(file)])
+    result = tmp_path / "jobs.parquet"
+    result.touch()
+    for one in (result, file):
+        os.utime(one, (time.time() + 86_400,) * 2)
+        with pytest.raises(StudyError) as caught:
+            check_dates(file, [str(result)])
+        assert caught.value.code == "file-from-the-future" and caught.value.file == str(one)
+        os.utime(one)
 
 
 @pytest.fixture

@@ -41,6 +41,10 @@ from .base import Analysis
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 MOST_CANDIDATES = 100_000
+MOST_MESSAGES = 50_000_000
+"""Of a job, in 4 GB: an all-to-all of 7,000 nodes."""
+MOST_ROUTERS = 20_000
+"""Of a candidate: the hops between all of them take 0.8 GB."""
 NODES_MORE = 0.05
 EVERYBODY = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
 
@@ -114,6 +118,12 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
         job.pattern.check_ranks(ranks)
     except ConfigError as error:
         raise WorkloadError(f"job {index}: {error}") from None
+    messages = job.pattern.traffic_messages(ranks)
+    if messages > MOST_MESSAGES:
+        problem = (
+            f"job {index}: {messages:.3g} messages of {ranks:,} ranks, and at most {MOST_MESSAGES:.3g} are added up"
+        )
+        raise WorkloadError(f"{problem}; take jobs with fewer partners, such as a stencil", "too-large")
     return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
 
 
@@ -216,6 +226,12 @@ class Candidates(Analysis):
                 machine = kind.model_validate(written)
                 if machine.routers > most_routers:
                     continue
+                if machine.routers > MOST_ROUTERS:
+                    problem = (
+                        f"{label_of(name, keys)} has {machine.routers:,} routers, and at most {MOST_ROUTERS:,} are"
+                    )
+                    remedy = "raise radix, or lower nodes or ports_per_node"
+                    raise FabricstudyError(f"{problem} looked at; {remedy}", "too-large")
                 count += 1
                 if count > MOST_CANDIDATES:
                     problem = f"more than {MOST_CANDIDATES:,} machines fit"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from fabricstudy.beside import FileMistake, at, bytes_of, lines_of
 
 from .finished import ArtifactError
 
 CHECKSUMS = "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def checksums(contents: Mapping[str, bytes]) -> bytes:
@@ -34,13 +38,28 @@ def check(folder: Path, below: str = "") -> int:
     listing = folder / CHECKSUMS
     if not listing.is_file():
         raise ArtifactError(f"{listing}: there is no such file; name the folder of an unpacked artifact")
-    lines = [line.partition("  ") for line in listing.read_text(encoding="utf-8").splitlines()]
-    expected = {path: digest for digest, _, path in lines if path.startswith(below)}
+    expected = {path: digest for path, digest in _listed(listing) if path.startswith(below)}
+    if not expected:
+        raise ArtifactError(f"{listing}: names no file below {below or folder}; unpack the archive again")
     wrong = [path for path, digest in expected.items() if _digest(folder / path) != digest]
     if wrong:
         others = f" and {len(wrong) - 1} other files" if len(wrong) > 1 else ""
         raise ArtifactError(f"{folder / wrong[0]}{others}: not as packed (SHA-256 differs); unpack the archive again")
     return len(expected)
+
+
+def _listed(listing: Path) -> Iterator[tuple[str, str]]:
+    """Return the paths that a list of checksums names, and their digests."""
+    try:
+        for number, line in lines_of(bytes_of(listing)):
+            match = _LINE.fullmatch(line)
+            if match:
+                yield match[2], match[1]
+            elif line:
+                raise FileMistake("not a digest and a path", "unpack the archive again", at(number), line)
+    except FileMistake as mistake:
+        place = f"{listing}: {mistake.where}" if mistake.where else str(listing)
+        raise ArtifactError(f"{place}: {mistake.problem}; {mistake.remedy}") from None
 
 
 def _digest(path: Path) -> str | None:

@@ -18,7 +18,7 @@ import pandas as pd
 from fabricstudy.checkout import Checkout
 from fabricstudy.columns import BY_LINK, DONE
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.report.text import range_text, shown
+from fabricstudy.report.text import claimed, range_text, shown
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.store import ANALYSIS, PARQUET_ONLY
 
@@ -135,7 +135,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
         "says": says,
         "said": range_text(row["source_low"], row["source_high"], how),
         "accepted": range_text(row["accept_low"], row["accept_high"], how),
-        "measured": shown(row["measured"], how) + (f" ({low} to {high})" if low != high else ""),
+        "measured": claimed(row) + (f" ({low} to {high})" if low != high and not pd.isna(row["measured"]) else ""),
         "verdict": verdict if verdict == of_claim else f"{verdict} (claim: {of_claim})",
     }
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from fabricstudy.columns import ALONE, DONE
 from fabricstudy.errors import FabricstudyError
-from fabricstudy.study.file import load_study, parse_yaml
+from fabricstudy.study.file import load_study, named_files, parse_yaml
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.store import Tables, read_tables
 
@@ -145,20 +145,11 @@ class Finished:
 
 def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
     """Files that are named by some text in a study."""
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _named_files(part, study)
-        return
-    if not isinstance(value, str) or not 0 < len(value) < 1000 or "\n" in value or "\0" in value:
-        return
-    path = study.parent / value
-    if path.is_file():
+    for name, path in named_files(value, study.parent):
         if not path.resolve().is_relative_to(study.parent.resolve()):
-            raise ArtifactError(
-                f"{study}: it names the file {value} outside its folder; move the file beside the study"
-            )
+            raise ArtifactError(f"{study}: it names the file {name} outside its folder; move the file beside the study")
         # As it is named: a link has another name than what it leads to.
-        direct = Path(value)
+        direct = Path(name)
         if direct.is_absolute() or ".." in direct.parts:
             direct = path.resolve().relative_to(study.parent.resolve())
         yield direct.as_posix(), path

@@ -58,6 +58,35 @@ def sign_of_life(words: str) -> Iterator[Callable[[str], None]]:
         yield tell
 
 
+def whole_number(text: str, least: int = 0) -> int:
+    """Read an argument that is a whole number, which 62 bits hold."""
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= 2**62):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {2**62}")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Read an argument that is a whole number above 0."""
+    return whole_number(text, 1)
+
+
+def check_written(written: Path | None, *read: Path | str | None) -> None:
+    """Refuse to write a file that is read, however it is called, or where there is no folder; None is not written.
+
+    Raises
+    ------
+    FabricstudyError
+        With both names.
+    """
+    if written is None:
+        return
+    if written.is_dir() or not written.parent.is_dir():
+        raise FabricstudyError(f"{written}: cannot be written; give a file in a folder that is there", "not-a-folder")
+    for path in read:
+        if path is not None and written.exists() and Path(path).exists() and written.samefile(path):
+            raise FabricstudyError(f"{written}: is read by this call; give another name to write to", "wrong-value")
+
+
 def results_folder(args: argparse.Namespace) -> Path:
     """Give the folder of the stores, which need not be there yet."""
     folder: Path = args.results

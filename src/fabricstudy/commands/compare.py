@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+
+from fabricstudy.errors import FabricstudyError
+
+from .common import check_written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", type=Path, metavar="NEW", help="the same of the other run")
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=_tolerance,
         default=0.05,
         help="relative difference allowed between two versions of an engine (default: %(default)s)",
     )
@@ -24,13 +29,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(exit_code=lambda comparison: 0 if comparison["agrees"] else 1)
 
 
+def _tolerance(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is no relative difference; write one from 0 on, such as 0.05")
+    return number
+
+
 def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
     """Compare the tables of two runs of a study value by value; the exit code says whether they agree."""
     from fabricstudy.artifact.compare import compare
+    from fabricstudy.table.store import write_csv
 
+    check_written(args.csv)
+    for folder in (args.old, args.new):
+        if args.csv and args.csv.exists() and args.csv.resolve().is_relative_to(folder.resolve()):
+            raise FabricstudyError(f"{args.csv}: belongs to {folder}, which is read; give another name", "wrong-value")
     comparison = compare(args.old, args.new, args.tolerance)
     if args.csv:
-        comparison.values().to_csv(args.csv, index=False)
+        write_csv(comparison.values(), args.csv)
     return comparison.to_json()
 
 

@@ -14,12 +14,14 @@ from fabricstudy.engine.point import machine_id
 from fabricstudy.engine.stores import Stores
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.model import ConfigError
+from fabricstudy.pipeline import study_file
 from fabricstudy.report.look import STYLE, NothingToDraw
 from fabricstudy.report.machine_picture import Scene, canvas_of
+from fabricstudy.study.file import files_of
 from fabricstudy.table.link_loads import arrays_of
 from fabricstudy.workload.placing import holders
 
-from .common import add_results, pipeline_of, results_folder, sign_of_life
+from .common import add_results, check_written, pipeline_of, results_folder, sign_of_life
 from .machine import one_machine
 
 SUFFIXES = (".svg", ".pdf", ".png")
@@ -46,6 +48,9 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
     if args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "wrong-value")
+    sources = [study_file(args.load[0])] if args.load else []
+    sources += [Path(args.machine)] if args.machine and Path(args.machine).suffix in (".yaml", ".yml") else []
+    check_written(args.out, *(path for source in sources for path in files_of(source)))
     with sign_of_life("drawing"), mpl.rc_context(STYLE):
         scene = _of_point(args) if args.load else Scene(_named_machine(args.machine).build())
         scene = replace(scene, labels=args.labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 
+from fabricstudy.beside import FileMistake, at, bytes_of, lines_of
 from fabricstudy.engine.quality import loads_by_routes, mapping_record
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.machine.base import Topology, published
@@ -25,12 +27,14 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bisection import bisect
 from fabricstudy.structure.bound import load_time_ns
-from fabricstudy.study.file import load_machine, parse_yaml, validated
-from fabricstudy.workload.graph_file import GraphFile, read_graph
+from fabricstudy.study.file import files_of, load_machine, parse_yaml, validated
+from fabricstudy.workload.graph_file import GraphFile, read_graph, tens
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_of
+
+from .common import check_written, positive, whole_number
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,6 +47,12 @@ METRICS = (
     "expected_load_ns",
     "mapping_cpu_s",
 )
+IN_BYTES = (
+    "hop_bytes", "hop_bytes_bound", "link_max_bytes", "link_rms_bytes", "expected_load_ns", "bound_any_mapping_ns",
+)  # fmt: skip
+"""What grows with the weights."""
+WHOLE_BYTES = 1e13
+"""Bytes that a graph is mapped with: weights are told apart to a trillionth, and sums over hops stay exact."""
 DECIDING = ("link_max_bytes", "hop_bytes", "hops_max", "expected_load_ns")
 BEFORE = "linear"
 
@@ -61,22 +71,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="write OUT.cores and the rank files OUT.slurm, OUT.openmpi, OUT.mpich")
     parser.add_argument("--by", choices=DECIDING, default="link_max_bytes", help="what decides (default: %(default)s)")
-    parser.add_argument("--ranks", type=int, help="ranks (default: as many as vertices, or as the nodes have cores)")
-    parser.add_argument("--ranks-per-node", type=int, help="ranks on a node (default: its cores)")
+    parser.add_argument(
+        "--ranks", type=positive, help="ranks (default: as many as vertices, or as the nodes have cores)"
+    )
+    parser.add_argument("--ranks-per-node", type=positive, help="ranks on a node (default: its cores)")
     parser.add_argument("--nodes", type=Path, help="file with the numbers of the job's nodes (default: the first ones)")
     parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one a line, in the same order")
-    parser.add_argument("--unit-bytes", type=int, default=1, help="bytes a unit of weight (default: 1)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices (default: 1)")
+    parser.add_argument("--unit-bytes", type=positive, default=1, help="bytes a unit of weight (default: 1)")
+    parser.add_argument("--seed", type=whole_number, default=1, help="seed of all random choices (default: 1)")
 
 
 def map_job(args: argparse.Namespace) -> dict[str, Any]:
     """Map the ranks of a job of your own, say how good that is, and write rank files for launchers."""
     config = _machine(args.machine)
+    _check_out(args)
     try:
-        graph = read_graph(args.graph)
+        graph, sha256 = read_graph(args.graph)
         slots = _slots(args, config, graph)
-        tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", args.unit_bytes))
-        pattern = _pattern(args, graph, tasks)
+        # Messages have whole bytes, and weights are any numbers.
+        scale = tens(float(graph.units.sum()), WHOLE_BYTES)
+        tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", scale))
+        if not len(tasks.messages or ()):
+            problem = f"{args.graph}: all edges lie within the groups that {slots.ranks} ranks make of the vertices"
+            raise FabricstudyError(f"{problem}; take more ranks", "graph-file")
+        pattern = _pattern(args, sha256, tasks)
         mappings = _mappings(args.mappings)
         for mapping in mappings.values():
             mapping.check_fit(config, pattern, slots.ranks)
@@ -87,15 +105,17 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
     for name, mapping in mappings.items():
         core, start, cpu_s = _mapped(mapping, slots, tasks, args.seed)
         cores[name] = core
-        rows.append({"mapping": name, "mapping_start": start, **_metrics(slots, tasks, pattern, core, cpu_s)})
+        rows.append({"mapping": name, "mapping_start": start, **_metrics(slots, tasks, pattern, core)})
+        rows[-1] |= {name: rows[-1][name] * args.unit_bytes / scale for name in IN_BYTES if name in rows[-1]}
+        rows[-1]["mapping_cpu_s"] = cpu_s
     best = min(rows, key=lambda row: (row[args.by], row["mapping"] == BEFORE))["mapping"]
     return {
-        "graph": {"vertices": graph.tasks, "edges": len(graph.source), "loops": graph.loops, "sha256": graph.sha256},
+        "graph": {"vertices": graph.tasks, "edges": len(graph.source), "loops": graph.loops, "sha256": sha256},
         "ranks": slots.ranks,
         "nodes": len(slots.nodes),
         "mappings": rows,
         "best": best,
-        "files": _written(args.out, slots, np.asarray(cores[best]), hosts) if args.out else [],
+        "files": _written(args.out, slots, np.asarray(cores[best]), hosts) if args.out is not None else [],
     }
 
 
@@ -124,30 +144,44 @@ def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slot
     return Slots(machine, nodes.astype(np.int32), per_node)
 
 
-def _lines(path: Path) -> list[str]:
+def _words(path: Path) -> list[tuple[str, int]]:
+    """Return the words of a file, each with its line."""
     try:
-        return path.read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FabricstudyError(f"{path}: cannot be read ({error})", "file-unreadable") from None
+        return [(word, place) for place, line in lines_of(bytes_of(path)) for word in line.split()]
+    except FileMistake as mistake:
+        problem = ": ".join(part for part in (str(path), mistake.where, mistake.problem) if part)
+        raise FabricstudyError(f"{problem}; {mistake.remedy}", mistake.code) from None
 
 
 def _numbers(path: Path, machine: Machine) -> Ints:
-    try:
-        nodes = np.array([int(word) for word in _lines(path)], dtype=np.int64)
-    except ValueError:
-        raise FabricstudyError(f"{path}: not whole numbers; write one node a line", "wrong-type") from None
-    if not len(nodes) or nodes.min() < 0 or nodes.max() >= machine.nodes:
-        raise FabricstudyError(f"{path}: the machine has nodes 0 to {machine.nodes - 1}", "no-such-node")
-    if len(np.unique(nodes)) != len(nodes):
-        raise FabricstudyError(f"{path}: a node stands there twice", "node-taken")
-    return nodes
+    words = _words(path)
+    for word, place in words:
+        if not (word.isascii() and word.isdigit()):
+            raise FabricstudyError(
+                f"{path}: {at(place)}: {word}: not a whole number; write one node a line", "wrong-type"
+            )
+        if len(word) > 12 or int(word) >= machine.nodes:
+            problem = f"{path}: {at(place)}: {word}: the machine has nodes 0 to {machine.nodes - 1}"
+            raise FabricstudyError(problem, "no-such-node")
+    _check_once(path, [(int(word), place) for word, place in words])
+    return np.array([int(word) for word, _ in words], dtype=np.int64)
+
+
+def _check_once(path: Path, entries: Sequence[tuple[object, int]]) -> None:
+    first: dict[object, int] = {}
+    for number, (entry, place) in enumerate(entries):
+        if first.setdefault(entry, number) != number:
+            raise FabricstudyError(f"{path}: {at(place)}: {entry} stands there twice; write each once", "node-taken")
 
 
 def _hosts(path: Path | None, nodes: int) -> list[str] | None:
-    names = None if path is None else _lines(path)
-    if names is not None and len(names) != nodes:
+    if path is None:
+        return None
+    names = _words(path)
+    if len(names) != nodes:
         raise FabricstudyError(f"{path}: {len(names)} names for {nodes} nodes; write one a node", "wrong-length")
-    return names
+    _check_once(path, names)
+    return [name for name, _ in names]
 
 
 class _Mappings(Model):
@@ -162,11 +196,11 @@ def _mappings(text: str) -> dict[str, Mapping]:
     return dict(zip(names, mappings, strict=True))
 
 
-def _pattern(args: argparse.Namespace, graph: GraphFile, tasks: Tasks) -> Pattern:
+def _pattern(args: argparse.Namespace, sha256: str, tasks: Tasks) -> Pattern:
     """Give the pattern of the ranks, with the edges that are left between groups of vertices."""
     assert tasks.messages is not None
-    facts = {"sha256": graph.sha256, "vertices": tasks.ranks, "edges": len(tasks.messages.source)}
-    return TaskGraphPattern.model_validate({"file": str(args.graph), "message": f"{args.unit_bytes} B", **facts})
+    facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages.source)}
+    return TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
 
 
 def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, str | None, float]:
@@ -184,7 +218,7 @@ def _cpu_s() -> float:
     return sum(os.times()[:4])
 
 
-def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: float) -> dict[str, Any]:
+def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints) -> dict[str, Any]:
     machine = slots.machine
     assert tasks.messages is not None
     job = PlacedJob("job", slots.node_of_core[core], tasks.messages)
@@ -192,11 +226,25 @@ def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints, cpu_s: fl
     loads = loads_by_routes(job, machine, routing)
     metrics = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)
     metrics["hops_mean"] = metrics["hop_bytes"] / max(job.bytes_sent, 1)
-    # Where all partners of a rank fit on its router, the bound is 0, and there is no ratio.
-    metrics["hop_bytes_over_bound"] = (
-        metrics["hop_bytes"] / metrics["hop_bytes_bound"] if metrics["hop_bytes_bound"] else None
-    )
-    return metrics | {"expected_load_ns": load_time_ns(machine, loads), "mapping_cpu_s": cpu_s}
+    # Where all partners of a rank fit on its router, the bound is 0, and there is no ratio; of very many messages none.
+    bound = metrics.get("hop_bytes_bound")
+    metrics["hop_bytes_over_bound"] = metrics["hop_bytes"] / bound if bound else None
+    return metrics | {"expected_load_ns": load_time_ns(machine, loads)}
+
+
+_SUFFIXES = (".cores", ".openmpi", ".mpich", ".slurm")
+
+
+def _check_out(args: argparse.Namespace) -> None:
+    """Refuse names of rank files that cannot be, or are those of what is read."""
+    if args.out is None:
+        return
+    if not args.out.name:
+        raise FabricstudyError(f"--out {args.out}: no name; give one, such as job", "wrong-value")
+    read = [args.graph, args.nodes, args.hosts]
+    read += files_of(Path(args.machine)) if args.machine not in INSTANCES else []
+    for suffix in _SUFFIXES:
+        check_written(args.out.with_name(args.out.name + suffix), *read)
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
@@ -279,7 +327,12 @@ def show_mapping(result: dict[str, Any]) -> None:
         table.add_row(name, *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
     bound = result["mappings"][0]
+    if "hop_bytes_bound" in bound:
+        _show_bound(bound)
+    print(f"best    {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))
+
+
+def _show_bound(bound: dict[str, Any]) -> None:
     least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
     print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
     print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")
-    print(f"best    {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))

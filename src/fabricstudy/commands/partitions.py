@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from fabricstudy.beside import FileMistake, bytes_of, text_of
 from fabricstudy.errors import FabricstudyError, StudyError
 from fabricstudy.machine.base import published
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
@@ -20,7 +21,7 @@ from fabricstudy.machine.grid import GridConfig
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.partitions import Geometry, choices, space_of
 from fabricstudy.structure.production import PRODUCTION
-from fabricstudy.study.file import load_machine, parse_yaml, read_machine
+from fabricstudy.study.file import LARGEST_BYTES, load_machine, parse_yaml, read_machine
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
 UNIT = (
@@ -114,11 +115,9 @@ def _geometry(text: str) -> Geometry:
 
 def _allowed(path: Path) -> list[Sequence[int]]:
     try:
-        listed = parse_yaml(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise FabricstudyError(f"{path}: not UTF-8; save it as UTF-8") from None
-    except OSError as error:
-        raise FabricstudyError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from None
+        listed = parse_yaml(text_of(bytes_of(path, LARGEST_BYTES)))
+    except FileMistake as mistake:
+        raise FabricstudyError(f"{path}: {mistake.problem}; {mistake.remedy}", mistake.code) from None
     except StudyError as error:
         raise FabricstudyError(f"{path}: {error}") from None
     if isinstance(listed, str):  # lines without dashes

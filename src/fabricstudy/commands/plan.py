@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from math import isfinite
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -12,6 +12,7 @@ from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.errors import FabricstudyError
 from fabricstudy.pipeline import BATCH_CPU_S, Seconds
 from fabricstudy.words import cpu_time, several
 
@@ -36,7 +37,10 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
     results = results_folder(args)
     pipeline = pipeline_of(args.study, args.batch_cpu_s)
-    new = [point for point in pipeline.plan.points.values() if not _kept(point, results)]
+    points = pipeline.plan.points
+    standing = {key: validity(Stores(results).point(key), planned.point) for key, planned in points.items()}
+    new = [points[key] for key, of_record in standing.items() if of_record is Validity.INVALID]
+    unchecked = sum(of_record is Validity.UNCHECKED for of_record in standing.values())
     limits = pipeline.plan.study.limits
     engines = {point.point.engine.kind for point in pipeline.plan.points.values()}
     summary = {
@@ -44,7 +48,8 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
         "points": len(pipeline.plan.points),
         "rows": len(pipeline.plan.rows),
         "new": len(new),
-        "kept": len(pipeline.plan.points) - len(new),
+        "cached": len(standing) - len(new) - unchecked,
+        "unchecked": unchecked,
         "machines": len(pipeline.plan.machines),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.analyses),
@@ -66,12 +71,12 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
     return summary
 
 
-def _kept(point: PlannedPoint, results: Path) -> bool:
-    return validity(Stores(results).point(point.point_id), point.point) is not Validity.INVALID
-
-
 def _cost(point: PlannedPoint) -> float:
-    return engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+    cpu_s = engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+    if not isfinite(cpu_s):
+        problem = f"{point.point_id}: its time would be {cpu_s}"
+        raise FabricstudyError(f"{problem}; fix the closed forms of the extension whose kinds it has", "extension")
+    return cpu_s
 
 
 def _elapsed_s(point: PlannedPoint) -> float:
@@ -96,7 +101,9 @@ def show_plan(summary: dict[str, Any]) -> None:
     machines, rows_of_tables = several(summary["machines"], "machine"), several(summary["rows"], "row")
     print(f"points    {summary['points']} on {machines}, for {rows_of_tables} of the tables")
     print(f"new       {summary['new']}")
-    print(f"kept      {summary['kept']} (simulated before)")
+    print(f"cached    {summary['cached']} (simulated before)")
+    if summary["unchecked"]:
+        print(f"unchecked {summary['unchecked']} (code changed: simulated again where the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} for the new points")
     if summary["cores"] > 1:

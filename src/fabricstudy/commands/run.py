@@ -7,6 +7,7 @@ import os
 import sys
 from typing import NoReturn
 
+from fabricstudy.errors import FabricstudyError
 from fabricstudy.home import SNAKEFILE
 from fabricstudy.pipeline import study_file
 from fabricstudy.study.file import load_study
@@ -49,6 +50,10 @@ def snakemake_arguments(study: str, flags: list[str]) -> list[str]:
     """
     if not any(flag.partition("=")[0].rstrip("0123456789") in _WHERE for flag in flags):
         flags = ["--cores", "all", *flags]
+    config = [flag for flag in flags if flag.startswith("study=")]
+    if config:
+        problem = f"{config[0]}: the study is named already, {study}"
+        raise FabricstudyError(f"{problem}; name it once", "wrong-call")
     at = next((number for number, flag in enumerate(flags, 1) if flag in _CONFIG), None)
     named = [*flags, _CONFIG[0]] if at is None else flags[:at]
     return ["--snakefile", str(SNAKEFILE), *named, f"study={study}", *(flags[at:] if at is not None else [])]

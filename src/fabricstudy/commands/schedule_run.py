@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,14 @@ from fabricstudy.schedule.partitions import Partitions
 from fabricstudy.schedule.stage import MissingRatio, Performed, facts_of, perform
 from fabricstudy.schedule.trace.swf_text import swf_text
 from fabricstudy.study.figures import JobsFigure
+from fabricstudy.study.file import files_of
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.select import label_text
 
+from .common import check_written
+
+MOST_DAYS = 100_000
 DAY_S = 86400.0
 HOUR_S = 3600.0
 _BATSIM = (
@@ -36,6 +40,8 @@ _BATSIM = (
 
 def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict[str, Any]:
     """Run one run of a schedule in the foreground."""
+    written = {"gantt": args.gantt, "swf": args.swf, "csv": args.csv}
+    _check_files(planned, written, args.days)
     row = _chosen(args, planned)
     run = planned.runs[f"{row.schedule} {row.run_id}"]
     points = {one: record for one in run.points if (record := Stores(results).points.record(one)) is not None}
@@ -44,7 +50,6 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
     except MissingRatio as reason:
         problem = f"{reason}; run snakemake --config study={args.study} first"
         raise FabricstudyError(f"{row.schedule}: {problem}", "no-such-point") from None
-    written = {"gantt": args.gantt, "swf": args.swf, "csv": args.csv}
     for name, write in (("gantt", _write_gantt), ("swf", _write_swf), ("csv", _write_csv)):
         if written[name] is not None:
             write(written[name], done, row, args)
@@ -56,6 +61,19 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
         **facts_of(done),
         "files": [str(path) for path in written.values() if path is not None],
     }
+
+
+def _check_files(planned: Plan, written: Mapping[str, Path | None], days: Sequence[float] | None) -> None:
+    """Refuse to write what the study reads, or two things into one file, and a part of the trace that is none."""
+    read = [] if planned.study.file is None else files_of(planned.study.file)
+    names = [path for path in written.values() if path is not None]
+    for path in names:
+        check_written(path, *read)
+    if len({path.resolve() for path in names}) < len(names):
+        raise FabricstudyError("two files of one name; give each its own", "wrong-call")
+    if days is not None and not 0 <= days[0] < days[1] <= MOST_DAYS:
+        problem = f"--days {days[0]:g} {days[1]:g}: no part of a trace"
+        raise FabricstudyError(f"{problem}; give its first day and a later one, up to {MOST_DAYS:,}", "wrong-call")
 
 
 def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:

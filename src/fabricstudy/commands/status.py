@@ -60,7 +60,7 @@ def _progress_text(counts: dict[str, Any]) -> str:
     runs = [f"{counts['study']}: {of_runs}"] if counts["runs"] else []
     if not counts["points"]:
         return runs[0] if runs else f"{counts['study']}: nothing to simulate, analyses alone"
-    ended = counts["points"] - counts["left"]
+    ended = counts["points"] - counts["left"] - counts["unchecked"]
     width = BAR_COLUMNS * ended // counts["points"]
     kinds = ", ".join(f"{count} {status}" for status, count in counts["failures"].items())
     lines = [
@@ -69,6 +69,8 @@ def _progress_text(counts: dict[str, Any]) -> str:
         f"{counts['failed']} failed{f' ({kinds})' if kinds else ''}",
         f"{counts['left']} left{_time_left(counts) if _possible(counts) else ''}",
     ]
+    if counts["unchecked"]:
+        lines.append(f"{counts['unchecked']} unchecked (code changed: simulated again where the input changed)")
     lines += runs
     if counts["unavailable"]:
         lines.append(f"{counts['unavailable']} of them need {_listed(counts['missing_engines'])}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log
+from math import inf, log
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
@@ -126,7 +126,17 @@ class Topology(Kind):
 
     @model_validator(mode="after")
     def _can_be_built(self) -> Topology:
-        self._check()
+        try:
+            self._check()
+            counts = {"nodes": self.nodes, "routers": self.routers, "cables": self.cables}
+        except ConfigError:
+            raise
+        except Exception as error:
+            raise ConfigError.of_extension(error) from None
+        for name, count in counts.items():
+            if not 0 <= count < inf:
+                problem = f"its closed form gives {count} {name}"
+                raise ConfigError(problem, f"mend {name}", (), self.kind, "extension")
         if self.nodes > LARGEST_NODES or self.cables > LARGEST_CABLES:
             problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
             remedy = f"stay below {LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"

@@ -19,7 +19,7 @@ from fabricstudy.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
 from .components import components
-from .fabric import Cable, Fabric, Port, read_fabric
+from .fabric import MOST_NODES, Cable, Fabric, Port, read_fabric
 from .graph import LinkClass
 from .named import NamedMachine
 
@@ -137,10 +137,7 @@ def _assembled(fabric: Fabric, rules: FabricRules, name: str, cores_per_node: in
     try:
         return assemble(fabric, rules, cores_per_node)
     except FileMistake as mistake:
-        place = f"{name}, {mistake.where}" if mistake.where else name
-        raise ConfigError(
-            f"{place}: {mistake.problem}", mistake.remedy, ("file",), mistake.value, "fabric-file"
-        ) from None
+        raise mistake.in_file(name, "fabric-file") from None
 
 
 class _Node(NamedTuple):
@@ -211,8 +208,14 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
             name = host if len(ports_of_host) == 1 or rules.host_ports == "first" else port.name
             nodes.append(_Node(numbers[port.router], name, (port.name, *port.also), port))
     with_ports = {port.router for port in fabric.ports}
-    for router, count in fabric.routers.items():
-        unnamed = (0 if router in with_ports else rules.nodes_per_router or 0) if count is None else count
+    unnamed_of = {
+        router: (0 if router in with_ports else rules.nodes_per_router or 0) if count is None else count
+        for router, count in fabric.routers.items()
+    }
+    total = len(nodes) + sum(unnamed_of.values())
+    if total > MOST_NODES:
+        raise FileMistake("too many nodes", f"stay at or below {MOST_NODES:,}", "", total)
+    for router, unnamed in unnamed_of.items():
         nodes += [_Node(numbers[router], f"{router}/{number}", (), None) for number in range(unnamed)]
     if not nodes:
         remedy = "give the file nodes, as the reference says of its format, or set nodes_per_router"

@@ -40,7 +40,7 @@ from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, resolution_check, spot_check
-from .text import NO_NUMBER, Grid, counted_pairs, number, range_text, shown
+from .text import NO_NUMBER, Grid, claimed, counted_pairs, number, range_text, shown
 
 LEAST_PX, PANEL_PX = 660, 300
 """Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
@@ -195,7 +195,7 @@ def _claim(rows: pd.DataFrame) -> dict[str, Any]:
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how = row["show"]
-    measured = not pd.isna(row["measured"])
+    measured = not pd.isna(row["low"])
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
     what = {"no seeds involved": "machines", COMPUTED: "rows"}.get(row["interval"], "points")
     interval = f"{shown(row['low'], how)} to {shown(row['high'], how)} ({row['interval']})" if row["seeds"] else ""
@@ -206,7 +206,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
         "said": range_text(row["source_low"], row["source_high"], how),
         "accepted": range_text(row["accept_low"], row["accept_high"], how),
         "why": "" if pd.isna(row["accept_reason"]) else row["accept_reason"],
-        "measured": shown(row["measured"], how),
+        "measured": claimed(row),
         "at": "" if pd.isna(row["at"]) else f"at {row['at']}",
         "interval": interval,
         "n": f"{row['points']} {what if row['points'] > 1 else what[:-1]}{seeds}{_pairs(row)}" if measured else "–",

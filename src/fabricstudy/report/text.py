@@ -55,6 +55,12 @@ def shown(value: Any, how: str | None) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
+def claimed(row: Mapping[Any, Any]) -> str:
+    """Write the number of a part of a claim."""
+    unreached = pd.isna(row["measured"]) and not pd.isna(row["low"])
+    return "not reached" if unreached else shown(row["measured"], row["show"])
+
+
 class Varied(NamedTuple):
     """An axis that varies: its name, what it sets where its name does not say so, and its labels."""
 

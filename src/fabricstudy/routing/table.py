@@ -18,7 +18,6 @@ from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
-from fabricstudy.model import ConfigError
 
 from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing, routes
 from .forwarding import Entry, read_entries
@@ -245,9 +244,7 @@ class Table(FromFile, Routing):
         try:
             return TableRoutes(machine, self.content())
         except FileMistake as mistake:
-            place = f"{self.file}, {mistake.where}" if mistake.where else self.file
-            problem = f"{place}: {mistake.problem}"
-            raise ConfigError(problem, mistake.remedy, ("file",), mistake.value, "route-file") from None
+            raise mistake.in_file(self.file, "route-file") from None
 
 
 @lru_cache(maxsize=64)

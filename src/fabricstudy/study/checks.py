@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from math import inf
 
 from fabricstudy.engine.parallel import Parallel
 from fabricstudy.engine.registry import engine_named, engines
@@ -13,6 +14,7 @@ from fabricstudy.model import ConfigError
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.pattern.base import Pattern
 
 
 def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> None:
@@ -113,6 +115,8 @@ def _below(*path: str) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise error.below(*path) from None
+    except Exception as error:
+        raise ConfigError.of_extension(error).below(*path) from None
 
 
 def _size_key(job: Job) -> str:
@@ -148,5 +152,17 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
     with _below(*path, "pattern"):
         job.pattern.check_machine(machine)
         job.pattern.check_ranks(ranks)
+        _check_traffic(job.pattern, ranks)
     with _below(*path, "mapping"):
         job.mapping.check_fit(machine, job.pattern, ranks)
+
+
+def _check_traffic(pattern: Pattern, ranks: int) -> None:
+    """Refuse closed forms of a pattern that give no numbers, since what they foretell would be none."""
+    counts = [pattern.traffic_messages(ranks)]
+    with suppress(NotImplementedError):
+        counts += [number for part in pattern.traffic(ranks) for number in (part.messages, part.size_bytes)]
+    for count in counts:
+        if not 0 <= count < inf:
+            problem = f"its closed form gives {count} as a number of messages or bytes on {ranks} ranks"
+            raise ConfigError(problem, "mend traffic_messages or traffic", (), pattern.kind, "extension")

@@ -103,8 +103,8 @@ class Trend(Pairs):
 class Crossing(Pairs):
     """The label of the axis `along` at which the ratio of a pair rises to `level`, between labels on a straight line.
 
-    It is the last label where the ratio stays below, and the first one where it is never below. The axis stands in
-    `of`, too, which says what labels of it are looked at.
+    It is the first label where the ratio is never below. Where the ratio stays below, the level is not reached, and
+    the claim tells up to what label. The axis stands in `of`, too, which says what labels of it are looked at.
     """
 
     kind: Literal["crossing"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
+from fabricstudy.beside import FileMistake, bytes_of, text_of
 from fabricstudy.errors import StudyError
 from fabricstudy.extensions import load_extensions
 from fabricstudy.home import ours
@@ -104,6 +106,30 @@ def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> 
         raise mistakes(error, data, model).in_study() from None
 
 
+def named_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Return the texts of what was read from a study that are names of files, with these files."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from named_files(part, folder)
+    elif isinstance(value, str) and value and _is_file(folder / value):
+        yield value, folder / value
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # longer than any name
+        return False
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return a study file, and those that it names."""
+    try:
+        return [path, *(named for _, named in named_files(parse_yaml(_text(path)), path.parent))]
+    except StudyError as error:
+        raise error.in_file(str(path)) from None
+
+
 def load_machine(path: str | Path) -> Topology:
     """Read the machine of a study, or of a YAML file that holds only one (bare, or below the key `machine`).
 
@@ -157,33 +183,18 @@ class _OnlyMachine(Model):
     machine: Topology
 
 
-_A_FILE = "give a study file"
-
-
 def _text(path: Path) -> str:
-    if path.is_dir():
-        raise StudyError("this is a folder", _A_FILE, code="not-a-file")
     if not path.exists():
         raise StudyError(
             "there is no such file",
             "check the name; studies that come along have no path, such as quick",
             code="no-such-file",
         )
-    if not path.is_file():
-        raise StudyError("this is not a regular file", _A_FILE, code="not-a-file")
     try:
-        size = path.stat().st_size
-        if size > LARGEST_BYTES:
-            raise StudyError(
-                f"the file has {size:,} bytes", f"stay below {LARGEST_BYTES:,}; is it a study?", code="file-too-large"
-            )
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        problem = f"the file cannot be read ({error.strerror})"
-        raise StudyError(problem, "check its permissions", code="file-unreadable") from None
-    except UnicodeDecodeError as error:
-        problem = f"the file is not UTF-8 (byte {error.start})"
-        raise StudyError(problem, "save it as UTF-8", code="not-utf-8") from None
+        return text_of(bytes_of(path, LARGEST_BYTES))
+    except FileMistake as mistake:
+        problem = f"{mistake.where}: {mistake.problem}" if mistake.where else mistake.problem
+        raise StudyError(problem, mistake.remedy, code=mistake.code) from None
 
 
 def parse_yaml(text: str) -> Any:

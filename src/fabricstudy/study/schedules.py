@@ -133,6 +133,10 @@ class RunPlanner:
         needs = self._needs(run, self._lists[own_list])
         row = {axis: labels.get(axis) for axis in self._axes}
         log = run.trace.digest(self._folder)
+        if log:
+            # A mistake in a log is told before anything runs.
+            partitions = self._lists[own_list]
+            run.trace.jobs(partitions.machine_nodes, partitions.block_nodes, 0, self._folder)
         for place, seed in enumerate(schedule.seeds):
             seeded = run.model_copy(update={"seed": seed})
             key = run_id(seeded, needs, log)

@@ -48,7 +48,7 @@ _NOTHING: dict[type[Measure], str] = {
 }
 SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
 
-_ROWS = "(rows)"
+_ROWS, _LAST = "(rows)", "(last)"
 _SLACK = 1e-9
 """Relative slack of the accepted range, for the rounding of floating-point numbers."""
 
@@ -64,7 +64,7 @@ class Measured:
     Parameters
     ----------
     value : float
-        The number, from medians over seeds.
+        The number, from medians over seeds; infinite for a level that is not reached.
     low, high : float
         Interval; both equal to `value` where there are too few seeds for one.
     interval : str
@@ -76,6 +76,8 @@ class Measured:
     pairs, pairs_asked : int or None
         How many comparisons it rests on, and how many were asked for: pairs of points, of a spread the groups of
         otherwise equal ones, of a correlation the rows (pairs of numbers). None for a measure that compares nothing.
+    last : float or None
+        Last label that was looked at, where a level is not reached, or not by some seeds.
     """
 
     value: float
@@ -87,6 +89,7 @@ class Measured:
     seeds: int
     pairs: int | None = None
     pairs_asked: int | None = None
+    last: float | None = None
 
 
 def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
@@ -126,12 +129,16 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
         measured = measure(part.measure, tables)
     except NotRun as reason:
         return {**row, "verdict": NOT_RUN, "reason": str(reason)}
+    reached = measured.value < np.inf
     facts = {
-        "measured": measured.value, "low": measured.low, "high": measured.high, "interval": measured.interval,
+        "measured": measured.value if reached else None, "low": measured.low,
+        "high": measured.high if measured.high < np.inf else None, "interval": measured.interval,
         "at": measured.at or None, "points": measured.points, "seeds": measured.seeds, "pairs": measured.pairs,
         "pairs_asked": measured.pairs_asked,
     }  # fmt: skip
-    return {**row, **facts, "verdict": _compare(measured, *part.accepted)}
+    if measured.last is not None:
+        facts["reason"] = f"not reached up to {measured.last:g}{' by each seed' * reached}"
+    return {**row, **facts, "verdict": (_compare if reached else _compare_unreached)(measured, *part.accepted)}
 
 
 def _compare(measured: Measured, least: float | None, most: float | None) -> str:
@@ -143,6 +150,13 @@ def _compare(measured: Measured, least: float | None, most: float | None) -> str
     if least <= low and high <= most:
         return REPRODUCED
     return DIFFERS if high < least or most < low else UNDECIDED
+
+
+def _compare_unreached(measured: Measured, least: float | None, most: float | None) -> str:
+    """Return the verdict where a level is not reached: the number is above the last label."""
+    if most is not None:
+        return DIFFERS if most <= measured.low else UNDECIDED
+    return REPRODUCED if least is None or least <= measured.low else UNDECIDED
 
 
 def measure(asked: AnyMeasure, tables: Tables) -> Measured:
@@ -204,7 +218,8 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
             parts = [float(number_of(*(sample.on(subset) for sample in samples))) for subset in subsets]
         else:
             parts = number_of(*(sample.of_each(seeds) for sample in samples)).tolist() if len(seeds) > 1 else []
-    if not np.isfinite([value, *parts]).all():
+    last = samples[0].last if len(samples) == 1 and np.inf in (value, *parts) else None
+    if not np.isfinite([one for one in (value, *parts) if last is None or one != np.inf]).all():
         raise NotRun("the number is not finite (a division by zero, or a constant column)")
     seeded = any(sample.seeded for sample in samples)
     interval = "leaving out one seed at a time" if over_seeds else "each seed by itself"
@@ -216,11 +231,12 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
     outside = 0 if over_seeds else max(int(binom.ppf(0.025, len(parts), 0.5)) - 1, 0)
     if outside:
         interval = "95 % interval of the median over seeds"
+    low = ordered[outside] if last is None or value < np.inf else min(ordered[outside], last)
     points = sum(sample.points for sample in samples)
     pairs, asked = ([sample.compared[side] for sample in samples if sample.compared] for side in (0, 1))
     return Measured(
-        value, ordered[outside], ordered[-1 - outside], interval, at, points, len(every) if seeded else 0,
-        sum(pairs) if pairs else None, sum(asked) if asked else None,
+        value, low, ordered[-1 - outside], interval, at, points, len(every) if seeded else 0,
+        sum(pairs) if pairs else None, sum(asked) if asked else None, last,
     )  # fmt: skip
 
 
@@ -240,7 +256,8 @@ class _Sample:
         if groups.empty:
             raise NotRun(_NOTHING.get(type(asked), "no two otherwise equal points to compare"))
         self.compared = _compared(asked, self.frame, self.keys, groups)
-        self.labels = [name for name in groups if name not in (VALUE, _ROWS)]
+        self.labels = [name for name in groups if name not in (VALUE, _ROWS, _LAST)]
+        self.last = float(groups[_LAST].min()) if _LAST in groups else None
         self.deciding = groups
         self.at = ""
         if asked.reduce in ("max", "min"):
@@ -349,14 +366,15 @@ def _crossings(asked: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.Data
     found = []
     for _, line in ratios.sort_values(asked.along).assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
         rises_at = _rises_to(asked.level, line[asked.along].to_numpy(float), line[VALUE].to_numpy(float))
-        found.append(line.iloc[[0]][rest].assign(**{VALUE: rises_at, _ROWS: len(line)}))
-    return pd.concat(found) if found else pd.DataFrame(columns=[*rest, VALUE, _ROWS])
+        last = line[asked.along].iloc[-1]
+        found.append(line.iloc[[0]][rest].assign(**{VALUE: rises_at, _ROWS: len(line), _LAST: last}))
+    return pd.concat(found) if found else pd.DataFrame(columns=[*rest, VALUE, _ROWS, _LAST])
 
 
 def _rises_to(level: float, x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     reached = np.flatnonzero(y >= level)
     if not len(reached):
-        return float(x[-1])
+        return np.nan if np.isnan(y).any() else np.inf
     last = reached[0]
     if last == 0:
         return float(x[0])

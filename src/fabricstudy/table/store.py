@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -54,6 +55,8 @@ _FRAMES = tuple(item.name for item in fields(Tables) if item.name != "analyses")
 PARQUET_ONLY = frozenset({"scheduled_jobs", BY_LINK})
 """Tables too large to be read as text."""
 
+_FORMULA = re.compile(r"[=@\t\r]|[-+](?![0-9.,]*$)")
+
 ANALYSIS = "analysis-"
 """What the names of the tables of analyses begin with."""
 
@@ -96,7 +99,19 @@ def write_tables(tables: Tables, folder: Path) -> None:
             frame.to_parquet(path, index=False)
         if name not in PARQUET_ONLY:
             with atomic_path(folder / f"{name}.csv") as path:
-                frame.to_csv(path, index=False)
+                write_csv(frame, path)
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV; an apostrophe stands before a text that a spreadsheet would take for a formula."""
+    safe = frame.copy(deep=False)
+    for name, column in frame.select_dtypes(["object", "string"]).items():
+        safe[name] = column.map(_no_formula)
+    safe.to_csv(path, index=False)
+
+
+def _no_formula(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def read_tables(folder: Path) -> Tables:

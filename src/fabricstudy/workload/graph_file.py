@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +18,29 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.beside import (
+    MOST_BYTES,
+    MOST_RANKS,
+    FileMistake,
+    Where,
+    at,
+    by_suffix,
+    check_width,
+    lines_of,
+    number,
+    read,
+    rows_of,
+    whole,
+)
 from fabricstudy.model import ConfigError
+
+from .matrix_file import read_matrix_market
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-LARGEST_BYTES = 2_000_000_000
+LEAST_SUM = 1e-18
+"""Weights of a graph together: what is less cannot be told from nothing beside a byte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +57,6 @@ class GraphFile:
         Weight of each task; 1 where the file tells none.
     loops : int
         Entries of a task with itself, which were left out.
-    sha256 : str
-        Of the file's bytes.
     """
 
     source: Ints
@@ -50,7 +64,6 @@ class GraphFile:
     units: Floats
     work: Ints
     loops: int
-    sha256: str
 
     @property
     def tasks(self) -> int:
@@ -59,128 +72,161 @@ class GraphFile:
 
 
 class _Read(NamedTuple):
-    source: npt.NDArray[np.number]
-    destination: npt.NDArray[np.number]
-    units: npt.NDArray[np.number]
+    source: Ints
+    destination: Ints
+    units: Floats
     work: Ints | None
 
 
-def read_graph(path: Path) -> GraphFile:
-    """Read a graph; its kind goes by the end of the file's name.
+def read_graph(path: Path) -> tuple[GraphFile, str]:
+    """Read a graph, and give the SHA-256 of its file, too.
 
     Raises
     ------
     ConfigError
         With the path ``file`` if it cannot be read or is no such graph.
     """
-    try:
-        data = _bytes(path)
-        text = data.decode("utf-8")
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise _wrong(path, f"the graph file cannot be read ({reason})", "check its name and permissions") from None
-    except UnicodeDecodeError:
-        raise _wrong(path, "the graph file is not UTF-8", "save it as text") from None
-    if path.suffix not in _READERS:
-        endings = ", ".join(_READERS)
-        raise _wrong(path, f"no kind of graph file ends in '{path.suffix}'", f"let its name end in one of {endings}")
-    try:
-        read = _READERS[path.suffix](path, text)
-    except ConfigError:
-        raise
-    except (ValueError, IndexError, KeyError, TypeError) as error:
-        problem = f"not a graph file of its kind: {str(error) or type(error).__name__}"
-        raise _wrong(path, problem, "see the format named in docs/concepts/mapping.md") from None
-    return _checked(path, read, hashlib.sha256(data).hexdigest())
+    return read(path, graph_of, "graph-file")
 
 
-def _bytes(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST_BYTES:
-        raise _wrong(path, "the graph file has more than 2 GB", "take a smaller graph")
-    return path.read_bytes()
+def graph_of(path: Path, data: bytes) -> GraphFile:
+    """Read a graph; its kind goes by the end of the file's name.
 
-
-def _wrong(path: Path, problem: str, remedy: str) -> ConfigError:
-    return ConfigError(problem, remedy, ("file",), str(path), "graph-file")
-
-
-def _checked(path: Path, read: _Read, sha256: str) -> GraphFile:
-    source, destination, units = (np.asarray(column) for column in read[:3])
-    if not np.all(np.isfinite(units)):
-        raise _wrong(path, "a weight is no number", "give every edge a finite weight")
-    if np.any(units < 0):
-        raise _wrong(path, "a weight is negative", "give weights from 0 on")
-    tasks = int(max(source.max(initial=-1), destination.max(initial=-1))) + 1 if read.work is None else len(read.work)
-    for end in (source, destination):
-        if len(end) and (end.min() < 0 or end.max() >= tasks):
-            raise _wrong(path, f"a vertex is out of range (there are {tasks})", "number them without a gap")
-    if tasks < 2:
-        raise _wrong(path, "the graph has fewer than two vertices", "give a graph with edges")
+    Raises
+    ------
+    FileMistake
+        With the line.
+    """
+    source, destination, units, work = by_suffix(_READERS, path)(data)
+    if work is None:
+        work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
+    if len(work) < 2:
+        raise FileMistake("the graph has fewer than two vertices", "give a graph with edges")
     loops = source == destination
     kept = ~loops & (units > 0)
-    work = np.ones(tasks, dtype=np.int64) if read.work is None else read.work
-    ends = source[kept].astype(np.int64), destination[kept].astype(np.int64)
-    return GraphFile(*ends, units[kept].astype(np.float64), work, int(np.count_nonzero(loops)), sha256)
+    total = float(units[kept].sum())
+    if not LEAST_SUM <= total <= MOST_BYTES:
+        problem = "no edge with a weight joins two vertices" if not total else "the weights add up out of range"
+        remedy = f"give edges whose weights add up to {LEAST_SUM:g} to {MOST_BYTES:g}"
+        raise FileMistake(problem, remedy, "", total)
+    return GraphFile(source[kept], destination[kept], units[kept], work, int(np.count_nonzero(loops)))
 
 
-def _read_metis(path: Path, text: str) -> _Read:
-    lines = [line for line in text.split("\n") if not line.lstrip().startswith("%")]
-    while lines and not lines[-1].strip():
+def _weight(word: str, where: Where) -> float:
+    return number(word, 0, MOST_BYTES, where)
+
+
+def _read_metis(data: bytes) -> _Read:
+    lines = [(place, line.split()) for place, line in lines_of(data) if not line.lstrip().startswith("%")]
+    while lines and not lines[-1][1]:
         lines.pop()
-    head = lines[0].split()
-    vertices, edges, form = int(head[0]), int(head[1]), (head[2] if len(head) > 2 else "0").zfill(3)
-    weights = int(head[3]) if len(head) > 3 else int(form[1])
+    if not lines:
+        raise FileMistake("the file is empty", "let it begin with the numbers of vertices and edges")
+    place, head = lines[0]
+    vertices, edges, of_edges, weights, skipped = _metis_head(head, at(place))
+    rows = lines[1:]
+    if len(rows) > vertices or (skipped and len(rows) < vertices):
+        problem = f"the header says {vertices} vertices and {len(rows)} lines follow"
+        raise FileMistake(problem, "mend the header", at(place))
     # Vertices without edges have empty lines, which may be the last ones.
-    rows = [line.split() for line in lines[1:]] + [[]] * (vertices - len(lines) + 1)
-    if len(rows) != vertices:
-        raise _wrong(path, f"the header says {vertices} vertices and {len(rows)} lines follow", "mend the header")
-    skipped = int(form[0]) + weights
-    step = 1 + int(form[2])
-    work = [int(row[int(form[0])]) if weights else 1 for row in rows]
-    count = [(len(row) - skipped) // step if row else 0 for row in rows]
-    if any((len(row) - skipped) % step for row in rows if row):
-        raise _wrong(path, "a line holds a neighbour without its weight", "mend it, or the header")
-    if sum(count) != 2 * edges:
-        problem = f"the header says {edges} edges and {sum(count)} ends of edges follow"
-        raise _wrong(path, problem, "mend the header; each edge stands in the lines of both its ends")
-    flat = np.array([number for row in rows for number in row[skipped:]], dtype=np.float64).reshape(-1, step)
-    units = flat[:, 1] if step == 2 else np.ones(len(flat))
-    return _Read(np.repeat(np.arange(vertices), count), flat[:, 0] - 1, units, np.array(work, dtype=np.int64))
+    work = np.ones(vertices, dtype=np.int64)
+    tails: list[int] = []
+    heads: list[int] = []
+    units: list[float] = []
+    for vertex, (place, row) in enumerate(rows):
+        if len(row) < skipped:
+            raise FileMistake("a vertex without its weight or size", "mend it, or the header", at(place))
+        if weights:
+            work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (place,))
+        rest = row[skipped:]
+        if len(rest) % (1 + of_edges):
+            raise FileMistake("a neighbour without its weight", "mend it, or the header", at(place))
+        for index in range(0, len(rest), 1 + of_edges):
+            tails.append(vertex)
+            heads.append(whole(rest[index], 1, vertices, (place,)) - 1)
+            units.append(_weight(rest[index + 1], (place,)) if of_edges else 1.0)
+    if len(tails) != 2 * edges:
+        problem = f"the header says {edges} edges and {len(tails)} ends of edges follow"
+        remedy = "mend the header; each edge stands in the lines of both its ends"
+        raise FileMistake(problem, remedy, at(lines[0][0]))
+    read = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
+    _check_both_ends(read, [place for place, _ in rows])
+    return read
 
 
-def _read_matrix_market(path: Path, text: str) -> _Read:
-    import io
+def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
+    """Read numbers of vertices and edges, whether edges have weights, weights of a vertex, and columns before edges."""
+    if not 2 <= len(head) <= 4:
+        raise FileMistake(f"a header of {len(head)} numbers", "write vertices, edges and, if need be, fmt", where)
+    vertices, edges = whole(head[0], 0, MOST_RANKS, where), whole(head[1], 0, 2**40, where)
+    form = f"{whole(head[2], 0, 111, where) if len(head) > 2 else 0:03}"
+    if set(form) - {"0", "1"}:
+        raise FileMistake("no fmt of METIS", "write three digits of 0 and 1", where, head[2])
+    weights = whole(head[3], 0, 1000, where) if len(head) > 3 else int(form[1])
+    return vertices, edges, int(form[2]), weights, int(form[0]) + weights
 
-    from scipy.io import mmread
-    from scipy.sparse import coo_array
 
-    matrix = coo_array(mmread(io.BytesIO(text.encode())))
+def _check_both_ends(read: _Read, lines: list[int]) -> None:
+    """Refuse an edge that has another weight in the line of its other end, or is not there."""
+    here = np.lexsort((read.units, read.destination, read.source))
+    there = np.lexsort((read.units, read.source, read.destination))
+    differ = (read.source[here] != read.destination[there]) | (read.destination[here] != read.source[there])
+    differ |= read.units[here] != read.units[there]
+    if differ.any():
+        first = here[np.argmax(differ)]
+        tail, head = int(read.source[first]), int(read.destination[first])
+        problem = f"the lines of the vertices {tail + 1} and {head + 1} do not agree on their edge"
+        raise FileMistake(problem, "write each edge, with one weight, in the lines of both its ends", at(lines[tail]))
+
+
+def _read_matrix_market(data: bytes) -> _Read:
+    matrix = read_matrix_market(data)
     if matrix.shape[0] != matrix.shape[1]:
         problem = f"the matrix is not square but {matrix.shape[0]} x {matrix.shape[1]}"
-        raise _wrong(path, problem, "give a square matrix")
-    return _Read(matrix.row, matrix.col, np.abs(matrix.data), np.ones(matrix.shape[0], dtype=np.int64))
+        raise FileMistake(problem, "give a square matrix")
+    units = np.abs(matrix.data).astype(np.float64)
+    wrong = np.flatnonzero(~(units <= MOST_BYTES))
+    if len(wrong):
+        place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
+        raise FileMistake("not a weight", f"write one from 0 to {MOST_BYTES:g}", place, units[wrong[0]].item())
+    source, destination = (end.astype(np.int64) for end in (matrix.row, matrix.col))
+    return _Read(source, destination, units, np.ones(matrix.shape[0], dtype=np.int64))
 
 
 _HEAD = ["source", "destination", "weight"]
 
 
-def _read_csv(path: Path, text: str) -> _Read:
-    rows = csv.reader(text.splitlines())
-    if [name.strip() for name in next(rows, [])] != _HEAD:
-        raise _wrong(path, "the first line is not source,destination,weight", "write these three names there")
-    entries = [row for row in rows if row]
-    if any(len(row) != len(_HEAD) for row in entries):
-        raise _wrong(path, "a line has not three values", "write source, destination and weight in each line")
-    ends = np.array([row[:2] for row in entries], dtype=np.int64).reshape(-1, 2)
-    return _Read(ends[:, 0], ends[:, 1], np.array([row[2] for row in entries], dtype=np.float64), None)
+def _read_csv(data: bytes) -> _Read:
+    rows = rows_of(data)
+    place, head = next(rows, (1, []))
+    if head != _HEAD:
+        raise FileMistake("the first line is not source,destination,weight", "write these three names there", at(place))
+    ends, units = [], []
+    for place, row in rows:
+        check_width(place, row, head)
+        ends.append([whole(row[end], 0, MOST_RANKS - 1, (place, end + 1, head[end])) for end in (0, 1)])
+        units.append(_weight(row[2], (place, 3, head[2])))
+    source, destination = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    return _Read(source, destination, np.array(units, dtype=np.float64), None)
 
 
-_READERS: dict[str, Callable[[Path, str], _Read]] = {
+_READERS: dict[str, Callable[[bytes], _Read]] = {
     ".graph": _read_metis,
     ".metis": _read_metis,
     ".mtx": _read_matrix_market,
     ".csv": _read_csv,
 }
+
+
+def tens(total: float, near: float) -> float:
+    """Return the power of ten that brings a sum as near to another one as may be, so that decimals become whole.
+
+    Examples
+    --------
+    >>> tens(0.25, 100), tens(2.5e5, 100)
+    (1000.0, 0.001)
+    """
+    return float(10.0 ** round(math.log10(near / total)))
 
 
 def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
@@ -204,14 +250,19 @@ def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
     from .mapping.tasks import TaskGraph
 
     edges = TaskGraph.of_edges(graph.source, graph.destination, graph.units, graph.tasks)
-    # METIS counts in 32 bits.
-    scale = min(1.0, 2**30 / max(edges.size_bytes.sum(), 1.0)) if edges.size_bytes.max(initial=1.0) > 1 else 1.0
-    weight = np.maximum(1, np.rint(edges.size_bytes * scale)).astype(np.int64)
+    weight = _in_32_bits(edges.size_bytes)
+    work = graph.work if graph.work.sum() < 2**30 else _in_32_bits(graph.work)
     adjacency = pymetis.CSRAdjacency(edges.first, edges.partner)
     options = pymetis.Options(seed=0)
-    partition = pymetis.part_graph(ranks, adjacency, vweights=graph.work, eweights=weight, options=options)
+    partition = pymetis.part_graph(ranks, adjacency, vweights=work, eweights=weight, options=options)
     part = np.asarray(partition.vertex_part, dtype=np.int64)
     return _none_empty(part, ranks)
+
+
+def _in_32_bits(weights: npt.NDArray[np.number]) -> Ints:
+    """Return weights as METIS counts them: whole numbers from 1 on, whose sum has 32 bits."""
+    whole_ones: Floats = np.rint(weights * tens(float(weights.sum()), 3e8))
+    return np.maximum(1, whole_ones).astype(np.int64)
 
 
 def _none_empty(part: Ints, ranks: int) -> Ints:

@@ -8,9 +8,12 @@
 from __future__ import annotations
 
 import io
-import re
+import math
+import struct
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +21,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.beside import FileMistake, at, by_suffix, check_width, rows_of
+from fabricstudy.beside import (
+    LARGEST_BYTES,
+    MOST_BYTES,
+    MOST_RANKS,
+    FileMistake,
+    at,
+    by_suffix,
+    check_width,
+    lines_of,
+    number,
+    rows_of,
+    whole,
+)
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 HEAD = ["source", "destination", "bytes"]
 
@@ -56,15 +72,19 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
         raise FileMistake("the entries are complex numbers", "write numbers of bytes")
     matrix = matrix.astype(np.float64)
     rows, columns = matrix.shape
-    if rows != columns or rows < 2:
-        raise FileMistake(f"the matrix is {rows} x {columns}", "give a square one of two ranks or more")
-    wrong = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
+    if rows != columns or not 2 <= rows <= MOST_RANKS:
+        raise FileMistake(f"the matrix is {rows} x {columns}", f"give a square one of 2 to {MOST_RANKS:,} ranks")
+    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= MOST_BYTES)))
     if len(wrong):
         place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
-        raise FileMistake("not a number of bytes", "write one from 0 on", place, matrix.data[wrong[0]].item())
+        remedy = f"write one from 0 to {MOST_BYTES}"
+        raise FileMistake("not a number of bytes", remedy, place, matrix.data[wrong[0]].item())
     matrix.sum_duplicates()
     sent = (matrix.row != matrix.col) & (matrix.data > 0)
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
+    total = float(matrix.data[sent].sum())
+    if total > MOST_BYTES:
+        raise FileMistake("too many bytes together", f"give at most {MOST_BYTES}", "", total)
     size_bytes = np.maximum(1, np.rint(matrix.data[sent][order])).astype(np.int64)
     if len(size_bytes) == 0:
         raise FileMistake("nobody sends anything", "give a matrix with bytes off its diagonal")
@@ -72,18 +92,80 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
     return MatrixFile(rows, source, destination, size_bytes)
 
 
-def _read_matrix_market(data: bytes) -> Any:
-    from scipy.io import mmread
+def read_matrix_market(data: bytes) -> Any:
+    """Read a matrix as `scipy.sparse.coo_array`; entries of a pattern alone are 1.
+
+    `scipy.io.mmread` ends the process on some files that are damaged.
+
+    Raises
+    ------
+    FileMistake
+        With the line.
+    """
     from scipy.sparse import coo_array
 
+    lines = lines_of(data)
+    head = next(lines)[1].lower().split()
+    known = (("%%matrixmarket",), ("matrix",), ("coordinate", "array"), ("real", "integer", "pattern"), _SYMMETRIES)
+    if len(head) != len(known) or any(word not in words for word, words in zip(head, known, strict=True)):
+        raise FileMistake("not the head of a Matrix Market file of numbers", _WRITE, at(1), " ".join(head))
+    listed, pattern, symmetry = head[2] == "coordinate", head[3] == "pattern", head[4]
+    filled = [(place, line) for place, line in lines if line.strip() and not line.startswith("%")]
+    place, sizes = filled[0] if filled else (1, "")
+    counts = [whole(word, 0, 2**62, (place,)) for word in sizes.split()]
+    if len(counts) != 2 + listed or (pattern and not listed):
+        raise FileMistake("not the numbers of rows, columns and entries", _WRITE, at(place), sizes)
+    rows, columns = counts[:2]
+    if max(rows, columns) > MOST_RANKS:
+        raise FileMistake("too large a matrix", f"give at most {MOST_RANKS:,} rows", at(place), sizes)
+    row, column = (None, None) if listed else _places(rows, columns, symmetry, len(filled))
+    entries = counts[2] if row is None else len(row)
+    if len(filled) - 1 != entries:
+        raise FileMistake(f"{entries} entries are declared and {len(filled) - 1} follow", _WRITE, at(place), sizes)
+    table = _table(filled[1:], 3 - pattern if listed else 1, (rows, columns) if listed else ())
+    values = np.ones(entries) if pattern else table[:, -1]
+    if row is None or column is None:
+        row, column = table[:, :2].T.astype(np.int64) - 1
+    if symmetry != "general":
+        off = row != column
+        mirrored = -values[off] if symmetry == "skew-symmetric" else values[off]
+        values = np.concatenate([values, mirrored])
+        row, column = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
+    return coo_array((values, (row, column)), shape=(rows, columns))
+
+
+def _places(rows: int, columns: int, symmetry: str, lines: int) -> tuple[Ints, Ints]:
+    """Return row and column of the numbers of an array, column by column; below the diagonal if it is symmetric."""
+    if rows * columns > 2 * lines + rows:  # twice what half of a symmetric one has
+        raise FileMistake(f"shorter than a matrix of {rows} x {columns}", _WRITE, at(1))
+    column, row = (places.ravel() for places in np.indices((columns, rows)))
+    kept = row >= column + {"general": -rows - columns, "symmetric": 0, "skew-symmetric": 1}[symmetry]
+    return row[kept], column[kept]
+
+
+def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...]) -> Floats:
+    """Read lines of numbers, of which the first are places in a matrix of these sizes."""
+    if lines:
+        with suppress(ValueError):
+            table = np.loadtxt([line for _, line in lines], dtype=np.float64, comments=None, ndmin=2)
+            places = table[:, : len(sizes)]
+            fits = (places == np.rint(places)) & (places >= 1) & (places <= np.array(sizes))
+            if table.shape == (len(lines), width) and np.isfinite(table).all() and fits.all():
+                return table
+    table = np.empty((len(lines), width))
+    for index, (place, line) in enumerate(lines):
+        words = line.split()
+        if len(words) != width:
+            raise FileMistake(f"{len(words)} numbers in place of {width}", _WRITE, at(place), line)
+        ends = [float(whole(word, 1, size, (place,))) for word, size in zip(words, sizes, strict=False)]
+        table[index] = ends + [number(word, -MOST_BYTES, MOST_BYTES, (place,)) for word in words[len(sizes) :]]
+    return table
+
+
+def _read_matrix(data: bytes) -> Any:
     if b" pattern " in data.split(b"\n", 1)[0].lower():
         raise FileMistake("the entries have no numbers", "write a matrix of real or integer", at(1))
-    try:
-        return coo_array(mmread(io.BytesIO(data)))
-    except (ValueError, OverflowError, TypeError) as error:
-        match = re.match(r"Line (\d+): (.*)", str(error))
-        where, problem = (at(int(match[1])), match[2]) if match else ("", str(error))
-        raise FileMistake(f"not Matrix Market: {problem}", "write it with scipy.io.mmwrite", where) from None
+    return read_matrix_market(data)
 
 
 def _read_csv(data: bytes) -> Any:
@@ -93,47 +175,74 @@ def _read_csv(data: bytes) -> Any:
     if not rows:
         raise FileMistake("the file is empty", f"give the matrix, or {','.join(HEAD)} and lines of it")
     if rows[0][1] == HEAD:
-        entries = np.array([_numbers(number, row, HEAD, whole=2) for number, row in rows[1:]]).reshape(-1, 3)
+        entries = np.array([_numbers(line, row, HEAD, ranks=2) for line, row in rows[1:]]).reshape(-1, 3)
         ends = entries[:, :2].astype(np.int64)
         ranks = int(ends.max(initial=0)) + 1
         return coo_array((entries[:, 2], (ends[:, 0], ends[:, 1])), shape=(ranks, ranks))
     columns = [str(rank) for rank in range(len(rows[0][1]))]
-    return coo_array(np.array([_numbers(number, row, columns) for number, row in rows]))
+    return coo_array(np.array([_numbers(line, row, columns) for line, row in rows]))
 
 
-def _numbers(number: int, row: list[str], names: list[str], whole: int = 0) -> list[float]:
-    """Read the cells of a line, of which the first `whole` ones are ranks."""
-    check_width(number, row, names)
-    values = []
-    for column, (cell, name) in enumerate(zip(row, names, strict=True), 1):
-        try:
-            value = float(int(cell)) if column <= whole else float(cell)
-        except ValueError:
-            value = -1.0
-        if not 0 <= value < np.inf:
-            remedy = "write a rank, from 0 on" if column <= whole else "write a number of bytes, from 0 on"
-            raise FileMistake("not a number that can be", remedy, at(number, column, name), cell)
-        values.append(value)
-    return values
+def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> list[float]:
+    """Read the cells of a line, of which the first `ranks` ones are ranks."""
+    check_width(line, row, names)
+    cells = [(cell, (line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
+    ends = [float(whole(cell, 0, MOST_RANKS - 1, where)) for cell, where in cells[:ranks]]
+    return ends + [number(cell, 0, MOST_BYTES, where) for cell, where in cells[ranks:]]
 
 
 def _read_npz(data: bytes) -> Any:
     from scipy.sparse import coo_array, load_npz
 
     try:
+        _check_archive(data)
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             names = list(file)
             if "format" in names:
-                return coo_array(load_npz(io.BytesIO(data)))
+                sparse = load_npz(io.BytesIO(data))
+                if hasattr(sparse, "check_format"):
+                    sparse.check_format(full_check=True)
+                return _with_places(coo_array(sparse))
             arrays = [file[name] for name in names]
-    except (ValueError, OSError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise FileMistake(
-            f"not a file of numpy: {error}", "write it with numpy.savez or scipy.sparse.save_npz"
-        ) from None
+    except (ValueError, OSError, KeyError, TypeError, EOFError, IndexError, NotImplementedError) as error:
+        raise FileMistake(f"not a file of numpy: {error}", _SAVE) from None
+    except (zipfile.BadZipFile, zlib.error, struct.error, AttributeError, RuntimeError) as error:
+        raise FileMistake(f"not a file of numpy: {error}", _SAVE) from None
     if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":
         contents = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
         raise FileMistake(f"not one matrix of numbers but {contents or 'nothing'}", "save one array of two dimensions")
     return coo_array(arrays[0])
 
 
-_READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix_market, ".csv": _read_csv, ".npz": _read_npz}
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_WRITE = "write it with scipy.io.mmwrite"
+_SAVE = "write it with numpy.savez or scipy.sparse.save_npz"
+
+
+def _check_archive(data: bytes) -> None:
+    """Refuse arrays that unpack to too much, or declare more than there is: memory is taken for what they say."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = archive.infolist()
+        if sum(part.file_size for part in parts) > LARGEST_BYTES:
+            raise FileMistake(f"more than {LARGEST_BYTES:,} bytes when unpacked", "give a smaller matrix")
+        for part in parts:
+            with archive.open(part) as file:
+                version = np.lib.format.read_magic(file)
+                header = (
+                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                )
+                shape, _, dtype = header(file)
+                left = part.file_size - file.tell()
+            if math.prod(shape) * dtype.itemsize > left:
+                raise FileMistake(f"shorter than its header says: {shape}", _SAVE, part.filename)
+
+
+def _with_places(matrix: Any) -> Any:
+    """Refuse entries outside the matrix."""
+    for places, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+        if len(places) and not 0 <= places.min() <= places.max() < size:
+            raise FileMistake("an entry outside the matrix", _SAVE, value=str(matrix.shape))
+    return matrix
+
+
+_READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz}

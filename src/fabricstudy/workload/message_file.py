@@ -13,13 +13,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.beside import FileMistake, at, by_suffix, check_width, rows_of
+from fabricstudy.beside import MOST_BYTES, MOST_RANKS, FileMistake, at, by_suffix, check_width, rows_of, whole
 from fabricstudy.errors import suggestion
 
 Ints = npt.NDArray[np.int64]
 
 COLUMNS = ("phase", "source", "destination", "bytes")
-_LARGEST = {"phase": 2**31 - 2, "source": 2**31 - 2, "destination": 2**31 - 2, "bytes": 2**62}
+_LARGEST = {"phase": 2**31 - 2, "source": MOST_RANKS - 1, "destination": MOST_RANKS - 1, "bytes": MOST_BYTES}
+
+MOST_ROWS = 50_000_000
+"""Messages of a list in Parquet, which packs equal rows into next to nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,9 @@ def read_messages(path: Path, data: bytes) -> MessageFile:
     if len(loops):
         value = int(rows[loops[0], 1])
         raise FileMistake("a rank sends to itself", "leave the line out", f"{places(loops[0])} (destination)", value)
+    total = float(rows[:, 3].sum(dtype=np.float64))
+    if total > MOST_BYTES:
+        raise FileMistake("too many bytes together", f"give at most {MOST_BYTES}", "", total)
     return MessageFile(*(np.ascontiguousarray(column) for column in rows.T))
 
 
@@ -72,11 +78,13 @@ def _read_csv(data: bytes) -> tuple[Ints, _Places]:
         if name not in COLUMNS or head.index(name) != column - 1:
             raise FileMistake("not a column of messages", suggestion(name, COLUMNS), at(number, column), name)
     _check_columns(head, at(number))
+    places = [(name, head.index(name) + 1) for name in COLUMNS]
     messages, lines = [], []
     for number, row in rows:
         check_width(number, row, head)
         lines.append(number)
-        messages.append([_whole(row[head.index(name)], at(number, head.index(name) + 1, name)) for name in COLUMNS])
+        cells = [(row[column - 1], (number, column, name)) for name, column in places]
+        messages.append([whole(cell, -(2**62), 2**62 + 1, where) for cell, where in cells])
     return np.array(messages, dtype=np.int64).reshape(-1, 4), _Places("line", lines)
 
 
@@ -90,14 +98,6 @@ class _Places:
         return f"{self._noun} {index + 1 if self._numbers is None else self._numbers[index]}"
 
 
-def _whole(cell: str, where: str) -> int:
-    try:
-        number = int(cell)
-    except ValueError:
-        raise FileMistake("not a whole number", "write one", where, cell) from None
-    return max(-1, min(number, 2**62 + 1))
-
-
 def _check_columns(names: list[str], where: str) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
@@ -109,15 +109,19 @@ def _read_parquet(data: bytes) -> tuple[Ints, _Places]:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(io.BytesIO(data))
-    except (pa.ArrowException, OSError) as error:
+        file = pq.ParquetFile(io.BytesIO(data))
+        names = file.schema_arrow.names
+        _check_columns(names, "")
+        if file.metadata.num_rows > MOST_ROWS:
+            raise FileMistake("too many messages", f"give at most {MOST_ROWS:,}", "", file.metadata.num_rows)
+        table = file.read([name for name in (*COLUMNS, "job") if name in names])
+        if "job" in names and len(table["job"].unique()) > 1:
+            raise FileMistake("messages of several jobs", "give those of one", "column job")
+        for name in COLUMNS:
+            if not pa.types.is_integer(table[name].type) or table[name].null_count:
+                contents = f"{table[name].type} with {table[name].null_count} missing"
+                raise FileMistake("not whole numbers throughout", "give integers", f"column {name}", contents)
+        columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
+    except (pa.ArrowException, OSError, KeyError) as error:
         raise FileMistake(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
-    _check_columns(table.column_names, "")
-    if "job" in table.column_names and len(table["job"].unique()) > 1:
-        raise FileMistake("messages of several jobs", "give those of one", "column job")
-    for name in COLUMNS:
-        if not pa.types.is_integer(table[name].type) or table[name].null_count:
-            contents = f"{table[name].type} with {table[name].null_count} missing"
-            raise FileMistake("not whole numbers throughout", "give integers", f"column {name}", contents)
-    columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
     return np.stack(columns, axis=1), _Places("row")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fabricstudy.beside import MOST_BYTES
 from fabricstudy.machine.graph import Machine
 from fabricstudy.model import ConfigError
 from fabricstudy.workload.pattern.base import MessagePattern, Pattern
@@ -18,7 +19,7 @@ from .compute import computing
 from .job import Job
 from .mapping.slots import Slots
 from .mapping.tasks import Tasks
-from .messages import Indices, IntArray, Mask, PlacedJob, WorkloadError
+from .messages import Indices, IntArray, Mask, Messages, PlacedJob, WorkloadError
 from .pattern.sends import Sends
 from .pattern.site import Site
 from .streams import Purpose, stream
@@ -120,12 +121,20 @@ def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask)
     if pattern.follows_placement:
         node_of_rank, start = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
         sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
-        messages = in_send_order(sends, pattern, slots.ranks, order)
+        messages = _countable(in_send_order(sends, pattern, slots.ranks, order))
         return PlacedJob(job.name, node_of_rank, messages, lasts_ns, mapping_start=start)
     sends, places = _numbered(pattern, slots.ranks, index, seed)
-    messages = in_send_order(sends, pattern, slots.ranks, order)
+    messages = _countable(in_send_order(sends, pattern, slots.ranks, order))
     node_of_rank, start = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
     return PlacedJob(job.name, node_of_rank, messages, lasts_ns, mapping_start=start)
+
+
+def _countable(messages: Messages) -> Messages:
+    """Return the messages if 64 bits count their bytes."""
+    total = float(messages.size_bytes.sum(dtype=np.float64))
+    if total > MOST_BYTES:
+        raise WorkloadError(f"{total:.3g} bytes in all, and at most {MOST_BYTES:.3g} can be counted; send less")
+    return messages
 
 
 def _computing(placed: PlacedJob, job: Job, index: int, seed: int) -> PlacedJob:

@@ -41,6 +41,29 @@ def test_two_equal_runs_agree(ran: Ran, again: Ran) -> None:
     assert found.verdicts.to_dict("records") == [{"claim": "c1", "old": "reproduced", "new": "reproduced"}]
 
 
+@pytest.mark.parametrize("tolerance", ["nan", "inf", "-1"])
+def test_a_tolerance_that_is_none_is_a_wrong_call(tolerance: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", "a", "b", "--json", "--tolerance", tolerance]) == 2
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-call"
+
+
+def test_the_tables_that_are_compared_are_not_overwritten(
+    ran: Ran, again: Ran, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = next(again.base.rglob("points.csv"), None) or next(again.base.rglob("points.parquet"))
+    before = table.read_bytes()
+    assert cli.main(["compare", str(ran.base), str(again.base), "--csv", str(table), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-value"
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", [b"", b"garbled\n", b"\xff\n", f"{'0' * 64}  elsewhere/points.csv\n".encode()])
+def test_a_list_of_checksums_that_names_nothing_is_told(ran: Ran, again: Ran, text: bytes) -> None:
+    (again.base / "SHA256SUMS").write_bytes(text)
+    with pytest.raises(ArtifactError, match="SHA256SUMS"):
+        compare(ran.base, again.base)
+
+
 def test_where_and_when_it_ran_does_not_matter(ran: Ran, again: Ran) -> None:
     again.change("points", lambda points: points.assign(host="elsewhere", cpu_s=1.0, wall_s=2.0, started="2027-01-01"))
     again.change("points", lambda points: points.assign(memory_bytes=5, overhead_cpu_s=0.0, fingerprint="other"))

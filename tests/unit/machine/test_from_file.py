@@ -233,12 +233,16 @@ def switch_at(line: int, text: str) -> str:
     return "\n".join(lines)
 
 
+LONG_PORT = f"[{'9' * 5000}]{DUMP.splitlines()[7][3:]}"
+HALF_LETTER = """{"nodes": [{"id": "\\ud800", "nodes": 1}, {"id": 1, "nodes": 1}],
+    "edges": [{"source": "\\ud800", "target": 1, "bandwidth": "1 GB/s"}]}"""
+
 # File, what stands in it, where the mistake is, and what value.
 BAD = [
     ("f.csv", HEAD + "r,s,up,1,1G\n", "line 2 (bandwidth)", "1G"),
     ("f.csv", HEAD + ROUTERS + "\n# no\ns,t,up,0,1 GB/s\n", "line 5 (count)", "0"),
     ("f.csv", HEAD + "r,s,up,x,1 GB/s\n", "line 2 (count)", "x"),
-    ("f.csv", HEAD + "r,s,up,10001,1 GB/s\n", "line 2 (count)", 10001),
+    ("f.csv", HEAD + "r,s,up,10001,1 GB/s\n", "line 2 (count)", "10001"),
     ("f.csv", HEAD + "r,s,up,1\n", "line 2", None),
     ("f.csv", HEAD + "r,,up,1,1 GB/s\n", "line 2, column 2 (to)", None),
     ("f.csv", "from,to,bandwith\n", "line 1, column 3", "bandwith"),
@@ -288,6 +292,19 @@ BAD = [
     ("f.txt", switch_at(18, DUMP.splitlines()[17].replace("[3]", "[30]")), "line 10", 3),
     ("f.txt", switch_at(17, DUMP.splitlines()[6]), "line 17", "S-00000000000000a1"),
     ("f.txt", "no dump\n", "", None),
+    ("f.txt", "\n".join([*DUMP.splitlines()[:17], DUMP.splitlines()[17][:60]]), "line 10", "4xEDR"),
+    ("f.txt", switch_at(18, DUMP.splitlines()[17].replace("4xEDR", "4xHDR")), "line 10", "4xEDR"),
+    ("f.txt", DUMP.replace("4xEDR", "0xEDR"), "line 8", "0xEDR"),
+    ("f.txt", DUMP.replace("4xEDR", "9" * 5000 + "xEDR"), "line 8", "9" * 5000 + "xEDR"),
+    ("f.txt", switch_at(8, LONG_PORT), "line 8", LONG_PORT),
+    ("f.csv", HEAD + "r" * 200_000 + ",s,up,1,1 GB/s\n", "line 2", None),
+    ("f.json", "[" * 100_000, "", None),
+    ("f.json", '{"nodes": [{"id": ' + "1" * 5000 + "}]}", "", None),
+    ("f.json", HALF_LETTER, "", None),
+    ("f.json", '{"nodes": [{"id": 0, "nodes": 1000000000}], "edges": []}', "nodes[0] (nodes)", 1000000000),
+    ("f.json", '{"nodes": [{"id": 0, "nodes": 1500000}, {"id": 1, "nodes": 1500000}], "edges": []}', "", 3000000),
+    ("f.graphml", f'<!DOCTYPE g [<!ENTITY a "a">]>{graphml("")}', "line 1", "g"),
+    ("f.graphml", f'<?xml version="1.0" encoding="UTF-7"?>{graphml("")}', "line 1", "UTF-7"),
     ("f.txt", DUMP, "line 9", "node01"),
 ]  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.errors import StudyError
 from fabricstudy.schedule import Jobs, Trace
+from fabricstudy.schedule.trace import swf
 from fabricstudy.schedule.trace.swf_text import swf_text
 
 NODES = 100
@@ -89,6 +91,16 @@ def test_ways_of_writing(tmp_path: Path, text: str | bytes) -> None:
         (line(1, asked=-1, got=101), "trace-too-large", "line 1, column 5 (allocated processors)"),
         ("; MaxProcs: 101\n" + line(1), "trace-too-large", "line 1"),
         ("; MaxNodes: 25\n; MaxProcs: 100\n" + line(1), "trace-cores", "line 2"),
+        (line(-7), "trace-number", "line 1, column 1 (job number)"),
+        (line(1.5), "trace-number", "line 1, column 1 (job number)"),
+        (line(2**53) + "\n" + line(2**53 + 1), "trace-twice", "line 2, column 1 (job number)"),
+        (line(10**17), "trace-number", "line 1, column 1 (job number)"),
+        (line(1, run="1e308"), "trace-number", "line 1, column 4 (run time)"),
+        (line(1, request="1e308"), "trace-number", "line 1, column 9 (requested time)"),
+        (line(1, asked="1e30"), "trace-number", "line 1, column 8 (requested processors)"),
+        (line(1, got=10**19), "trace-number", "line 1, column 5 (allocated processors)"),
+        (line(1, 1e12), "trace-number", "line 1, column 2 (submit time)"),
+        ("; MaxProcs: " + "9" * 5000 + "\n" + line(1) + "x" * 20_000, "trace-fields", "line 2"),
         (b"PK\x03\x04" + bytes(20), "trace-not-text", None),
         (gzip.compress(line(1).encode())[:-9], "trace-not-text", None),
     ],
@@ -98,6 +110,36 @@ def test_what_is_refused(tmp_path: Path, text: str | bytes, code: str, path: str
         read(tmp_path, text)
     assert (error.value.code, error.value.file, error.value.path) == (code, "log.swf", path)
     assert error.value.remedy
+
+
+def test_a_log_that_unpacks_to_very_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swf, "LARGEST_BYTES", 1000)
+    with pytest.raises(StudyError) as error:
+        read(tmp_path, gzip.compress((line(1) + "\n").encode() * 100))
+    assert (error.value.code, error.value.file) == ("file-too-large", "log.swf")
+
+
+def test_a_byte_order_mark_before_the_header(tmp_path: Path) -> None:
+    assert len(read(tmp_path, b"\xef\xbb\xbf; Version: 2.2\n" + line(1).encode())) == 1
+
+
+def test_a_value_is_told_as_it_is_written(tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as error:
+        read(tmp_path, line(1.5))
+    assert "(value: 1.5)" in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "log.swf")
+    elif kind == "folder":
+        (tmp_path / "log.swf").mkdir()
+    else:
+        (tmp_path / "log.swf").symlink_to("/dev/zero")
+    with pytest.raises(StudyError) as error:
+        Trace.model_validate({"kind": "swf", "file": "log.swf"}).jobs(NODES, 1, 1, tmp_path)
+    assert (error.value.code, error.value.file) == ("not-a-file", "log.swf")
 
 
 def test_a_log_that_is_not_there(tmp_path: Path) -> None:

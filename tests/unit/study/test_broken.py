@@ -430,7 +430,7 @@ def test_no_file_to_read(place: str, code: str, tmp_path: Path) -> None:
 def test_mapping_file_garbage(text: str, tmp_path: Path, write_study: Callable[[dict[str, Any]], Path]) -> None:
     (tmp_path / "map.txt").write_text(text, encoding="latin-1")
     error = the_error(write_study({"jobs/0/mapping": {"kind": "file", "file": "map.txt"}}))
-    assert told(error) == [("mapping-file", "jobs.0.mapping.file")] and error.value == "map.txt"
+    assert told(error) == [("mapping-file", "jobs.0.mapping.file")] and "map.txt" in str(error)
 
 
 def test_valid_study_is_taken(write_study: Callable[[dict[str, Any]], Path]) -> None:

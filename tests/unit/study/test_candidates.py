@@ -125,3 +125,17 @@ def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: 
 def test_what_nothing_fits_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["candidates", "--nodes", "500", "--radix", "3", "--families", "xgft"]) == 1
     assert "raise" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [["--radix", "1024"], ["--radix", "4", "--study", "study.yaml"]])
+def test_what_would_take_much_memory_is_refused_before(
+    more: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ring = "{share: 1.0, pattern: {kind: ring, message: 1 kB}}"
+    machine = "{kind: torus, shape: [8], bandwidth: 1 GB/s}"
+    (tmp_path / "study.yaml").write_text(
+        f"{{study: s, machine: {machine}, routing: minimal, jobs: [{ring}], engine: flow}}"
+    )
+    assert main(["candidates", "--nodes", "100000", "--families", "torus", "--json", *more]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "too-large"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.schedules import APPLICATIONS, MEASURED, SCHEDULE, coupled
 
 from fabricstudy.errors import StudyError
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import load_study, read_study
 from fabricstudy.study.paths import find_path, put
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.schedules import Schedule
@@ -25,6 +27,16 @@ def refused(data: dict[str, Any]) -> list[tuple[str, str | None]]:
     with pytest.raises(StudyError) as caught:
         plan(read_study(data))
     return [(one.code, one.path) for one in caught.value.each()]
+
+
+def test_a_broken_log_is_refused_when_it_is_planned(tmp_path: Path) -> None:
+    (tmp_path / "log.swf").write_text("; a log\n1 2 3\n")
+    file = tmp_path / "small.yaml"
+    schedule = {**SCHEDULE, "trace": {"kind": "swf", "file": "log.swf"}}
+    file.write_text(yaml.safe_dump({"study": "small", "schedules": {"s": schedule}}))
+    with pytest.raises(StudyError) as error:
+        plan(load_study(file))
+    assert (error.value.code, error.value.file, error.value.path) == ("trace-fields", "log.swf", "line 2")
 
 
 def with_value(path: str, value: Any) -> dict[str, Any]:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from fabricstudy.report.text import claimed
 from fabricstudy.study.claims import AnyMeasure, Claim
 from fabricstudy.table.claims import Measured, NotRun, _compare, judge, measure
 from fabricstudy.table.store import Tables
@@ -152,10 +154,9 @@ EVEN = {
         ((80, 90, 110, 120), 1.15, 0.3),
         ((80, 100, 110, 120), 1, 0.1),
         ((80, 90, 110, 95), 1, 0.15),
-        ((80, 85, 90, 99), 1, 0.4),
         ((101, 90, 80, 99), 1, 0.0),
     ],
-    ids=["between", "of another level", "at a label", "first of several", "never", "at once"],
+    ids=["between", "of another level", "at a label", "first of several", "at once"],
 )
 def test_crossing_is_where_the_ratio_rises_to_a_level(times: tuple[float, ...], level: float, expected: float) -> None:
     found = measured(lossy(times), **EVEN, level=level)
@@ -167,6 +168,37 @@ def test_crossing_of_each_seed_is_its_interval() -> None:
     found = measured(lossy((80, 90, 110, 120), (90, 110, 120, 130), (70, 80, 90, 110)), **EVEN)
     # Medians: 80, 90, 110, 120.
     assert (found.value, found.low, found.high) == pytest.approx((0.15, 0.05, 0.3))
+
+
+@pytest.mark.parametrize(("accept", "verdict"), [
+    ((0.4, 0.4), "differs"), ((None, 0.3), "differs"), ((0.2, None), "reproduced"), ((0.4, None), "reproduced"),
+    ((0.2, 0.5), "undecided"), ((0.5, None), "undecided"), ((0.5, 0.6), "undecided"),
+])  # fmt: skip
+@pytest.mark.parametrize("times", [[(80, 85, 90, 99)], [(80, 85, 90, 99), (80, 85, 90, 95), (70, 75, 80, 85)]])
+def test_a_crossing_that_is_not_reached_is_no_number(
+    times: list[tuple[int, ...]], accept: tuple[float | None, float | None], verdict: str
+) -> None:
+    row = judged(lossy(*times), accept, **EVEN)
+    assert (row["low"], row["verdict"]) == (0.4, verdict) and pd.isna([row["measured"], row["high"]]).all()
+    assert row["reason"] == "not reached up to 0.4"
+    assert claimed(row | {"show": "number"}) == "not reached"
+
+
+def test_seeds_that_do_not_reach_the_level_leave_the_interval_open() -> None:
+    tables = lossy((80, 90, 110, 120), (90, 110, 120, 130), (70, 80, 90, 95))
+    row = judged(tables, (0.05, 0.4), **EVEN)
+    assert (row["measured"], row["low"]) == pytest.approx((0.15, 0.05)) and pd.isna(row["high"])
+    assert row["verdict"] == "undecided" and "0.4" in row["reason"]
+    assert judged(tables, (0.05, None), **EVEN)["verdict"] == "reproduced"
+    assert judged(tables, (0.3, None), **EVEN)["verdict"] == "undecided"
+
+
+def test_a_seed_that_reaches_the_level_speaks_against_the_others() -> None:
+    tables = lossy((80, 85, 90, 95), (80, 85, 90, 95), (80, 90, 110, 120))
+    row = judged(tables, (None, 0.2), **EVEN)
+    assert row["low"] == pytest.approx(0.15) and pd.isna([row["measured"], row["high"]]).all()
+    assert row["verdict"] == "undecided" and "0.4" in row["reason"]
+    assert judged(tables, (0.4, None), **EVEN)["verdict"] == "undecided"
 
 
 def test_crossing_along_words_is_not_run() -> None:

@@ -25,7 +25,7 @@ from fabricstudy.table.__main__ import main
 from fabricstudy.table.collect import collect
 from fabricstudy.table.gathered import Gathered
 from fabricstudy.table.schemas import axes_of
-from fabricstudy.table.store import TableError, read_shards, read_tables, write_tables
+from fabricstudy.table.store import TableError, read_shards, read_tables, write_csv, write_tables
 
 STUDY: dict[str, Any] = {
     "study": "two",
@@ -419,6 +419,24 @@ def test_a_record_that_is_no_result_is_refused(tmp_path: Path) -> None:
     first["jobs"][0]["runtime_ns"] = -1.0
     with pytest.raises(SchemaErrors, match="runtime_ns"):
         collect(of, found.values(), structures(of))
+
+
+def test_no_text_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+    texts = ["=1+1", "@SUM(1)", "+cmd", "-2+3", "-5", "+0.5", "plain", None, "\tx"]
+    write_csv(pd.DataFrame({"label": texts, "number": range(len(texts))}), tmp_path / "t.csv")
+    safe = pd.read_csv(tmp_path / "t.csv", dtype={"label": str})
+    assert safe["label"].fillna("").tolist() == [
+        "'=1+1",
+        "'@SUM(1)",
+        "'+cmd",
+        "'-2+3",
+        "-5",
+        "+0.5",
+        "plain",
+        "",
+        "'\tx",
+    ]
+    assert safe["number"].tolist() == list(range(len(texts)))
 
 
 def test_records_are_not_kept_as_objects(tmp_path: Path) -> None:

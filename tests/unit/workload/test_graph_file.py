@@ -28,7 +28,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def edges_of(path: Path) -> set[tuple[int, int, float]]:
-    graph = read_graph(path)
+    graph, _ = read_graph(path)
     return set(zip(graph.source.tolist(), graph.destination.tolist(), graph.units.tolist(), strict=True))
 
 
@@ -53,11 +53,11 @@ def test_metis_graphs_of_its_manual(tmp_path, form):
     path = written(tmp_path, "g.graph", "% a comment\n" + METIS[form])
     weights = [1] * 11 if form == "plain" else WEIGHTS
     assert edges_of(path) == both(*((a, b, w) for (a, b), w in zip(PLAIN, weights, strict=True)))
-    assert read_graph(path).work.tolist() == ([4, 2, 5, 3, 1, 6, 2] if form == "vertices" else [1] * 7)
+    assert read_graph(path)[0].work.tolist() == ([4, 2, 5, 3, 1, 6, 2] if form == "vertices" else [1] * 7)
 
 
 def test_a_metis_file_may_end_with_vertices_without_edges(tmp_path):
-    assert read_graph(written(tmp_path, "g.graph", "4 1\n2\n1\n\n\n")).tasks == 4
+    assert read_graph(written(tmp_path, "g.graph", "4 1\n2\n1\n\n\n"))[0].tasks == 4
 
 
 @pytest.mark.parametrize("symmetric", ["general", "symmetric"])
@@ -68,13 +68,16 @@ def test_matrix_market_is_read_as_networkx_does(tmp_path, symmetric):
     mmwrite(tmp_path / "g.mtx", coo_array(dense), symmetry=symmetric)
     graph = nx.from_numpy_array(np.abs(dense), create_using=nx.DiGraph)
     expected = {(a, b, float(w)) for a, b, w in graph.edges.data("weight") if a != b}
-    found = read_graph(tmp_path / "g.mtx")
+    found, _ = read_graph(tmp_path / "g.mtx")
     assert edges_of(tmp_path / "g.mtx") == expected and found.loops == np.count_nonzero(dense.diagonal())
 
 
 def test_csv_is_directed_and_loops_are_counted(tmp_path):
     path = written(tmp_path, "g.csv", "source,destination,weight\n0,1,5\n1,2,0.5\n\n2,2,9\n")
-    assert edges_of(path) == {(0, 1, 5.0), (1, 2, 0.5)} and read_graph(path).loops == 1
+    assert edges_of(path) == {(0, 1, 5.0), (1, 2, 0.5)} and read_graph(path)[0].loops == 1
+
+
+MTX = "%%MatrixMarket matrix coordinate real general\n"
 
 
 @pytest.mark.parametrize(("name", "text"), [
@@ -97,11 +100,70 @@ def test_csv_is_directed_and_loops_are_counted(tmp_path):
     ("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1.0\n"),
     ("g.mtx", "no matrix\n"),
     ("g.txt", "0 1\n"),
+    ("g.csv", "source,destination,weight\n0,0,5\n1,1,3\n"),
+    ("g.csv", "source,destination,weight\n0,1000000000000000,1\n"),
+    ("g.csv", "source,destination,weight\n0,99999999999999999999999,1\n"),
+    ("g.csv", "source,destination,weight\n0,1,1e308\n1,2,1e308\n"),
+    ("g.csv", "source,destination,weight\n0,1,1e-300\n"),
+    ("g.csv", f"source,destination,weight\n0,1,{'1' * 200_000}\n"),
+    ("g.graph", "1000000000000 1\n2\n1\n"),
+    ("g.graph", "300000000 1\n2\n1\n"),
+    ("g.graph", "2 1\n2.5\n1\n"),
+    ("g.graph", "3 2 001\n2 1\n1 2 3 4\n2 4\n"),
+    ("g.graph", "3 2\n2 3\n1\n2\n"),
+    ("g.graph", "2 1 010\n\n1 1\n"),
+    ("g.mtx", f"{MTX}999999999999 999999999999 1\n1 2 5\n"),
+    ("g.mtx", f"{MTX}4 4 99999999999\n1 2 5\n"),
+    ("g.mtx", "%%MatrixMarket matrix array real general\n9000000 9000000\n1\n"),
 ])  # fmt: skip
 def test_what_is_no_graph_is_refused(tmp_path, name, text):
     with pytest.raises(ConfigError) as refusal:
         read_graph(written(tmp_path, name, text))
     assert (refusal.value.code, refusal.value.path) == ("graph-file", ("file",))
+
+
+@pytest.mark.parametrize(("name", "text", "where"), [
+    ("g.csv", "source,destination,weight\n0,1,5\n\n0,-1,5\n", "line 4, column 2 (destination)"),
+    ("g.csv", "source,destination,weight\n0,1,many\n", "line 2, column 3 (weight)"),
+    ("g.graph", "% a comment\n2 1\n2.5\n1\n", "line 3"),
+    ("g.graph", "3 2 001\n2 1\n1 1 3 4\n2 5\n", "line 3"),
+    ("g.mtx", MTX + "3 3 2\n1 2 1.0\n1 7 1.0\n", "line 4"),
+])  # fmt: skip
+def test_the_line_of_a_mistake_is_told(tmp_path, name, text, where):
+    with pytest.raises(ConfigError) as refusal:
+        read_graph(written(tmp_path, name, text))
+    assert refusal.value.problem.startswith(f"{name}, {where}: ")
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("g.csv", "source,destination,weight\n0,1,5\n"),
+    ("g.graph", "2 1 001\n2 5\n1 5\n"),
+    ("g.mtx", MTX + "2 2 1\n1 2 5\n"),
+])  # fmt: skip
+def test_a_byte_order_mark_and_the_ends_of_lines_change_nothing(tmp_path, name, text):
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert (0, 1, 5.0) in edges_of(tmp_path / name)
+
+
+@pytest.mark.parametrize("message", ["1 B", "4611686018427387904 B"])
+def test_edges_that_no_whole_bytes_stand_for_are_refused(tmp_path, message):
+    written(tmp_path, "g.csv", "source,destination,weight\n0,1,1\n1,2,0.001\n2,3,0.001\n3,0,2\n0,2,0.1\n")
+    context = {"folder": tmp_path}
+    keys = {"kind": "task-graph", "file": "g.csv"}
+    with pytest.raises(ValidationError) as refusal:
+        Pattern.model_validate({**keys, "message": message}, context=context, by_alias=True, by_name=False)
+    error = refusal.value.errors()[0]["ctx"]["error"]
+    assert (error.code, error.path) == ("out-of-range", ("message",))
+    kind = Pattern.model_validate({**keys, "message": "1 kB"}, context=context, by_alias=True, by_name=False)
+    assert sorted(kind.sends(4, np.random.default_rng(0)).size_bytes.tolist()) == [1, 1, 100, 1000, 2000]
+
+
+def test_metis_groups_by_the_ratio_of_weights_below_1(tmp_path):
+    """Two heavy cliques with light edges between all their vertices: rounded, all edges would be the same."""
+    edges = [(a, b, 1.0 if a % 2 == b % 2 else 0.001) for a in range(16) for b in range(a)]
+    text = "\n".join(["source,destination,weight", *(f"{a},{b},{weight}" for a, b, weight in edges)])
+    rank = grouped(read_graph(written(tmp_path, "g.csv", text))[0], 2, "metis")
+    assert len({*rank[::2]}) == len({*rank[1::2]}) == 1
 
 
 @pytest.mark.parametrize("name", ["gone.csv", "."])
@@ -118,7 +180,7 @@ def ring_file(folder: Path, tasks: int) -> Path:
 
 @pytest.mark.parametrize("how", ["blocks", "metis"])
 def test_a_ring_is_grouped_into_arcs(tmp_path, how):
-    graph = read_graph(ring_file(tmp_path, 64))
+    graph, _ = read_graph(ring_file(tmp_path, 64))
     rank = grouped(graph, 8, how)
     assert np.bincount(rank).tolist() == [8] * 8
     messages = messages_of(graph, 8, how, 10)

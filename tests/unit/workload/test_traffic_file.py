@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from scipy.sparse import coo_array, csr_array, save_npz
 from fabricstudy.engine.loads import traffic_by_job
 from fabricstudy.model import ConfigError
 from fabricstudy.quantities import OUR_UNITS
+from fabricstudy.workload import matrix_file, message_file
+from fabricstudy.workload.matrix_file import read_matrix_market
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, write_parquet
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
@@ -118,6 +122,7 @@ def test_costs_of_listed_messages_are_predicted(tmp_path):
 
 
 MTX = "%%MatrixMarket matrix coordinate real general\n"
+COMPLEX = "%%matrixmarket matrix coordinate complex general"
 HEAD = "phase,source,destination,bytes\n"
 BAD = [
     ("m.csv", "0,1\n1,x\n", "line 2, column 2 (1)", "x"),
@@ -133,8 +138,18 @@ BAD = [
     ("m.csv", "source,destination,bytes\n0,1\n", "line 2", None),
     ("m.mtx", MTX + "2 2 1\n1 2 -4\n", "row 1, column 2 of the matrix", -4.0),
     ("m.mtx", MTX + "2 3 1\n1 2 4\n", "", None),
-    ("m.mtx", MTX + "2 2 1\n1 7 4\n", "line 3", None),
-    ("m.mtx", MTX.replace("real", "complex") + "2 2 1\n1 2 4 1\n", "", None),
+    ("m.mtx", MTX + "2 2 1\n1 7 4\n", "line 3", "7"),
+    ("m.mtx", MTX + "2 2 1\n1 2 4 1\n", "line 3", "1 2 4 1"),
+    ("m.mtx", MTX + "2 2 2\n1 2 4\n", "line 2", "2 2 2"),
+    ("m.mtx", MTX + "4 4 99999999999\n1 2 5\n", "line 2", "4 4 99999999999"),
+    ("m.mtx", f"{COMPLEX}\n2 2 1\n1 2 4 1\n", "line 1", COMPLEX),
+    ("m.csv", "source,destination,bytes\n0,1,1e30\n", "line 2, column 3 (bytes)", "1e30"),
+    ("m.csv", f"source,destination,bytes\n0,{'9' * 400},1\n", "line 2, column 2 (destination)", "9" * 400),
+    ("m.csv", "source,destination,bytes\n0,9999999999999999999999999,1\n", "line 2, column 2 (destination)", "9" * 25),
+    ("m.csv", f"source,destination,bytes\n0,1,{2**61}\n1,2,{2**61}\n2,0,{2**61}\n", "", 3.0 * 2**61),
+    ("m.csv", f"0,1\n{'1' * 200_000},0\n", "line 2", None),
+    ("messages.csv", HEAD + "".join(f"0,{n},{n + 1},{2**62}\n" for n in range(3)), "", 3.0 * 2**62),
+    ("messages.csv", HEAD + "0,0,1,1_0\n", "line 2, column 4 (bytes)", "1_0"),
     ("m.mtx", MTX.replace("real", "pattern") + "2 2 1\n1 2\n", "line 1", None),
     ("m.npz", "no numpy", "", None),
     ("m.txt", "0,1\n1,0\n", "", None),
@@ -194,3 +209,39 @@ def test_the_loss_of_the_file_is_told_without_the_folder_of_the_study(tmp_path: 
     with pytest.raises(WorkloadError, match=r"m\.csv") as refusal:
         of.sends(2, np.random.default_rng(0))
     assert str(tmp_path) not in str(refusal.value)
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("form", ["coordinate", "array"])
+@pytest.mark.parametrize("field", ["real", "integer"])
+def test_matrix_market_is_read_as_scipy_does(tmp_path: Path, symmetry: str, form: str, field: str) -> None:
+    half = np.tril(np.random.default_rng(1).integers(0, 9, (5, 5)), -1)
+    diagonal = np.diag([1, 0, 2, 0, 3])
+    dense = {"general": half, "symmetric": half + half.T + diagonal, "skew-symmetric": half - half.T}[symmetry]
+    mmwrite(tmp_path / "m.mtx", coo_array(dense) if form == "coordinate" else dense, field=field, symmetry=symmetry)
+    data = (tmp_path / "m.mtx").read_bytes()
+    assert f"{form} {field} {symmetry}".encode() in data
+    assert np.array_equal(read_matrix_market(data).toarray(), dense)
+
+
+@pytest.mark.parametrize("declared", [(10**9, 10**9), (3, 3)])
+def test_an_archive_shorter_than_it_declares_takes_no_memory(tmp_path: Path, declared: tuple[int, int]) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": declared})
+    with zipfile.ZipFile(tmp_path / "m.npz", "w") as archive:
+        archive.writestr("a.npy", header.getvalue() + bytes(32))
+    with pytest.raises(ValidationError) as refusal:
+        pattern_of(tmp_path, "m.npz")
+    assert refusal.value.errors()[0]["ctx"]["error"].problem.startswith("m.npz, a.npy: ")
+
+
+def test_what_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix_file, "LARGEST_BYTES", 1000)
+    monkeypatch.setattr(message_file, "MOST_ROWS", 10)
+    np.savez_compressed(tmp_path / "m.npz", np.zeros((20, 20)))
+    pd.DataFrame({"phase": 0, "source": [0] * 20, "destination": 1, "bytes": 4}).to_parquet(
+        tmp_path / "messages.parquet"
+    )
+    for name in ("m.npz", "messages.parquet"):
+        with pytest.raises(ValidationError, match=name):
+            pattern_of(tmp_path, name)

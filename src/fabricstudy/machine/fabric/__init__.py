@@ -4,7 +4,7 @@ In: the bytes of a file. Out: a `Fabric`: routers, nodes and cables by name, wit
 `FileMistake` with the place in the file. `read_fabric` chooses the format by the end of the file's name.
 """
 
-from .base import Cable, Fabric, Port
+from .base import MOST_NODES, Cable, Fabric, Port
 from .formats import read_fabric
 
-__all__ = ["Cable", "Fabric", "Port", "read_fabric"]
+__all__ = ["MOST_NODES", "Cable", "Fabric", "Port", "read_fabric"]

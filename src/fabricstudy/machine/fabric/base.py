@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fabricstudy.beside import FileMistake
+from fabricstudy.beside import FileMistake, whole
 from fabricstudy.errors import is_close
 from fabricstudy.model import ConfigError
 from fabricstudy.quantities import BANDWIDTHS, LATENCIES, Range, to_unit
@@ -15,6 +15,9 @@ HOST = "host"
 """The class of the links between nodes and routers."""
 
 MOST_PARALLEL = 10_000
+
+MOST_NODES = 2_000_000
+"""Nodes of a fabric from a file: each has a name, and the largest machines have a tenth of that."""
 
 
 class Link(NamedTuple):
@@ -116,7 +119,7 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
         if role == "node":
             hosts.add(name)
         else:
-            routers[name] = _whole(says["nodes"], 0, f"{where} (nodes)") if "nodes" in says else None
+            routers[name] = whole(says["nodes"], 0, MOST_NODES, f"{where} (nodes)") if "nodes" in says else None
     cables, ports = [], []
     for edge in edges:
         joined = [name in hosts for name in edge.ends]
@@ -147,9 +150,7 @@ def link_of(edge: Edge, name: str | None) -> tuple[Link, int]:
     no_lookalike(says, KEYS, edge.where)
     bandwidth_Bps = _quantity(says, "bandwidth", BANDWIDTHS, "100 Gb/s", edge.where)
     latency_ns = _quantity(says, "latency", LATENCIES, "40 ns", edge.where)
-    count = _whole(says.get("count", 1), 1, f"{edge.where} (count)")
-    if count > MOST_PARALLEL:
-        raise FileMistake("too many parallel cables", f"stay below {MOST_PARALLEL}", f"{edge.where} (count)", count)
+    count = whole(says.get("count", 1), 1, MOST_PARALLEL, f"{edge.where} (count)")
     written = str(says.get("class", says.get("bandwidth", "link"))).strip()
     if name is None and written == HOST:
         problem = "the class of links to nodes, between two routers"
@@ -175,13 +176,3 @@ def _quantity(says: Mapping[str, Any], key: str, limits: Range, example: str, wh
     except ConfigError as error:
         raise FileMistake(error.problem, error.remedy, f"{where} ({key})", value) from None
     return magnitude
-
-
-def _whole(value: Any, least: int, where: str) -> int:
-    try:
-        number = int(str(value).strip())
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise FileMistake("not a whole number that can be", f"write one from {least} on", where, value)
-    return number

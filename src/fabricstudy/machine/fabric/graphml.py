@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 from xml.parsers import expat
 
-from fabricstudy.beside import FileMistake, at
+from fabricstudy.beside import FileMistake, at, text_of
 
 from .base import Edge, Fabric, fabric_of
 
@@ -23,7 +23,7 @@ def read(data: bytes) -> Fabric:
     """
     reader = _Reader()
     try:
-        reader.parser.Parse(data, True)
+        reader.parser.Parse(text_of(data).encode(), True)
     except expat.ExpatError as error:
         problem, remedy = f"not XML: {expat.ErrorString(error.code)}", "write it with networkx.write_graphml"
         raise FileMistake(problem, remedy, at(error.lineno, error.offset + 1)) from None
@@ -40,7 +40,9 @@ class _Reader:
     """Collects vertices, edges and what they say, with the lines where they stand."""
 
     def __init__(self) -> None:
-        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser = expat.ParserCreate("UTF-8", " ")
+        self.parser.XmlDeclHandler = self._declared
+        self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
@@ -52,11 +54,20 @@ class _Reader:
         self._says: dict[str, str] | None = None
         self._key: str | None = None
         self._default_of: tuple[str, str] | None = None
-        self._words = ""
+        self._words: list[str] = []
+
+    def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in ("utf-8", "us-ascii", "ascii"):
+            raise FileMistake("not UTF-8", "save it as UTF-8 text, and say so in the first line", at(1), encoding)
+
+    def _doctype(self, name: str, *_: object) -> None:
+        # Entities that it may define can stand for more text than there is memory.
+        place = at(self.parser.CurrentLineNumber)
+        raise FileMistake("a document type", "leave <!DOCTYPE ...> out; networkx writes none", place, name)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name, where = tag.split(" ")[-1], at(self.parser.CurrentLineNumber)
-        self._words = ""
+        self._words = []
         if name == "graph":
             self.has_graph = True
             if attributes.get("edgedefault") == "directed":
@@ -84,15 +95,15 @@ class _Reader:
     def _end(self, tag: str) -> None:
         name = tag.split(" ")[-1]
         if name == "data" and self._key is not None and self._says is not None:
-            self._says[self._key] = self._words.strip()
+            self._says[self._key] = "".join(self._words).strip()
         elif name == "default" and self._default_of is not None:
             for whose in self._defaults if self._default_of[0] == "all" else [self._default_of[0]]:
-                self._defaults.get(whose, {})[self._default_of[1]] = self._words.strip()
+                self._defaults.get(whose, {})[self._default_of[1]] = "".join(self._words).strip()
         elif name in ("node", "edge"):
             self._says = None
 
     def _text(self, words: str) -> None:
-        self._words += words
+        self._words.append(words)
 
 
 def _attribute(attributes: dict[str, str], name: str, where: str) -> str:

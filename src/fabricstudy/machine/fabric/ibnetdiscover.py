@@ -19,7 +19,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fabricstudy.beside import FileMistake, at, text_of
+from fabricstudy.beside import FileMistake, at, lines_of
+from fabricstudy.model import ConfigError
+from fabricstudy.quantities import BANDWIDTHS
 
 from .base import Cable, Fabric, Link, Port
 
@@ -41,8 +43,8 @@ LANE_BPS = {
 
 _BLOCK = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*"(.*)"(?:.*?\blid (\d+))?)?')
 _PORT = re.compile(
-    r"\[(?P<port>\d+)\](?:\[ext \d+\])?(?:\((?P<guid>[^)]*)\))?\s+"
-    r'"(?P<peer>[^"]+)"\[(?P<peer_port>\d+)\](?:\[ext \d+\])?(?:\((?P<peer_guid>[^)]*)\))?\s*(?:#\s*(?P<says>.*))?$'
+    r"\[(?P<port>\d{1,9})\](?:\[ext \d+\])?(?:\((?P<guid>[^)]*)\))?\s+"
+    r'"(?P<peer>[^"]+)"\[(?P<peer_port>\d{1,9})\](?:\[ext \d+\])?(?:\((?P<peer_guid>[^)]*)\))?\s*(?:#\s*(?P<says>.*))?$'
 )
 _PORT_LINE = re.compile(r"\[\d+\]")
 _SPEED = re.compile(r"\b(\d+)x([A-Z]+\d*)\s*$")
@@ -91,7 +93,7 @@ def read(data: bytes) -> Fabric:
         With the line.
     """
     dump = _Dump()
-    for number, line in enumerate(text_of(data).splitlines(), 1):
+    for number, line in lines_of(data):
         if _PORT_LINE.match(line):
             dump.add_port(number, line)
         elif line.startswith(("Switch\t", "Switch ", "Ca\t", "Ca ", "Rt\t", "Rt ")):
@@ -148,7 +150,7 @@ class _Dump:
             if line.peer.kind == _SWITCH:
                 # Each end has a line; the cable is that of the lesser one.
                 if end < line.peer:
-                    link = _link(line.says)
+                    link = _link(line)
                     cables.append(
                         Cable(end.device, line.peer.device, link, 1, at(line.number), (end.port, line.peer.port))
                     )
@@ -161,6 +163,9 @@ class _Dump:
         if opposite is not None and opposite.peer != end:
             problem = f"port {line.peer.port} of {line.peer.device} leads elsewhere by line {opposite.number}"
             raise FileMistake(problem, "give one dump of a fabric that did not change", at(line.number), end.port)
+        if opposite is not None and _speed(opposite) != _speed(line):
+            problem = f"another width or speed than at the other end, line {opposite.number}"
+            raise FileMistake(problem, "give one whole dump", at(line.number), _speed(line))
         if opposite is None and line.peer.kind == _SWITCH:
             problem = f"port {line.peer.port} of the switch {line.peer.device} has no line of its own"
             raise FileMistake(problem, "give the whole dump", at(line.number), line.peer.device)
@@ -173,7 +178,7 @@ class _Dump:
         lid = re.search(r"\blid (\d+)", line.says)
         also = (f"guid {guid}", *([f"lid {lid[1]}"] if lid else []))
         name = f"{line.peer.device} port {line.peer.port}"
-        return Port(host, name, end.device, _link(line.says), at(line.number), also, end.port)
+        return Port(host, name, end.device, _link(line), at(line.number), also, end.port)
 
     def _names(self) -> dict[str, str]:
         names = {f"guid {guid_of(name.removeprefix('S-'))}": name for name in self._switches}
@@ -185,10 +190,21 @@ def _quoted(says: str) -> str:
     return match[1] if match else ""
 
 
-def _link(says: str) -> Link:
+def _speed(line: _Line) -> str:
+    match = _SPEED.search(line.says)
+    return match[0].strip() if match else ""
+
+
+def _link(line: _Line) -> Link:
     """Read width and speed at the end of a line."""
-    match = _SPEED.search(says)
+    match = _SPEED.search(line.says)
     if match is None:
         return Link("link", None, None)
     lane_Bps = LANE_BPS.get(match[2])
-    return Link(f"{match[1]}x{match[2]}", None if lane_Bps is None else int(match[1]) * lane_Bps, None)
+    if lane_Bps is None:
+        return Link(match[0].strip(), None, None)
+    try:
+        BANDWIDTHS.check(float(match[1]) * lane_Bps)
+    except ConfigError as error:
+        raise FileMistake(f"a bandwidth {error.problem}", error.remedy, at(line.number), match[0].strip()) from None
+    return Link(match[0].strip(), int(match[1]) * lane_Bps, None)

@@ -35,8 +35,13 @@ def read(data: bytes) -> Fabric:
     """
     try:
         graph = json.loads(text_of(data))
+        json.dumps(graph, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise FileMistake("not JSON", f"{_MAKE}: {error.msg}", at(error.lineno, error.colno)) from None
+    except RecursionError:
+        raise FileMistake("nested too deeply", _MAKE) from None
+    except ValueError as error:  # a number of very many digits, or half of a character
+        raise FileMistake(f"not JSON: {error}", _MAKE) from None
     if not isinstance(graph, dict):
         raise FileMistake("not a mapping", _MAKE, at(1))
     if graph.get("directed"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 
-from fabricstudy.beside import FileMistake, at, text_of
+from fabricstudy.beside import FileMistake, at, lines_of
 from fabricstudy.machine.fabric.ibnetdiscover import guid_of
 
 from .base import Entry
 
 _SWITCH = re.compile(r"Unicast lids \[[^\]]*\] of switch .*?\bguid (?:0x)?([0-9a-fA-F]+)")
-_ROW = re.compile(r"(0x[0-9a-fA-F]+)\s+(\d+)\s*[:#]?\s*(.*)$")
+_ROW = re.compile(r"(0x[0-9a-fA-F]{1,16})\s+(\d{1,9})\s*[:#]?\s*(.*)$")
 _GUID = re.compile(r"portguid (0x[0-9a-fA-F]+)")
 
 
@@ -29,7 +29,7 @@ def read(data: bytes) -> list[Entry]:
     """
     entries: dict[tuple[str, str], Entry] = {}
     switch = None
-    for number, line in enumerate(text_of(data).splitlines(), 1):
+    for number, line in lines_of(data):
         line = line.strip()
         if line.startswith("Unicast"):
             head = _SWITCH.match(line)

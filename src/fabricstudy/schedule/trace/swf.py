@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import math
 import re
 import zlib
+from codecs import BOM_UTF8
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -15,7 +18,8 @@ import numpy.typing as npt
 import pydantic
 from pydantic import model_validator
 
-from fabricstudy.errors import StudyError
+from fabricstudy.beside import LARGEST_BYTES, FileMistake, bytes_of, changed_ns
+from fabricstudy.errors import Code, StudyError
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
 from fabricstudy.quantities import Moment
@@ -26,6 +30,14 @@ from .swf_text import Field, Log, read_swf
 
 GZIP = b"\x1f\x8b"
 TOO_LARGE = "take a larger machine, say `cores_per_node`, or `too_large: reject`"
+
+_LEAST, _MOST, _LONGEST_S = -(2.0**53), 2.0**53, 100_000 * 86_400.0
+_RANGES = {
+    Field.JOB: (0.0, _MOST), Field.SUBMIT: (_LEAST, _LONGEST_S), Field.RUN: (_LEAST, _LONGEST_S),
+    Field.ALLOCATED: (_LEAST, _MOST), Field.PROCESSORS: (_LEAST, _MOST), Field.REQUEST: (_LEAST, _LONGEST_S),
+    Field.EXECUTABLE: (_LEAST, _MOST), Field.QUEUE: (_LEAST, _MOST),
+}  # fmt: skip
+_WHOLE = {Field.JOB, Field.EXECUTABLE, Field.QUEUE}
 
 # Control characters that no text has.
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -68,15 +80,14 @@ class Swf(Trace):
 
     def digest(self, folder: Path) -> str:
         """Give the SHA-256 of the file."""
-        return hashlib.sha256(self._content(folder)).hexdigest()
+        return self._read(folder)[1]
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
         """Read the jobs; what is odd is counted, what is wrong is refused with its line and column."""
-        content = self._content(folder)
-        if self.sha256 is not None and hashlib.sha256(content).hexdigest() != self.sha256:
+        log, sha256 = self._read(folder)
+        if self.sha256 is not None and sha256 != self.sha256:
             remedy = "take the file that is meant, or correct `sha256`"
             raise StudyError("another file than `sha256` says", remedy, self.file, code="trace-digest")
-        log = read_swf(self._text(content), self.file)
         cores_per_node = self._cores(log, machine_nodes)
         counted: dict[str, int] = {}
         log = _without_partial(log, counted)
@@ -102,26 +113,14 @@ class Swf(Trace):
             counted,
         )
 
-    def _content(self, folder: Path) -> bytes:
+    def _read(self, folder: Path) -> tuple[Log, str]:
+        """Return the lines of the file and its SHA-256."""
+        path = folder / self.file
         try:
-            return (folder / self.file).read_bytes()
-        except OSError as error:
-            problem = f"the log cannot be read ({error.strerror or type(error).__name__})"
-            remedy = "put it beside the study, or give its path from there"
-            raise StudyError(problem, remedy, self.file, code="no-such-file") from None
-
-    def _text(self, content: bytes) -> str:
-        if content.startswith(GZIP):
-            try:
-                content = gzip.decompress(content)
-            except (OSError, EOFError, zlib.error) as error:
-                problem = f"packed by gzip, but damaged ({error})"
-                raise StudyError(problem, "fetch it again", self.file, code="trace-not-text") from None
-        if _NO_TEXT.search(content):
-            remedy = "give a log in the standard workload format, as text or packed by gzip"
-            raise StudyError("not a text file", remedy, self.file, code="trace-not-text")
-        # Names in headers come in any encoding, and nothing else is no ASCII.
-        return content.decode("latin-1").replace("\r\n", "\n")
+            return _kept(path, changed_ns(path), self.file)
+        except FileMistake as mistake:
+            code: Code = "no-such-file" if mistake.code == "file-unreadable" else mistake.code
+            raise StudyError(f"the log: {mistake.problem}", mistake.remedy, self.file, code=code) from None
 
     def _cores(self, log: Log, machine_nodes: int) -> int:
         """Give the processors of a node."""
@@ -149,6 +148,46 @@ class Swf(Trace):
             raise log.refusal(large[0], field, problem, TOO_LARGE, "trace-too-large")
         _count(counted, "too_large", nodes > machine_nodes)
         return nodes
+
+
+@lru_cache(maxsize=4)
+def _kept(path: Path, changed: int, file: str) -> tuple[Log, str]:
+    content = bytes_of(path)
+    log = read_swf(_text(content), file)
+    _check_ranges(log)
+    return log, hashlib.sha256(content).hexdigest()
+
+
+def _text(content: bytes) -> str:
+    if content.startswith(GZIP):
+        try:
+            # A file of some MB may hold so many GB.
+            with gzip.open(io.BytesIO(content)) as packed:
+                content = packed.read(LARGEST_BYTES + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            problem = f"packed by gzip, but damaged ({error})"
+            raise FileMistake(problem, "fetch it again", code="trace-not-text") from None
+        if len(content) > LARGEST_BYTES:
+            problem = f"more than {LARGEST_BYTES:,} bytes when unpacked"
+            raise FileMistake(problem, "take a part of the log", code="file-too-large")
+    if _NO_TEXT.search(content):
+        remedy = "give a log in the standard workload format, as text or packed by gzip"
+        raise FileMistake("not a text file", remedy, code="trace-not-text")
+    # Names in headers come in any encoding, and nothing else is no ASCII.
+    return content.removeprefix(BOM_UTF8).decode("latin-1").replace("\r\n", "\n")
+
+
+def _check_ranges(log: Log) -> None:
+    """Refuse what no job has, and what cannot be counted."""
+    for field, (least, most) in _RANGES.items():
+        values = log.column(field)
+        wrong = ~((values >= least) & (values <= most))
+        if field in _WHOLE:
+            wrong |= values != np.rint(values)
+        if wrong.any():
+            kind = "whole number" if field in _WHOLE else "number"
+            problem, remedy = f"not a {kind} that can be", f"write one from {least:.0f} to {most:.0f}"
+            raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "trace-number")
 
 
 def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> None:

@@ -40,7 +40,10 @@ class Field(IntEnum):
 
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-_HEADER = re.compile(r";\s*(\w+):\s*(\d+)")
+_HEADER = re.compile(r";\s*(\w+):\s*(\d{1,15})\b")
+
+LONGEST_LINE = 10_000
+"""Characters of a line: 18 numbers take some hundred."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,9 @@ def refusal(
 ) -> StudyError:
     """Give the error about a place in a log; columns count fields from 1."""
     at = f"line {line}" + ("" if column is None else f", column {column} ({FIELDS[column - 1]})")
-    plain = int(value) if isinstance(value, float) and value.is_integer() else value
+    plain = value
+    if isinstance(value, float):  # those of numpy are printed with their type
+        plain = int(value) if value.is_integer() and abs(value) < 2**63 else float(value)
     return StudyError(problem, remedy, file, at, plain, code)
 
 
@@ -101,6 +106,9 @@ def read_swf(text: str, file: str) -> Log:
             match = _HEADER.match(line)
             if match:
                 header[match[1]] = (int(match[2]), number)
+        elif len(line) > LONGEST_LINE:
+            problem, remedy = f"a line of {len(line):,} characters", "give a log in the standard workload format"
+            raise refusal(file, number, None, problem, line[:60], remedy, "trace-fields")
         elif line.strip():
             numbers.append(number)
             lines.append(line)

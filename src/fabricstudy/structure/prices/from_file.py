@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from fabricstudy.beside import FileMistake, FromFile, at, check_width, read, rows_of
+from fabricstudy.beside import FileMistake, FromFile, at, check_width, number, read, rows_of, whole
 from fabricstudy.errors import suggestion
 from fabricstudy.kinds import register
 
 from .base import Prices, Tariff
 
 HEAD = ["item", "value"]
+MOST = 1e12
+"""Of a price: far above those of all routers together, in any currency."""
 
 
 def read_tariff(path: Path, data: bytes) -> Tariff:
@@ -42,12 +43,12 @@ def read_tariff(path: Path, data: bytes) -> Tariff:
         if name not in types or name in found:
             problem = "an item again" if name in found else "no such item"
             raise FileMistake(problem, suggestion(name, set(types) - set(found)), at(line, 1), name)
-        try:
-            found[name] = types[name](text)
-        except ValueError:
-            raise FileMistake("not a number", "write one, such as 12.5", at(line, 2), text) from None
-        if isinstance(found[name], float) and not isfinite(found[name]):
-            raise FileMistake("no finite number", "write one, such as 12.5", at(line, 2), text)
+        if types[name] is str:
+            found[name] = text
+        elif types[name] is int:
+            found[name] = whole(text, 0, 9999, at(line, 2))
+        else:
+            found[name] = number(text, -MOST, MOST, at(line, 2))
     missing = [name for name in types if name not in found]
     if missing:
         raise FileMistake(f"no {missing[0]}", f"add a line for each of {', '.join(missing)}")

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import folder_to_read
+from fabricstudy.beside import FileMistake, at, folder_to_read, lines_of, read, whole
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, NoPhysics, Whole
 
@@ -68,16 +68,17 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
     ConfigError
         If the file cannot be read, or does not hold that.
     """
-    remedy = "write one core number a line: line r holds the core of rank r"
-    cores: tuple[int, ...] = ()
-    try:
-        cores = tuple(map(int, (folder / name).read_text(encoding="utf-8").split()))
-        problem = f"the mapping file does not hold each core from 0 to {max(len(cores) - 1, 0)} exactly once"
-    except OSError as error:
-        problem = f"the mapping file cannot be read ({error.strerror or type(error).__name__})"
-        remedy = f"put it in {folder} or give its path"
-    except ValueError:
-        problem = "the mapping file holds something else than whole numbers"
-    if sorted(cores) != list(range(len(cores))) or not cores:
-        raise ConfigError(problem, remedy, ("file",), name, code="mapping-file")
+    cores: tuple[int, ...] = read(folder / name, _cores_of, "mapping-file")[0]
     return cores
+
+
+def _cores_of(path: Path, data: bytes) -> tuple[int, ...]:
+    words = [(word, place) for place, line in lines_of(data) for word in line.split()]
+    if not words:
+        raise FileMistake("the file is empty", "write one core a line: line r holds the core of rank r")
+    cores = [whole(word, 0, len(words) - 1, at(place)) for word, place in words]
+    first: dict[int, int] = {}
+    for core, (_, place) in zip(cores, words, strict=True):
+        if first.setdefault(core, place) != place:
+            raise FileMistake(f"this core stands in line {first[core]}, too", "name each core once", at(place), core)
+    return tuple(cores)

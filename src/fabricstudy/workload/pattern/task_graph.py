@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,12 +9,13 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import changed_ns
+from fabricstudy.beside import MOST_BYTES
 from fabricstudy.kinds import register
 from fabricstudy.model import ConfigError, Whole
+from fabricstudy.quantities import SIZES, to_unit
 from fabricstudy.workload.pattern.base import MessagePattern
 
-from ..graph_file import GraphFile, grouped, read_graph
+from ..graph_file import Floats, GraphFile, grouped, read_graph
 from ..messages import Messages
 from .base import Traffic
 from .sends import Sends, one_phase
@@ -23,6 +23,9 @@ from .traffic_file import TrafficFile
 
 PARTNERS_OF_A_GROUP = 3.0
 """Times as many as a vertex has: a cell of a mesh in space touches 6 others by faces and 20 by edges and corners."""
+
+MOST_ROUNDED = 0.01
+"""Part of all bytes by which rounding to whole ones may change what the edges send."""
 
 
 @register
@@ -43,11 +46,15 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        graph = _kept(path, changed_ns(path))
-        return graph, graph.sha256
+        return read_graph(path)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        try:
+            message_bytes = to_unit(str(value.get("message")), SIZES.unit, "100 kB")
+        except ConfigError:
+            return {}  # reading the key raises the same error
+        _check_bytes(content.units * message_bytes, value["message"])
         return {"vertices": content.tasks, "edges": len(content.source)}
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
@@ -78,12 +85,23 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
         return Sends(sends.phase, sends.source, sends.destination, np.tile(messages.size_bytes, self.iterations))
 
 
-@lru_cache(maxsize=8)
-def _kept(path: Path, changed: int) -> GraphFile:
-    return read_graph(path)
+def _check_bytes(size_bytes: Floats, written: str) -> None:
+    """Refuse edges whose bytes cannot be counted, or are so few that whole ones are something else."""
+    total = float(size_bytes.sum())
+    if total > MOST_BYTES:
+        problem, remedy = (
+            f"the edges have {total:.3g} bytes together",
+            f"take a smaller message: {MOST_BYTES:.3g} at most",
+        )
+        raise ConfigError(problem, remedy, ("message",), written, "out-of-range")
+    rounded = float(np.abs(np.maximum(1, np.rint(size_bytes)) - size_bytes).sum()) / total
+    if rounded > MOST_ROUNDED:
+        problem = f"a message has whole bytes, at least 1, and rounding the edges to these changes {rounded:.0%} of all"
+        remedy = "take a larger message: a unit of weight is one"
+        raise ConfigError(problem, remedy, ("message",), written, "out-of-range")
 
 
-def messages_of(graph: GraphFile, ranks: int, how: str, unit_bytes: int) -> Messages:
+def messages_of(graph: GraphFile, ranks: int, how: str, unit_bytes: float) -> Messages:
     """Add up what the tasks of each two ranks send, in one phase; every message has a byte at least."""
     rank = grouped(graph, ranks, how)
     source, destination = rank[graph.source], rank[graph.destination]

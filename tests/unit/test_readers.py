@@ -1,0 +1,170 @@
+"""Every reader of files that users bring: whatever stands in them gives a result or one error with a code."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, save_npz
+
+from fabricstudy.beside import read
+from fabricstudy.errors import FabricstudyError
+from fabricstudy.machine.fabric import read_fabric
+from fabricstudy.machine.from_file import FabricRules, assemble
+from fabricstudy.model import ConfigError
+from fabricstudy.routing.forwarding import read_entries
+from fabricstudy.schedule import Trace
+from fabricstudy.structure.prices.from_file import read_tariff
+from fabricstudy.workload.graph_file import grouped, read_graph
+from fabricstudy.workload.mapping.file import read_cores
+from fabricstudy.workload.matrix_file import read_matrix
+from fabricstudy.workload.message_file import read_messages
+
+Reader = Callable[[Path], Any]
+
+EXAMPLES = 40
+"""A reader: some seconds for all of them."""
+
+
+def fabric(path: Path) -> Any:
+    """Read a fabric and put it together, as a machine does."""
+    found, _ = read(path, read_fabric, "fabric-file")
+    rules = FabricRules.model_validate({"bandwidth": "1 GB/s", "host_ports": "each", "nodes_per_router": 1})
+    return read(path, lambda *_: assemble(found, rules, 1), "fabric-file")
+
+
+def graph(path: Path) -> Any:
+    """Read a graph and group its tasks."""
+    return grouped(read_graph(path)[0], 2, "metis")
+
+
+def log(path: Path) -> Any:
+    """Read the jobs of a log."""
+    keys = {"kind": "swf", "file": path.name, "too_large": "reject", "cores_per_node": 1}
+    return Trace.model_validate(keys).jobs(16, 1, 0, path.parent)
+
+
+def npz(sparse: bool) -> bytes:
+    data = io.BytesIO()
+    matrix = np.array([[0, 5], [7, 0]])
+    save_npz(data, csr_array(matrix)) if sparse else np.savez(data, matrix)
+    return data.getvalue()
+
+
+def parquet() -> bytes:
+    data = io.BytesIO()
+    pd.DataFrame({"phase": [0, 0], "source": [0, 1], "destination": [1, 0], "bytes": [4, 5]}).to_parquet(data)
+    return data.getvalue()
+
+
+SWITCHES = """\
+Switch\t2 "S-a1"\t# "one" lid 1 lmc 0
+[1]\t"S-a2"[1]\t# "two" lid 2 4xEDR
+[2]\t"H-b1"[1](b1)\t# "n1 HCA-1" lid 4 4xEDR
+
+Switch\t2 "S-a2"\t# "two" lid 2 lmc 0
+[1]\t"S-a1"[1]\t# "one" lid 1 4xEDR
+[2]\t"H-b2"[1](b2)\t# "n2 HCA-1" lid 5 4xEDR
+"""
+LISTED = '{"nodes": [{"id": 0, "nodes": 2}, {"id": 1}], "edges": [{"source": 0, "target": 1, "bandwidth": "1 GB/s"}]}'
+GRAPHML = (
+    '<?xml version="1.0"?><graphml><key id="d" for="edge" attr.name="class"/><graph edgedefault="undirected"><node id='
+    '"a"/><node id="b"/><edge source="a" target="b"><data key="d">up</data></edge></graph></graphml>'
+)
+PRICES = "item,value\ncurrency,EUR\nyear,2026\nrouter,900\nport,250\nport_W,12\nelectrical,0.5\nelectrical_m,0.4\n"
+TABLE = "Unicast lids [0x0-0x2] of switch Lid 1 guid 0xa1 (one):\n0x0002 001 : (Channel Adapter portguid 0xb1: 'n1')\n"
+
+READERS: dict[str, tuple[Reader, str | bytes]] = {
+    "edges.csv": (fabric, "from,to,class,count\nn,r,host,1\nm,s,host,1\nr,s,up,2\n"),
+    "fabric.json": (fabric, LISTED),
+    "fabric.graphml": (fabric, GRAPHML),
+    "fabric.topo": (fabric, SWITCHES),
+    "graph.csv": (graph, "source,destination,weight\n0,1,5\n1,2,0.5\n2,3,1e3\n"),
+    "graph.graph": (graph, "3 2 011\n1 2 5\n2 1 5 3 7\n1 2 7\n"),
+    "graph.mtx": (graph, "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 0.5\n"),
+    "matrix.csv": (partial(read, reader=read_matrix, code="traffic-file"), "0,5\n7,0\n"),
+    "pairs.csv": (partial(read, reader=read_matrix, code="traffic-file"), "source,destination,bytes\n0,1,5\n1,0,7\n"),
+    "matrix.mtx": (
+        partial(read, reader=read_matrix, code="traffic-file"),
+        "%%MatrixMarket matrix array integer general\n2 2\n0\n7\n5\n0\n",
+    ),
+    "dense.npz": (partial(read, reader=read_matrix, code="traffic-file"), npz(sparse=False)),
+    "sparse.npz": (partial(read, reader=read_matrix, code="traffic-file"), npz(sparse=True)),
+    "messages.csv": (
+        partial(read, reader=read_messages, code="traffic-file"),
+        "phase,source,destination,bytes\n0,0,1,4\n",
+    ),
+    "messages.parquet": (partial(read, reader=read_messages, code="traffic-file"), parquet()),
+    "hops.csv": (partial(read, reader=read_entries, code="route-file"), "router,destination,next\nr,n,s\n"),
+    "hops.lft": (partial(read, reader=read_entries, code="route-file"), TABLE),
+    "prices.csv": (partial(read, reader=read_tariff, code="price-file"), PRICES + "optical,2.5\noptical_m,0.1\n"),
+    "cores.txt": (lambda path: read_cores(path.parent, path.name), "1\n0\n3\n2\n"),
+    "log.swf": (log, "; MaxProcs: 16\n1 0 -1 60 4 -1 -1 4 90 -1 1 7 -1 3 2 -1 -1 -1\n"),
+}
+
+ODD = (
+    "", "-1", "0", "1.5", "nan", "inf", "1e308", "1e-308", "9" * 18, "9" * 5000, "1_0", "\N{ARABIC-INDIC DIGIT ONE}",
+    "\0", "\r", "\n", "\n\n", ",", '"', "#", "%", ";", " ", "\t", "\v", "\N{LINE SEPARATOR}", "[" * 5000, "{", "}", "<",
+    "&", "<!DOCTYPE a>", "null", "true", '"\\ud800"', "\\", "x" * 140_000, "\N{ZERO WIDTH NO-BREAK SPACE}",
+)  # fmt: skip
+PIECES = st.one_of(st.sampled_from([piece.encode() for piece in ODD]), st.binary(max_size=8))
+CUTS = st.tuples(st.floats(0, 1), st.integers(0, 12), PIECES)
+NUMBER = itertools.count()
+
+
+def mutated(data: bytes, cuts: list[tuple[float, int, bytes]]) -> bytes:
+    """Replace some bytes at some places."""
+    for place, length, piece in cuts:
+        at = int(place * len(data))
+        data = data[:at] + piece + data[at + length :]
+    return data
+
+
+def check(reader: Reader, path: Path, data: bytes) -> None:
+    """Read a file of these bytes, which is right, or wrong in a way that is told."""
+    path.write_bytes(data)
+    try:
+        reader(path)
+    except (FabricstudyError, ConfigError) as error:
+        assert error.code != "other" and str(error).strip()
+    path.unlink()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_right_is_read(tmp_path: Path, name: str) -> None:
+    reader, data = READERS[name]
+    (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    assert reader(tmp_path / name) is not None
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", READERS)
+@settings(
+    max_examples=EXAMPLES, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)  # fmt: skip
+@given(cuts=st.lists(CUTS, min_size=1, max_size=4))
+def test_what_is_wrong_is_told(tmp_path: Path, name: str, cuts: list[tuple[float, int, bytes]]) -> None:
+    reader, data = READERS[name]
+    # Another name each time: a file that stays as it is would be read once.
+    path = tmp_path / f"{next(NUMBER)}{Path(name).suffix}"
+    check(reader, path, mutated(data if isinstance(data, bytes) else data.encode(), cuts))
+
+
+@pytest.mark.parametrize("name", READERS)
+@settings(
+    max_examples=EXAMPLES // 2, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(data=st.binary(max_size=200))
+def test_any_bytes_are_told(tmp_path: Path, name: str, data: bytes) -> None:
+    check(READERS[name][0], tmp_path / f"{next(NUMBER)}{Path(name).suffix}", data)
