@@ -172,8 +172,8 @@ STRUCTURES = (
     Mutation(
         "reader of prices",
         "structure/prices/from_file.py",
-        "found[name] = types[name](text)",
-        "found[name] = types[name](text.replace('200', '300'))",
+        "return Tariff(**found)",
+        'return Tariff(**found | {"port": 2 * found["port"]})',
     ),
     known(
         "price of a port",
@@ -232,16 +232,16 @@ WORKLOADS = (
     known(
         "reader of messages",
         "workload/message_file.py",
-        "_whole(row[head.index(name)]",
+        "for column in rows.T",
         ("simulate", *TABLE),
-        new="3 * _whole(row[head.index(name)]",
+        new="for column in 3 * rows.T",
     ),
     known(
         "reader of graphs",
         "workload/graph_file.py",
-        "units[kept].astype",
+        "np.array(units, dtype=np.float64), None)",
         ("simulate", *TABLE),
-        new="2 * units[kept].astype",
+        new="2 * np.array(units, dtype=np.float64), None)",
     ),
     known(
         "random mapping",
