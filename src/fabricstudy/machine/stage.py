@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.source import code_digest
+from fabricstudy.source import digest_of, imported
 from fabricstudy.store import MACHINES, Store
 
 from .graph import Machine
@@ -19,8 +19,8 @@ def machine_store(results: Path) -> Store:
 
 
 def machine_code(config: Topology) -> str:
-    """Digest of the code that builds a machine."""
-    return code_digest(type(config).__module__)
+    """Digest of the code that builds a machine, and of what keeps it."""
+    return digest_of(imported(type(config).__module__) | {__name__})
 
 
 def keep_machine(results: Path, machine_id: str, config: Topology) -> None:

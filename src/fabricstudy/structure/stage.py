@@ -9,7 +9,7 @@ import numpy as np
 
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.machine.stage import load_machine, machine_store
-from fabricstudy.source import code_digest
+from fabricstudy.source import digest_of, imported
 from fabricstudy.store import STRUCTURES, Record, Store
 
 from .summary import structure
@@ -18,8 +18,8 @@ CUT_SIDE = "cut_side.npy"
 
 
 def structure_code() -> str:
-    """Digest of the code that analyses a machine."""
-    return code_digest(structure.__module__)
+    """Digest of the code that analyses a machine, and of what keeps both."""
+    return digest_of(imported(structure.__module__) | {__name__, load_machine.__module__})
 
 
 def structure_store(results: Path) -> Store:

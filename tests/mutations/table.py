@@ -1,0 +1,562 @@
+"""Changes of our code, and of the files of a study, each of which concerns some results and not others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+BESIDE = "./"
+"""Before the name of a file of the study; all others lie below ``src/fabricstudy``."""
+
+CAMINOS, FLOW = "caminos", "flow"
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change of one file.
+
+    Parameters
+    ----------
+    name : str
+        What it is about.
+    file, old, new : str
+        The file, a text that it has once, and what stands there instead.
+    numbers : bool
+        Whether it changes a number of some table.
+    reads : tuple of str
+        Engines whose results the file takes part in reading: whatever changes in it, their points are simulated again.
+    due : tuple of str, optional
+        Rules of which a job has to be done again; given where nothing is run, since the file is of no stage, or
+        compiled for seconds.
+    fails : str
+        Why the test is known to fail; "" if it is not.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    numbers: bool = True
+    reads: tuple[str, ...] = ()
+    due: tuple[str, ...] | None = None
+    fails: str = ""
+
+    @property
+    def module(self) -> str:
+        """Name of the module that it changes; "" if that is a file of the study."""
+        if self.file.startswith(BESIDE):
+            return ""
+        return "fabricstudy." + self.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def same(name: str, file: str, old: str, new: str, **more: Any) -> Mutation:
+    """Give a change that alters no number, though stages run the file."""
+    return Mutation(name, file, old, new, numbers=False, **more)
+
+
+def known(name: str, file: str, old: str, due: tuple[str, ...] = (), new: str = "", fails: str = "") -> Mutation:
+    """Give a change of which only digests are compared: a constant before `old`, unless `new` is given."""
+    return Mutation(name, file, old, new or f"\nANOTHER = 1\n{old}", numbers=False, due=due, fails=fails)
+
+
+TABLE = ("table", "report")
+"""Rules that are due after any other."""
+
+ALL = ("structure", "analysis", "simulate", "schedule", *TABLE)
+
+MACHINES = (
+    Mutation(
+        "latency of a grid",
+        "machine/grid.py",
+        "self.link_latencies_ns, strict=False)",
+        "[3 * one for one in self.link_latencies_ns], strict=False)",
+    ),
+    known(
+        "weight of a global hop",
+        "machine/dragonfly.py",
+        "hop_weight=(1, 100)",
+        ("structure", "simulate", *TABLE),
+        new="hop_weight=(1, 1)",
+    ),
+    Mutation("host latency of a tree", "machine/xgft.py", "self.latency.host_ns)", "3 * self.latency.host_ns)"),
+    known(
+        "pods of a fat tree",
+        "machine/fat_tree.py",
+        "tree_arrays((half, half, self.pod_count)",
+        ("analysis", *TABLE),
+        new="tree_arrays((half, half, self.pod_count - 1)",
+    ),
+    Mutation(
+        "gap of a HyperX", "machine/hyperx.py", "gap=1) for length in self.shape", "gap=2) for length in self.shape"
+    ),
+    known("cables of a pair of routers", "machine/torus.py", "pair_cables=self.pair_cables", ALL, new="pair_cables=2"),
+    # CAMINOS counts in cycles, so its input stays the same but for their length.
+    Mutation(
+        "default bandwidths of a product, all twice as high",
+        "machine/bluegene_p.py",
+        '{"links": "425 MB/s", "host": "2.55 GB/s"}',
+        '{"links": "850 MB/s", "host": "5.1 GB/s"}',
+    ),
+    Mutation(
+        "radix of a machine", "machine/graph.py", "self.nodes_of_router).max())", "self.nodes_of_router).max()) + 1"
+    ),
+    known(
+        "default latency of a fabric",
+        "machine/from_file.py",
+        "LATENCY_NS = 40.0",
+        ("structure", "simulate", *TABLE),
+        new="LATENCY_NS = 900.0",
+    ),
+    Mutation("cables of a fabric", "machine/fabric/base.py", "link, count, edge.where", "link, 2 * count, edge.where"),
+    known(
+        "columns of an edge list",
+        "machine/fabric/edge_list.py",
+        "if cells.get(key)}",
+        ("structure", "simulate", *TABLE),
+        new='if cells.get(key) and key != "count"}',
+    ),
+    known(
+        "hops for forecasts",
+        "machine/dimension.py",
+        "length % 2) / (4 * length)",
+        ALL,
+        new="length % 2) / (2 * length)",
+    ),
+    known("machine of no point", "machine/jellyfish.py", "@register"),
+)
+
+ROUTINGS = (
+    known("a comment", "routing/minimal.py", '"""Weight of a hop of', new='"""What a hop weighs of'),
+    known(
+        "weights of minimal routing",
+        "routing/minimal.py",
+        "np.array(machine.hop_weight, dtype",
+        ("structure", "analysis", "simulate", *TABLE),
+        new="7 * np.array(machine.hop_weight, dtype",
+    ),
+    known(
+        "rounding of Valiant's loads",
+        "routing/valiant.py",
+        "ROUNDING = 1e-12",
+        ("analysis", "simulate", *TABLE),
+        new="ROUNDING = 1e-11",
+    ),
+    Mutation("parents of D-mod-k", "routing/d_mod_k.py", "parent = goal // self", "parent = 0 * goal // self"),
+    same("order of next hops", "routing/forwarding/next_hops.py", "return entries", "return entries[::-1]"),
+    known("compiled loops of routing", "routing/kernels.py", "@njit(cache=True)\ndef minimal_loads(", ALL),
+)
+
+STRUCTURES = (
+    Mutation(
+        "what is kept of a structure",
+        "structure/stage.py",
+        "| described.to_json()",
+        '| described.to_json() | {"radix": 1}',
+    ),
+    Mutation(
+        "what is kept of a machine",
+        "machine/stage.py",
+        "config.build().save(",
+        'type(built := config.build())(**vars(built) | {"cable_count": 2 * built.cable_count}).save(',
+    ),
+    Mutation(
+        "rows of any analysis",
+        "stages.py",
+        "analyses[args.name].rows())",
+        "analyses[args.name].rows()[:1])",
+        fails="what writes the rows is in no digest",
+    ),
+    Mutation("seconds of a bound", "structure/bound.py", "NS_PER_S = 1e9", "NS_PER_S = 2e9"),
+    Mutation("what counts as shared", "structure/sharing.py", "used & (users > 1)", "used & (users > 2)"),
+    Mutation("nanoseconds of a metre", "structure/cost.py", "NS_OF_METRE = 5.0", "NS_OF_METRE = 4.0"),
+    Mutation(
+        "reader of prices",
+        "structure/prices/from_file.py",
+        "return Tariff(**found)",
+        'return Tariff(**found | {"port": 2 * found["port"]})',
+    ),
+    known(
+        "price of a port",
+        "structure/prices/base.py",
+        "self.router + self.port * ports",
+        ("analysis", *TABLE),
+        new="self.router + 2 * self.port * ports",
+    ),
+    known(
+        "bound of the bisection",
+        "structure/closed_form.py",
+        '"rings": quarter / 2',
+        ("structure", "analysis", "simulate", *TABLE),
+        new='"rings": quarter',
+    ),
+    known(
+        "mean of hops",
+        "structure/summary.py",
+        "return diameter, hops / pairs if",
+        ("structure", "analysis", "simulate", *TABLE),
+        new="return diameter, 2 * hops / pairs if",
+    ),
+    Mutation(
+        "cycles of channels", "structure/deadlock.py", "return components == vertices", "return components != vertices"
+    ),
+    Mutation(
+        "loads of hosts",
+        "structure/load.py",
+        "injection_bytes=added_up(source, size,",
+        "injection_bytes=added_up(source, 9 * size,",
+    ),
+    known(
+        "compiled loops of cuts",
+        "structure/cut_kernels.py",
+        "@njit(cache=True)\ndef crossing_bytes(",
+        ("structure", "analysis", "simulate", *TABLE),
+    ),
+    known("isoperimetry of tori", "structure/isoperimetry/torus.py", "def torus_bound("),
+)
+
+WORKLOADS = (
+    Mutation("ring", "workload/pattern/ring.py", "np.roll(rank, -1)", "np.roll(rank, -2)"),
+    known(
+        "permutation",
+        "workload/pattern/permutation.py",
+        "return one_phase(rank, image,",
+        ("simulate", *TABLE),
+        new="return one_phase(image, rank,",
+    ),
+    Mutation(
+        "reader of matrices",
+        "workload/matrix_file.py",
+        "np.maximum(1, np.rint(matrix",
+        "np.maximum(1, 2 * np.rint(matrix",
+    ),
+    known(
+        "reader of messages",
+        "workload/message_file.py",
+        "for column in rows.T",
+        ("simulate", *TABLE),
+        new="for column in 3 * rows.T",
+    ),
+    known(
+        "reader of graphs",
+        "workload/graph_file.py",
+        "np.array(units, dtype=np.float64), None)",
+        ("simulate", *TABLE),
+        new="2 * np.array(units, dtype=np.float64), None)",
+    ),
+    known(
+        "random mapping",
+        "workload/mapping/random.py",
+        "return rng.permutation(slots.ranks)",
+        ("analysis", "simulate", *TABLE),
+        new="return rng.permutation(slots.ranks)[::-1]",
+    ),
+    Mutation(
+        "greedy mapping",
+        "workload/mapping/greedy.py",
+        "np.arange(slots.ranks), np.inf",
+        "np.arange(slots.ranks), -np.inf",
+    ),
+    known(
+        "bound of mappings",
+        "workload/mapping/bound.py",
+        "return float(max(times)) *",
+        ("simulate", *TABLE),
+        new="return 2 * float(max(times)) *",
+    ),
+    known(
+        "compiled loops of mappings",
+        "workload/mapping/kernels.py",
+        "@njit(cache=True)\ndef hop_bytes(",
+        ("analysis", "simulate", "schedule", *TABLE),
+    ),
+    known(
+        "random allocation",
+        "workload/allocation/random.py",
+        ")[: request.wanted])",
+        ("simulate", *TABLE),
+        new=")[::-1][: request.wanted])",
+    ),
+    known(
+        "spread allocation",
+        "workload/allocation/spread.py",
+        "np.lexsort((router, _index_within(router)))",
+        ("simulate", *TABLE),
+        new="np.lexsort((-router, _index_within(router)))",
+    ),
+    known(
+        "order of sends",
+        "workload/pattern/send_order.py",
+        "return (sends.destination - sends.source) % ranks",
+        ("analysis", "simulate", *TABLE),
+        new="return (sends.source - sends.destination) % ranks",
+    ),
+    Mutation(
+        "random streams",
+        "workload/streams.py",
+        "default_rng([seed, job, int(purpose)])",
+        "default_rng([seed, job, int(purpose), 1])",
+    ),
+    known("pattern of no point", "workload/pattern/stencil.py", "@register"),
+)
+
+ENGINES = (
+    Mutation(
+        "what CAMINOS derives",
+        "engine/caminos/adapter.py",
+        ', "virtual_channels": channels(point, machine)}',
+        "}",
+        fails="an entry that is derived no longer stays in the record",
+    ),
+    Mutation(
+        "what is done with a result of flows",
+        "engine/flow/adapter.py",
+        "return read_result(folder, machine, jobs)",
+        "result = read_result(folder, machine, jobs)\n        return type(result)((1.0,), result.link_bytes)",
+        fails="of what reads a result the reader alone has a digest of its own",
+    ),
+    Mutation(
+        "what is done with any result",
+        "engine/attempt.py",
+        "    keep(result, folder, record)",
+        "    keep(replace(result, link_bytes=None), folder, record)",
+        fails="of what reads a result the reader alone has a digest of its own",
+    ),
+    Mutation(
+        "phit of CAMINOS",
+        "engine/caminos/clock.py",
+        "for parts in (1, 2, 4):",
+        "for parts in (2, 4):",
+        reads=(CAMINOS,),
+    ),
+    Mutation(
+        "times of CAMINOS",
+        "engine/caminos/result.py",
+        "else float(cycle) * units.cycle_ns",
+        "else 2 * float(cycle) * units.cycle_ns",
+        reads=(CAMINOS,),
+    ),
+    known(
+        "arbitration of CAMINOS",
+        "engine/caminos/channels.py",
+        'return "RandomWithPriority", False',
+        ("simulate", *TABLE),
+        new='return "Random", False',
+    ),
+    known(
+        "buffers of CAMINOS",
+        "engine/caminos/files.py",
+        "buffer_size: {units.buffer_phits},",
+        ("simulate", *TABLE),
+        new="buffer_size: {2 * units.buffer_phits},",
+    ),
+    known(
+        "forecasts of CAMINOS",
+        "engine/caminos/cost.py",
+        "WAITING_PHITS = 8",
+        ("simulate", *TABLE),
+        new="WAITING_PHITS = 9",
+    ),
+    Mutation(
+        "times of flows",
+        "engine/flow/result.py",
+        "tuple(finish_ns.tolist())",
+        "tuple((2 * finish_ns).tolist())",
+        reads=(FLOW,),
+    ),
+    known(
+        "window of flows",
+        "engine/flow/files.py",
+        "MOST_WINDOW_BYTES = 64_000",
+        ("simulate", *TABLE),
+        new="MOST_WINDOW_BYTES = 32_000",
+    ),
+    same("default batching of flows", "engine/flow/settings.py", "        0.02,", "        0.05,", reads=(FLOW,)),
+    Mutation(
+        "loads without a simulator",
+        "engine/analysis/__init__.py",
+        "EngineResult(nothing, link_loads",
+        "EngineResult(nothing, 2 * link_loads",
+    ),
+    known(
+        "place of detours",
+        "engine/detours.py",
+        "return routing.via if isinstance(routing, Detour) else None",
+        ("simulate", *TABLE),
+        new="return getattr(routing, 'via', None)",
+    ),
+    same(
+        "what engines derive",
+        "engine/contract.py",
+        "        return {}\n\n    def scale",
+        "        return dict()\n\n    def scale",
+    ),
+    Mutation(
+        "mean over ranks",
+        "engine/outcome.py",
+        "ended_ns[senders].mean()",
+        "ended_ns[senders].max()",
+        reads=(CAMINOS, FLOW),
+    ),
+    Mutation(
+        "load of the fullest link",
+        "engine/records.py",
+        '"load_max_bytes": float(loads.max())',
+        '"load_max_bytes": float(2 * loads.max())',
+    ),
+    known(
+        "quality of a mapping",
+        "engine/quality.py",
+        "np.sqrt(np.mean(loads",
+        ("simulate", *TABLE),
+        new="2 * np.sqrt(np.mean(loads",
+    ),
+    Mutation("default latency of routers", "engine/settings.py", '"100 ns",', '"900 ns",'),
+    same(
+        "default that no point asks for",
+        "engine/settings.py",
+        '"round-robin",\n        desc',
+        '"striping",\n        desc',
+        fails="a record with other defaults counts as damaged",
+    ),
+    same(
+        "order of the store's entries",
+        "engine/simulate.py",
+        '("point", "files", "format")',
+        '("files", "point", "format")',
+    ),
+    known("limits", "engine/run.py", "GRACE_S = 2.0", ("simulate", *TABLE), new="GRACE_S = 2.5"),
+    Mutation(
+        "paths that bounds allow",
+        "engine/caminos/caveats.py",
+        'Caveat("A message within a node takes no time."),',
+        'Caveat("A message within a node takes no time.", other_paths=True),',
+        fails="what modules of words decide is in no digest",
+    ),
+    known(
+        "words about an engine",
+        "engine/caminos/caveats.py",
+        "A message within a node takes no time.",
+        ("report",),
+        new="Messages within a node take no time.",
+        fails="the report prints the words, and is not drawn again",
+    ),
+    known("time to ask a cluster for", "engine/batch.py", "SLOWNESS = 3.0", new="SLOWNESS = 4.0"),
+    known("SST", "engine/sst/cost.py", "LEAST_BUFFERS = 5"),
+    known("wiring of SST", "engine/sst/wiring/grid.py", "HYPERX_ALGORITHMS ="),
+    known("CODES", "engine/codes/packet.py", "LARGEST_GROWTH = 0.01"),
+    known("models of CODES", "engine/codes/models/torus.py", "ROUTINGS ="),
+)
+
+SCHEDULES = (
+    Mutation("bounded slowdown", "schedule/metrics.py", "LEAST_RUNTIME_S = 10.0", "LEAST_RUNTIME_S = 100.0"),
+    Mutation(
+        "requests of a log",
+        "schedule/trace/swf.py",
+        "return np.where(asked > 0, asked, ran)",
+        "return np.where(asked > 0, 9 * asked, ran)",
+    ),
+    known(
+        "columns of a log",
+        "schedule/trace/swf_text.py",
+        "return self.fields[:, field - 1]\n",
+        ("schedule", *TABLE),
+        new="return self.fields[:, field - 1] * (1 + (field == Field.RUN))\n",
+    ),
+    known(
+        "order of cuboids",
+        "schedule/partition_list/cuboids.py",
+        "(math.prod(shape), shape))",
+        ("schedule", *TABLE),
+        new="(math.prod(shape), shape[::-1]))",
+    ),
+    known(
+        "cables of one midplane",
+        "schedule/cables.py",
+        "if side == 1:\n            return []",
+        ("schedule", *TABLE),
+        new="if side < 2:\n            return []",
+    ),
+    known(
+        "what was mended in a log",
+        "schedule/stage.py",
+        '"mended": mended or None',
+        ("schedule", *TABLE),
+        new='"mended": mended or "nothing"',
+    ),
+    known("compiled loop of EASY", "schedule/kernel/easy.py", "@inner\ndef pass_easy(", ("schedule", *TABLE)),
+    known("order of the queue", "schedule/order/fcfs.py", "@register", ("schedule", *TABLE)),
+    known("backfilling", "schedule/backfill/easy.py", "@register", ("schedule", *TABLE)),
+    known("order of no schedule", "schedule/order/wfp.py", "@register"),
+)
+
+ANALYSES = (
+    Mutation("uses of a link", "analysis/contention.py", "uses / machine.links", "2 * uses / machine.links"),
+    known(
+        "ports of a node",
+        "analysis/topologies.py",
+        '"ports_per_node": ports /',
+        ("analysis", *TABLE),
+        new='"ports_per_node": 2 * ports /',
+    ),
+    known("analysis of no study", "analysis/isoperimetry.py", "@register"),
+)
+
+TABLES = (
+    Mutation(
+        "runtime over bound",
+        "table/collect.py",
+        'over_bound=_ratio(jobs["runtime_ns"]',
+        'over_bound=_ratio(2 * jobs["runtime_ns"]',
+    ),
+    known("form of a claim", "table/claims.py", '"change": ratio - 1', TABLE, new='"change": ratio - 2'),
+    Mutation(
+        "time of a link", "table/link_loads.py", "machine.link_capacity_Bps * 1e9", "machine.link_capacity_Bps * 2e9"
+    ),
+    known("rank correlation", "table/ranks.py", "LEAST_ROWS = 6", TABLE),
+    known("grammar of figures", "study/figures.py", "\nRankCorrelation = ", TABLE),
+    Mutation(
+        "units of quantities", "quantities.py", "second = [time] = s", "second = [time] = s\nkilobyte = 1024 byte = kB"
+    ),
+    known(
+        "files",
+        "files.py",
+        "from __future__ import annotations\n",
+        ("schedule", *TABLE),
+        new="from __future__ import annotations\n\nANOTHER = 1\n",
+    ),
+    known("page of the report", "report/page.py", "_MOST_REASONS = 50", ("report",)),
+    known("layout of a grid", "report/layouts/grid.py", "STUB = 0.36", ("report",)),
+    known(
+        "command",
+        "commands/plan.py",
+        "from __future__ import annotations\n",
+        new="from __future__ import annotations\n\nANOTHER = 1\n",
+    ),
+    known("artifact", "artifact/pack.py", "TIME_S = 946_684_800"),
+)
+
+FILES = (
+    Mutation("extension: machine", "./ladder.py", "cable_count=np.ones", "cable_count=2 * np.ones"),
+    Mutation("extension: pattern", "./ahead.py", "rank + self.step", "rank + self.step + 1"),
+    Mutation(
+        "extension: what another one imports",
+        "./rungs.py",
+        "return low, low + np.int32(rungs)",
+        "return low, np.roll(low + np.int32(rungs), 2)",
+    ),
+    same("extension of no point", "./unused.py", "[::-1]", "[::-2]"),
+    Mutation("fabric", "./fabric.csv", "west,north,short,2,", "west,north,short,1,"),
+    Mutation("next hops", "./next.csv", "west,east,north", "west,east,south"),
+    Mutation("matrix", "./matrix.csv", "0,3,9000", "0,3,90000"),
+    Mutation("messages", "./messages.csv", "1,1,4,32000", "1,1,5,32000"),
+    Mutation("tasks", "./tasks.csv", "0,7,3", "0,7,9"),
+    Mutation("prices", "./prices.csv", "port,200", "port,201"),
+    Mutation("log", "./log.swf", "; MaxProcs: 16\n1 185 -1 608", "; MaxProcs: 16\n1 185 -1 208"),
+    Mutation(
+        "study: the point", "./study.yaml", "shape: [4, 2], bandwidth: 1 GB/s", "shape: [4, 2], bandwidth: 2 GB/s"
+    ),
+    Mutation("study: an analysis", "./study.yaml", "rungs: 6", "rungs: 7"),
+    Mutation("study: a claim", "./study.yaml", "source_range: [0.0, null]", "source_range: [9.0, null]"),
+)
+
+MUTATIONS = (*MACHINES, *ROUTINGS, *STRUCTURES, *WORKLOADS, *ENGINES, *SCHEDULES, *ANALYSES, *TABLES, *FILES)
