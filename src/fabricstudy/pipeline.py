@@ -27,6 +27,7 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 
 BATCH_CPU_S = 60.0
+WRITER = "fabricstudy.analysis.stage"
 Seconds = Annotated[Number, Field(gt=0)]
 # Analysing a machine takes seconds; a study has at most so many jobs for it.
 MACHINES_A_CHUNK = 4
@@ -135,7 +136,13 @@ class Pipeline:
         """Digest of what an analysis asks for, and of the code that answers."""
         analysis = self.plan.study.analyses[name]
         kinds = {type(kind) for kind in kinds_within(analysis)} | set(analysis.kinds_used())
-        return _digest([analysis.model_dump_json(), code_digest(*sorted({kind.__module__ for kind in kinds}))])
+        return _digest([analysis.model_dump_json(), code_digest(WRITER, *sorted({kind.__module__ for kind in kinds}))])
+
+    @property
+    def report_digest(self) -> str:
+        """Digest of the code that writes the report, with what the engines say of themselves in it."""
+        engines = {type(engine_named(point.point.engine.kind)).__module__ for point in self.plan.points.values()}
+        return code_digest("fabricstudy.report.__main__", *sorted(engines))
 
     def machine_digest(self, chunk: str) -> str:
         """Digest of the ids of a chunk, and of the code that builds its machines."""

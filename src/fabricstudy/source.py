@@ -27,9 +27,6 @@ OURS = PACKAGE.name
 EXTENSIONS = f"{OURS}_extensions_"
 """Start of the names of the packages that hold a study's own files; the rest is a digest of these."""
 
-WORDS = frozenset({"caveats"})
-"""Modules, by the last part of their name, that hold words alone: changing these changes no result."""
-
 _READINGS = Kept(__file__)
 """What the texts of our modules say: parsing all of them takes half a second."""
 
@@ -79,14 +76,14 @@ def extension_digest(module: str) -> str:
     return digest_of(frozenset(name for name in imported(module) if extension_package(name))) if package else ""
 
 
-def _counts(module: str) -> bool:
-    """Whether a module is ours, or an extension."""
+def is_ours(module: str) -> bool:
+    """Return whether a module is part of this project, or an extension."""
     return module.split(".")[0] == OURS or bool(extension_package(module))
 
 
 @cache
 def imported(module: str) -> frozenset[str]:
-    """Give a module and all modules of ours that it imports, directly or not; modules with words alone are left out.
+    """Return a module and all modules of ours that it imports, directly or not.
 
     Examples
     --------
@@ -97,7 +94,7 @@ def imported(module: str) -> frozenset[str]:
     left = [module]
     while left:
         name = left.pop()
-        if name not in modules and (extension_package(name) or name.rsplit(".", 1)[-1] not in WORDS):
+        if name not in modules:
             modules.add(name)
             left += direct_imports(name)
     return frozenset(modules)
@@ -130,12 +127,12 @@ def _imported_names(tree: ast.Module, module: str, is_package: bool) -> Iterator
     """Give each import of ours as module and name."""
     for node in _statements(tree.body):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names if _counts(alias.name))
+            yield from ((alias.name, None) for alias in node.names if is_ours(alias.name))
         elif isinstance(node, ast.ImportFrom):
             base = module.split(".") if is_package else module.split(".")[:-1]
             start = base[: len(base) - node.level + 1] if node.level else []
             origin = ".".join([*start, *(node.module or "").split(".")]).strip(".")
-            if _counts(origin):
+            if is_ours(origin):
                 yield from ((origin, alias.name) for alias in node.names)
 
 

@@ -39,10 +39,11 @@ def build_machines(args: argparse.Namespace) -> None:
 
 def make_analysis(args: argparse.Namespace) -> None:
     """Compute the rows of one named analysis and write one JSON object a line."""
+    from fabricstudy.analysis.stage import write_rows
+
     pipeline = _pipeline(args)
     _check(args, pipeline.analysis_digest(args.name))
-    with atomic_text(args.out) as out:
-        out.writelines(json.dumps(row) + "\n" for row in pipeline.plan.study.analyses[args.name].rows())
+    write_rows(pipeline.plan.study.analyses[args.name], args.out)
 
 
 def simulate_batch(args: argparse.Namespace) -> None:

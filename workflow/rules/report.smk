@@ -29,7 +29,7 @@ rule report:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
-        code=code_digest("fabricstudy.report.__main__"),
+        code=lambda wildcards: STUDIES[wildcards.study].report_digest,
     shell:
         "python -m fabricstudy.report --study {input.study:q} --tables {input.tables:q}"
         " --out reports/{wildcards.study} 2> {log:q} && ls {output.figures:q} > {output.stored:q}"

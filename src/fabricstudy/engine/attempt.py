@@ -15,7 +15,7 @@ from fabricstudy.workload.placing import place
 
 from .contract import Engine, EngineFailure, OtherBackground
 from .limits import NotDone, check_memory, run_program
-from .outcome import ARRAYS, EngineResult, keep
+from .outcome import ARRAYS, finish
 from .parallel import Parallel
 from .point import Point
 from .records import describe_links, job_record, sharing_by_routes
@@ -59,14 +59,13 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     machine = analysed.machine
     check_supported(point, engine, machine)
     check_memory(engine.predict_memory_bytes(point), limits)
-    result = _simulated(point, engine, analysed, limits, folder, record)
-    keep(result, folder, record)
+    _simulate(point, engine, analysed, limits, folder, record)
     describe_links(folder, machine, record)
 
 
-def _simulated(
+def _simulate(
     point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record
-) -> EngineResult:
+) -> None:
     """Prepare, run and read a point; repeat that while its background has to last longer or shorter."""
     for _ in range(MOST_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
@@ -75,7 +74,8 @@ def _simulated(
             command = engine.on_cores(command, point)
         exit_code = 0 if command is None else run_program(command, folder, limits, record)
         try:
-            return engine.read(folder, exit_code, point, analysed.machine, jobs)
+            finish(engine, folder, exit_code, point, analysed.machine, jobs, record)
+            return
         except OtherBackground as again:
             record["background_ns"] = again.needed_ns
             _empty(folder)

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.store import Record
 from fabricstudy.workload.messages import PlacedJob
+
+if TYPE_CHECKING:
+    from fabricstudy.machine.graph import Machine
+
+    from .contract import Engine
+    from .point import Point
 
 LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS = "links.npy", "link_packets.npy", "link_stall_ns.npy", "job_links.npy"
 """Arrays: bytes, packets and stalls of each directed link, and a bit for each job and link that it used."""
@@ -66,6 +72,13 @@ def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> flo
     """
     senders = np.unique(job.messages.source)
     return None if job.background or not len(senders) else float(ended_ns[senders].mean())
+
+
+def finish(
+    engine: Engine, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob], record: Record
+) -> None:
+    """Read what an engine wrote to the folder, and store it; for what is raised see `Engine.read` and `keep`."""
+    keep(engine.read(folder, exit_code, point, machine, jobs), folder, record)
 
 
 def keep(result: EngineResult, folder: Path, record: Record) -> None:

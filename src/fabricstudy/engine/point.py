@@ -53,7 +53,12 @@ def digest(prefix: str, text: str) -> str:
 
 def point_id(point: Point) -> str:
     """Give "p" and 12 hexadecimal digits of the SHA-256 over the point's physics."""
-    return digest("p", canonical_json(point.physics()))
+    return id_of(point.physics())
+
+
+def id_of(physics: dict[str, Any]) -> str:
+    """Return the id of the point that `Point.physics` describes so."""
+    return digest("p", canonical_json(physics))
 
 
 def machine_id(machine: Topology) -> str:

@@ -14,13 +14,19 @@ from .attempt import attempt, check_supported, prepare, strip
 from .contract import Engine
 from .limits import NotDone
 from .outcome import ARRAYS, TIMES
-from .point import PlannedPoint, point_from_json, point_id
+from .point import PlannedPoint, id_of
 from .records import describe_links
 from .settings import Limits
 from .stores import AnalysedMachine, Stores
 from .validity import Validity, fingerprint, validity
 
-OF_STORE = ("point", "files", "format")
+OF_RUN = (
+    "point_id", "machine_id", "engine", "version", "seed", "processes", "host", "started", "status", "reason",
+    "exit_code", "cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "point", "physics",
+)  # fmt: skip
+"""Entries of a record that tell of the point and of its simulation; all others are computed anew with the code."""
+
+OF_STORE = ("point", "physics", "files", "format")
 """Entries of a stored record that the records of a batch have not."""
 
 
@@ -66,26 +72,23 @@ def simulate(
             record |= attempt(point, engine, analysed, limits, folder)
             record.pop("command", None)  # it names a folder that goes
             strip(folder, record["status"])
-            store.keep(folder, record | {"point": point.model_dump(mode="json")})
+            store.keep(folder, record | {"point": point.model_dump(mode="json"), "physics": point.physics()})
     return record
 
 
 def _stored(planned: PlannedPoint, stores: Stores) -> tuple[Record | None, str | None]:
     """Return the record of a point, if it is there as it was written; else None, and what is wrong with it."""
     record = stores.point(planned.point_id)
-    damage = stores.points.damage(planned.point_id) or _other_point(record, planned)
+    damage = stores.points.damage(planned.point_id) or _other_point(record)
     return (None, damage) if damage else (record, None)
 
 
-def _other_point(stored: Record | None, planned: PlannedPoint) -> str | None:
+def _other_point(stored: Record | None) -> str | None:
     """Return what is wrong if a record holds the point of another id; None if not."""
-    if stored is None or stored["point"] == planned.point.model_dump(mode="json"):
+    if stored is None:
         return None
-    try:
-        identity = point_id(point_from_json(stored["point"]))
-    except ValueError:
-        return None  # its kinds or keys have other names by now; its fingerprint decides
-    return None if identity == planned.point_id else f"its record holds the point {identity}"
+    identity = id_of(stored["physics"])
+    return None if identity == stored["point_id"] else f"its record holds the point {identity}"
 
 
 def _of_batch(record: Record | None) -> Record:
@@ -120,7 +123,8 @@ def _checked(
         describe_links(work, analysed.machine, fresh)
         # The times are from the record's program, which may not be installed here.
         made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
-        record = stored | fresh | {"fingerprint": str(made_by)}
+        of_run = {name: stored[name] for name in OF_RUN if name in stored}
+        record = of_run | fresh | {"fingerprint": str(made_by)}
         store.keep(work, record)
     return record
 

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from fabricstudy.kinds import Kind, kinds_within
 from fabricstudy.machine.graph import Machine
-from fabricstudy.source import OURS, code_digest, digest_of, imported
+from fabricstudy.source import OURS, code_digest, digest_of, imported, is_ours
 from fabricstudy.store import FINAL, Record
 from fabricstudy.workload.messages import PlacedJob
 
+from .contract import Engine
 from .point import Point
 from .registry import engine_named
 
@@ -72,7 +73,7 @@ def _code_of(point: Point) -> tuple[str, str]:
     """Give the digests of the code that a result of `point` depends on, and of what reads it."""
     engine = engine_named(point.engine.kind)
     kinds = {type(kind).__module__ for kind in [engine, *_kinds(point)]}
-    return _code(frozenset(kinds), engine.sources()), _reading(engine.reading)
+    return _code(frozenset(kinds), engine.sources()), _reading(type(engine), engine.reading)
 
 
 def _kinds(point: Point) -> list[Kind]:
@@ -86,11 +87,15 @@ def _code(kinds: frozenset[str], sources: str) -> str:
 
 
 @cache
-def _reading(module: str) -> str:
-    """Digest of the modules of an engine's own package that its reader uses, and of what is stored of a result."""
+def _reading(adapter: type[Engine], module: str) -> str:
+    """Return a digest of what turns an engine's output into a result, and of what is stored of that.
+
+    The adapter with its bases counts, and of its package what the module that reads the output imports.
+    """
     package = module.rsplit(".", 1)[0]
     modules = {name for name in imported(module) if name.startswith(f"{package}.") or name == package}
-    return digest_of(frozenset({*modules, module, f"{OURS}.engine.outcome"}))
+    bases = {base.__module__ for base in adapter.__mro__ if base is not Engine and is_ours(base.__module__)}
+    return digest_of(frozenset({*modules, *bases, module, f"{OURS}.engine.outcome"}))
 
 
 def validity(record: Record | None, point: Point) -> Validity:

@@ -97,8 +97,8 @@ def arbitration(point: Point) -> str:
     Notes
     -----
     A packet drawn at random goes first. To prefer packets in transit to those of the router's own nodes, as an earlier
-    version did where channels do not count hops, starves nodes: under adaptive routing an all-to-all of 64 kB took 1.2 to
-    1.5 times as long on a fat tree, 1.4 on a HyperX and 1.1 on a mesh, and nothing gained more than 3 %.
+    version did where channels do not count hops, starves nodes: under adaptive routing an all-to-all of 64 kB took 1.2
+    to 1.5 times as long on a fat tree, 1.4 on a HyperX and 1.1 on a mesh, and nothing gained more than 3 %.
 
     Under dimension order drawing starves some nodes, too, once dimensions of equal length are full, and the more so the
     longer it lasts: furthest pairing on an 8x8 torus then takes 1.4 times its bound at 100 kB and 3 times at 6.4 MB. So
