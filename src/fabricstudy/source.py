@@ -87,8 +87,8 @@ def imported(module: str) -> frozenset[str]:
 
     Examples
     --------
-    >>> sorted(imported("fabricstudy.errors"))
-    ['fabricstudy.errors']
+    >>> sorted(imported("fabricstudy.source"))
+    ['fabricstudy.kept', 'fabricstudy.source']
     """
     modules: set[str] = set()
     left = [module]

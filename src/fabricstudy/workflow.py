@@ -162,7 +162,7 @@ def points_told(pipeline: Pipeline, results: Path, since_s: float) -> str:
     others = "".join(f", {statuses[one]:,} {one}" for one in STATUSES if one != DONE and statuses[one])
     kept = statuses.total() - statuses["skipped"] - new
     done = f"{statuses[DONE]:,} of {len(pipeline.plan.points):,} points done"
-    return f"{pipeline.name}: {done}{others} ({new:,} new, {kept:,} kept)"
+    return f"{pipeline.name}: {done}{others} ({new:,} new, {kept:,} cached)"
 
 
 def _facts(line: bytes) -> dict[bytes, bytes]:

@@ -179,11 +179,11 @@ def test_a_run_tells_how_many_points_are_new(stored: Pipeline) -> None:
     shard = Path("results/small/simulate/analysis-all.jsonl")
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
-    told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 kept)"
+    told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 cached)"
     assert points_told(stored, Path("results"), now) == told
     assert last_words({"small": stored}, Path("results"), now) == [told, "The report: reports/small/index.html"]
     shard.unlink()
-    assert points_told(stored, Path("results"), now) == "small: 0 of 2 points done (0 new, 0 kept)"
+    assert points_told(stored, Path("results"), now) == "small: 0 of 2 points done (0 new, 0 cached)"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
