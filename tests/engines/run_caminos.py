@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.caminos.files import RESULT
+from fabricstudy.engine.caminos.result import RESULT
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine

@@ -35,7 +35,8 @@ from ..contract import Unsupported
 from .adapter import Caminos
 from .channels import arbitration, channels
 from .clock import Clock, clock, grid, phit_bytes, phits_of
-from .files import CONFIGURATION, MACHINE, MESSAGES, RESULT, configuration
+from .files import CONFIGURATION, MACHINE, MESSAGES, configuration
+from .result import RESULT
 from .settings import CaminosSettings
 
 __all__ = [

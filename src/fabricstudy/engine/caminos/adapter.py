@@ -17,8 +17,8 @@ from .caveats import CAVEATS
 from .channels import channels, channels_of
 from .clock import clock
 from .cost import work
-from .files import CONFIGURATION, RESULT, write_files
-from .result import read_result
+from .files import CONFIGURATION, write_files
+from .result import RESULT, read_result
 from .settings import CaminosSettings
 
 ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal", "table")

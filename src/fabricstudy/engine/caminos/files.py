@@ -16,7 +16,7 @@ from ..settings import Network
 from .channels import arbitration, channels, policies, routes, table_routes, via
 from .clock import Clock, clock, cycles_of, phits_of
 
-CONFIGURATION, MACHINE, MESSAGES, RESULT = "caminos.cfg", "machine.graph", "jobs.messages", "result.json"
+CONFIGURATION, MACHINE, MESSAGES = "caminos.cfg", "machine.graph", "jobs.messages"
 
 _RAILS = {"round-robin": "ports", "striping": "stripes"}
 

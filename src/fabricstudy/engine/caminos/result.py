@@ -16,7 +16,9 @@ from ..contract import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from .clock import clock, phits_of
-from .files import RESULT
+
+RESULT = "result.json"
+"""The file that the program writes."""
 
 
 def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:

@@ -22,7 +22,8 @@ framework. Journal of Parallel and Distributed Computing 130, 2019, doi:10.1016/
 """
 
 from .adapter import Flow
-from .files import MACHINE, MESSAGES, RESULT, SETTINGS, window_bytes
+from .files import MACHINE, MESSAGES, SETTINGS, window_bytes
+from .result import RESULT
 from .settings import FlowSettings
 
 __all__ = [

@@ -16,8 +16,8 @@ from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
-from .files import MACHINE, MESSAGES, RESULT, SETTINGS, write_files
-from .result import read_result
+from .files import MACHINE, MESSAGES, SETTINGS, write_files
+from .result import RESULT, read_result
 from .settings import FlowSettings
 
 FEWEST_PACKETS = 4

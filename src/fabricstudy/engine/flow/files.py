@@ -17,7 +17,7 @@ from ..detours import via
 from ..point import Point
 from .settings import FlowSettings
 
-SETTINGS, MACHINE, MESSAGES, RESULT = "flow.settings", "machine.graph", "jobs.messages", "result.json"
+SETTINGS, MACHINE, MESSAGES = "flow.settings", "machine.graph", "jobs.messages"
 
 _BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
 """Units in which a message has its bytes."""

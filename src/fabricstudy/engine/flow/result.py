@@ -12,7 +12,9 @@ from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import EngineFailure
 from ..outcome import EngineResult
-from .files import RESULT
+
+RESULT = "result.json"
+"""The file that the program writes."""
 
 ROUNDING = 1e-6
 """By how much sums of bytes may be off."""
