@@ -189,7 +189,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
         if place is None:
             raise
         mistake = StudyError(
-            first_line(error), "mend the extension there", place[0], f"line {place[1]}", code="extension"
+            first_line(error), "fix the extension there", place[0], f"line {place[1]}", code="extension"
         )
     if as_json:
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))

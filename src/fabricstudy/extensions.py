@@ -182,7 +182,17 @@ def _import(package: str, files: Sequence[_File]) -> None:
 
 
 _OWN_FILES: set[str] = set()
-_SEEN_ELSEWHERE = tuple({sys.prefix, sys.base_prefix, "/usr", "/lib", "/etc", "/proc", "/sys", "/dev"})
+_SEEN_ELSEWHERE = (
+    f"{sys.prefix}/",
+    f"{sys.base_prefix}/",
+    "/usr/",
+    "/lib/",
+    "/lib64/",
+    "/etc/",
+    "/proc/",
+    "/sys/",
+    "/dev/",
+)
 """Folders of Python and of the system, whose files libraries read for themselves."""
 
 

@@ -145,7 +145,7 @@ class ConfigError(ValueError):
         if place is None:
             raise error
         problem = f"{PurePath(place[0]).name}, line {place[1]}: {first_line(error)}"
-        return ConfigError(problem, "mend the extension there", code="extension")
+        return ConfigError(problem, "fix the extension there", code="extension")
 
     def in_study(self, file: str | None = None) -> StudyError:
         """Give the same mistakes as those of a study file."""

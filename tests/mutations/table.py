@@ -28,8 +28,6 @@ class Mutation:
     due : tuple of str, optional
         Rules of which a job has to be done again; given where nothing is run, since the file is of no stage, or
         compiled for seconds.
-    fails : str
-        Why the test is known to fail; "" if it is not.
     """
 
     name: str
@@ -39,7 +37,6 @@ class Mutation:
     numbers: bool = True
     reads: tuple[str, ...] = ()
     due: tuple[str, ...] | None = None
-    fails: str = ""
 
     @property
     def module(self) -> str:
@@ -54,9 +51,9 @@ def same(name: str, file: str, old: str, new: str, **more: Any) -> Mutation:
     return Mutation(name, file, old, new, numbers=False, **more)
 
 
-def known(name: str, file: str, old: str, due: tuple[str, ...] = (), new: str = "", fails: str = "") -> Mutation:
+def known(name: str, file: str, old: str, due: tuple[str, ...] = (), new: str = "") -> Mutation:
     """Give a change of which only digests are compared: a constant before `old`, unless `new` is given."""
-    return Mutation(name, file, old, new or f"\nANOTHER = 1\n{old}", numbers=False, due=due, fails=fails)
+    return Mutation(name, file, old, new or f"\nANOTHER = 1\n{old}", numbers=False, due=due)
 
 
 TABLE = ("table", "report")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-SYSTEM = ("/lib", "/usr/lib")
+SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 """Libraries of the operating system do not count: updates of these change no result that a simulation can rest on."""
 
 _DIGITS = 12

@@ -27,7 +27,7 @@ def keep_machine(results: Path, machine_id: str, config: Topology) -> None:
     """Build a machine and keep it, unless it is there."""
     store, mark = machine_store(results), machine_code(config)
     with store.lock(machine_id):
-        if store.finished(machine_id, mark) is not None and has_machine(results, machine_id):
+        if store.finished(machine_id, mark) is not None and store.damage(machine_id) is None:
             return
         store.sweep(machine_id)
         with store.workspace(machine_id) as folder:

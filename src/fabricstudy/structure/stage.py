@@ -33,7 +33,7 @@ def keep_structure(results: Path, machine_id: str) -> Record:
     store, mark = structure_store(results), f"{structure_code()}-{built and built['fingerprint']}"
     with store.lock(machine_id):
         kept = store.finished(machine_id, mark)
-        if kept is not None and has_structure(results, machine_id):
+        if kept is not None and store.damage(machine_id) is None:
             return kept
         store.sweep(machine_id)
         described = structure(load_machine(results, machine_id))

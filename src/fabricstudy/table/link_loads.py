@@ -69,7 +69,9 @@ def arrays_of(points: Store | None, point_id: str) -> dict[str, Any]:
     else:
         problem = f"it is not in {points.root}"
     if points is None or problem:
-        remedy = "run the same command again"
+        # Only what is gone, or has another size, is noticed when the workflow starts.
+        folder = "" if points is None else f"remove {points.folder(point_id)} if it is there and "
+        remedy = f"{folder}run the same command again"
         raise TableError(f"{point_id}: its links are asked for, and {problem}; {remedy}", "gone-from-store")
     return load_arrays(points.folder(point_id))
 

@@ -29,9 +29,11 @@ from fabricstudy.engine.validity import Validity, fingerprint, input_digest, val
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.kept import Kept
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.stage import keep_machine, machine_store
 from fabricstudy.source import OURS, PACKAGE, imported
 from fabricstudy.store import Record, sealed
 from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.stage import keep_structure, structure_store
 from fabricstudy.workload.placing import place
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
@@ -522,6 +524,20 @@ def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}", input="other")
     skipped = simulate(planned, engine, None, "it is not here", stores, Limits())
     assert (skipped["status"], skipped["reason"]) == ("skipped", "it is not here")
+
+
+@pytest.mark.parametrize("name", ["machines/*/*/machine.npz", "structures/*/*/cut_side.npy"])
+def test_machines_and_structures_with_a_changed_byte_are_made_again(
+    stored: tuple[PlannedPoint, Stores], name: str
+) -> None:
+    planned, stores = stored
+    (file,) = stores.results.glob(name)
+    before = bytearray(file.read_bytes())
+    file.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
+    keep_machine(stores.results, planned.machine_id, planned.point.machine)
+    keep_structure(stores.results, planned.machine_id)
+    for store in (machine_store(stores.results), structure_store(stores.results)):
+        assert store.damage(planned.machine_id) is None
 
 
 def test_removed_machines_and_structures_are_made_again(
