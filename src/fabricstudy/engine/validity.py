@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fabricstudy.kinds import Kind, kinds_within
+from fabricstudy.kinds import kinds_within
 from fabricstudy.machine.graph import Machine
 from fabricstudy.source import OURS, code_digest, digest_of, imported, is_ours
 from fabricstudy.store import FINAL, Record
@@ -72,12 +72,8 @@ def fingerprint(point: Point) -> Fingerprint:
 def _code_of(point: Point) -> tuple[str, str]:
     """Give the digests of the code that a result of `point` depends on, and of what reads it."""
     engine = engine_named(point.engine.kind)
-    kinds = {type(kind).__module__ for kind in [engine, *_kinds(point)]}
+    kinds = {type(kind).__module__ for kind in [engine, *kinds_within(point)]}
     return _code(frozenset(kinds), engine.sources()), _reading(type(engine), engine.reading)
-
-
-def _kinds(point: Point) -> list[Kind]:
-    return list(kinds_within(point))
 
 
 @cache

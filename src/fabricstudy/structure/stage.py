@@ -46,12 +46,7 @@ def keep_structure(results: Path, machine_id: str) -> Record:
 
 def has_structure(results: Path, machine_id: str) -> bool:
     """Say whether the structure of a machine is in the store, whole."""
-    store = structure_store(results)
-    try:
-        np.load(store.folder(machine_id) / CUT_SIDE)
-    except (OSError, ValueError, EOFError):
-        return False
-    return store.record(machine_id) is not None
+    return structure_store(results).record(machine_id) is not None
 
 
 def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[Any, np.dtype[np.bool_]]]:
