@@ -10,17 +10,17 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 try:
-    from fabricstudy.errors import StudyError
+    from fabricstudy.core.errors import StudyError
 except ImportError:
     raise WorkflowError(
         f"fabricstudy is not installed for {sys.executable}; run `make setup` in the clone and its .venv/bin/snakemake"
     ) from None
 
-from fabricstudy import workflow as ours
-from fabricstudy.checkout import checkout
-from fabricstudy.home import use_own_programs
-from fabricstudy.pipeline import pipelines
-from fabricstudy.source import code_digest
+from fabricstudy.workflow import snakefile as ours
+from fabricstudy.artifact.checkout import checkout
+from fabricstudy.core.paths import use_own_programs
+from fabricstudy.workflow.pipeline import pipelines
+from fabricstudy.core.source import code_digest
 from fabricstudy.structure.stage import structure_code
 
 STARTED_S = time.time()

@@ -1,4 +1,4 @@
-"""What a wheel holds beside the package: the files of `fabricstudy.home`, and our programs in Rust.
+"""What a wheel holds beside the package: the files of `fabricstudy.core.paths`, and our programs in Rust.
 
 Whatever else there is to say stands in pyproject.toml. An editable install takes both from the clone.
 """

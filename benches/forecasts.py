@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares, nnls
 
+from fabricstudy.core.store import POINTS, Store
 from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, ports, routers_passed, slowness
 from fabricstudy.engine.point import Point, point_from_json
 from fabricstudy.engine.program_engine import ProgramEngine
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.store import POINTS, Store
 
 ENGINES = ("caminos", "sst", "codes")
 # Shorter runs tell more of the machine's noise than of the point, and smaller ones of the program's own size.

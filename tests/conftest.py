@@ -14,7 +14,7 @@ from hypothesis import settings
 # As Snakemake does for its jobs. Threads of linear algebra that wait for each other burn many times what one takes.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from fabricstudy.extensions import LOADED, unload_extensions
+from fabricstudy.core.extensions import LOADED, unload_extensions
 
 # Machines are loaded and noisy: no example fails for its time. The same examples come each time, unless others are
 # asked for: RANDOM_EXAMPLES=1 python -m pytest.

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import yaml
 
+from fabricstudy.core.extensions import load_extensions
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.extensions import load_extensions
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.schedule import Backfill, Jobs, Order, Pool, simulate

@@ -32,8 +32,8 @@ from typing import Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import MessagePattern
 from fabricstudy.workload.pattern.sends import Sends, one_phase
 
@@ -67,9 +67,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import Whole
+from fabricstudy.core.model import Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.allocation.request import Grant, Request
 
@@ -98,8 +98,8 @@ from typing import Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.mapping import Slots, Tasks
 from fabricstudy.workload.messages import Indices
@@ -129,8 +129,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 
 
 @register
@@ -160,11 +160,11 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import NodesPerRouter, Topology
 from fabricstudy.machine.graph import LinkClass, Machine
-from fabricstudy.model import ConfigError, Whole
-from fabricstudy.quantities import Bandwidth
+from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import Bandwidth
 
 
 @register
@@ -218,7 +218,7 @@ ORDER = '''
 
 from typing import Literal
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.schedule.order.base import Floats, Order
 
 
@@ -243,9 +243,9 @@ from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.registry import adapter_of
 from fabricstudy.engine.settings import EngineSettings
-from fabricstudy.kinds import register
-from fabricstudy.quantities import Latency
-from fabricstudy.source import code_digest
+from fabricstudy.core.kinds import register
+from fabricstudy.core.quantities import Latency
+from fabricstudy.core.source import code_digest
 from pydantic import Field
 
 
@@ -384,7 +384,7 @@ class Copy:
         """Plan a study that cannot be, and give the error's path."""
         (self.folder / "study.yaml").write_text(json.dumps(STUDY | changed))
         code = (
-            "from fabricstudy.errors import StudyError\nfrom fabricstudy.study import load_study, plan\n"
+            "from fabricstudy.core.errors import StudyError\nfrom fabricstudy.study import load_study, plan\n"
             "try:\n plan(load_study('study.yaml'))\nexcept StudyError as error:\n print(error.path)"
         )
         done = self._run(code)

@@ -19,12 +19,12 @@ from markdown.extensions.toc import slugify
 from mkdocs.structure.files import File
 
 from fabricstudy import cli
-from fabricstudy.columns import METRICS, TABLES, names_of
-from fabricstudy.kinds import kind_of, members_of
-from fabricstudy.pipeline import study_file
+from fabricstudy.core.columns import METRICS, TABLES, names_of
+from fabricstudy.core.kinds import kind_of, members_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
+from fabricstudy.workflow.pipeline import study_file
 
 STUDIES = [name for name in os.environ.get("FABRICSTUDY_REPORTS", "").split(",") if name]
 REPORTS = "reports.md"

@@ -12,8 +12,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import NoReturn
 
-from fabricstudy.errors import FabricstudyError, exit_code_of
-from fabricstudy.home import use_own_programs
+from fabricstudy.core.errors import FabricstudyError, exit_code_of
+from fabricstudy.core.paths import use_own_programs
 
 _COMMANDS = {
     "run": ("run_study", None),

@@ -12,9 +12,9 @@ from typing import get_args
 import pytest
 import yaml
 
-from fabricstudy.columns import STATUSES, TABLES
-from fabricstudy.errors import Code
-from fabricstudy.kinds import kind_of, members_of
+from fabricstudy.core.columns import STATUSES, TABLES
+from fabricstudy.core.errors import Code
+from fabricstudy.core.kinds import kind_of, members_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.core.store import Record
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.store import Record
 
 from ..machines import point_on
 

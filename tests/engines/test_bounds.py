@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.core.store import Record
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.records import _takes_other_paths
@@ -15,7 +16,6 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
-from fabricstudy.store import Record
 
 from ..machines import DRAGONFLY, point_on
 

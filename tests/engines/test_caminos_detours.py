@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.channels import hop_classes
 from fabricstudy.engine.point import Point
-from fabricstudy.model import ConfigError
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.load import link_loads

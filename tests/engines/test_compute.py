@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES
 from fabricstudy.engine.codes.pauses import Phase, with_pauses
 from fabricstudy.engine.codes.trace import IRECV, WAITALL, traces
@@ -18,7 +19,6 @@ from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.sst.pauses import write_pauses
 from fabricstudy.engine.sst.traces import seats_of, write_traces
 from fabricstudy.engine.validity import files_digest
-from fabricstudy.store import Record
 from fabricstudy.workload.messages import Computing, WorkloadError
 
 from ..machines import job_of, place_jobs, point_on

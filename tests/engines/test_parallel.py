@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.core.store import Record
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.stores import AnalysedMachine
-from fabricstudy.store import Record
 from fabricstudy.structure.bisection import bisect
 
 from ..machines import point_on

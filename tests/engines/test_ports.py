@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.store import Record
 from fabricstudy.structure.load import link_loads
 
 from ..machines import place_jobs, point_on

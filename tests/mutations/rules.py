@@ -134,9 +134,9 @@ def _value(value: Any, wildcards: SimpleNamespace) -> Any:
 
 def _names(study: Any) -> dict[str, Any]:
     """Give what stands in rules: the study, our functions, and those of Snakemake."""
-    from fabricstudy.pipeline import BATCH_CPU_S
-    from fabricstudy.source import code_digest
+    from fabricstudy.core.source import code_digest
     from fabricstudy.structure.stage import structure_code
+    from fabricstudy.workflow.pipeline import BATCH_CPU_S
 
     def expand(pattern: str, **lists: Any) -> list[str]:
         ((name, values),) = ((name, values) for name, values in lists.items() if not isinstance(values, str))
@@ -175,9 +175,9 @@ def due_jobs(jobs: list[Job]) -> list[Job]:
 
 def planned(study_file: str) -> Any:
     """Plan a study of this folder, once for all its jobs."""
-    from fabricstudy import stages
-    from fabricstudy.pipeline import pipelines
     from fabricstudy.table import __main__ as table
+    from fabricstudy.workflow import stages
+    from fabricstudy.workflow.pipeline import pipelines
 
     (study,) = pipelines(study_file).values()
     vars(stages)["_pipeline"] = lambda args: study
@@ -187,7 +187,7 @@ def planned(study_file: str) -> Any:
 
 def rerun(study: Any) -> list[str]:
     """Do what is due of a study in this folder, and give the rules of the jobs."""
-    from fabricstudy import workflow as ours
+    from fabricstudy.workflow import snakefile as ours
 
     if MEMORY.exists():
         ours.forget_what_is_gone(study, Path("results"))
@@ -204,7 +204,7 @@ def due_after(study: Any, changes: list[tuple[str, str, str]]) -> list[list[str]
 
     Nothing is imported anew: digests are of texts.
     """
-    from fabricstudy.pipeline import Pipeline
+    from fabricstudy.workflow.pipeline import Pipeline
 
     # As a name of its package, `validity` is a function.
     modules = [importlib.import_module(f"fabricstudy.{name}") for name in ("source", "engine.validity")]

@@ -509,11 +509,14 @@ TABLES = (
     known("rank correlation", "table/ranks.py", "LEAST_ROWS = 6", TABLE),
     known("grammar of figures", "study/figures.py", "\nRankCorrelation = ", TABLE),
     Mutation(
-        "units of quantities", "quantities.py", "second = [time] = s", "second = [time] = s\nkilobyte = 1024 byte = kB"
+        "units of quantities",
+        "core/quantities.py",
+        "second = [time] = s",
+        "second = [time] = s\nkilobyte = 1024 byte = kB",
     ),
     known(
         "files",
-        "files.py",
+        "core/files.py",
         "from __future__ import annotations\n",
         ("analysis", "schedule", *TABLE),
         new="from __future__ import annotations\n\nANOTHER = 1\n",

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.pipeline import pipelines
+from fabricstudy.workflow.pipeline import pipelines
 
 from ..workflow.conftest import ROOT, TINY, Workplace, caminos, rules_run  # noqa: F401 (a fixture)
 from .cluster import Cluster, missing, running

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricstudy.chunks import divide, divide_in_at_most
+from fabricstudy.core.chunks import divide, divide_in_at_most
 
 KEYS = st.lists(st.integers(0, 2**48 - 1).map("{:012x}".format), min_size=1, max_size=60, unique=True)
 

@@ -16,14 +16,14 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.commands import common
+from fabricstudy.core.paths import SNAKEFILE
+from fabricstudy.core.phrasing import cpu_time
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
 from fabricstudy.engine.stores import Stores
-from fabricstudy.home import SNAKEFILE
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
-from fabricstudy.words import cpu_time
 
 STUDY = """\
 study: small

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.errors import SHOWN, FabricstudyError, StudyError, exit_code_of, together
-from fabricstudy.source import PACKAGE
+from fabricstudy.core.errors import SHOWN, FabricstudyError, StudyError, exit_code_of, together
+from fabricstudy.core.source import PACKAGE
 
 
 def raising(error: BaseException) -> Callable[[], None]:

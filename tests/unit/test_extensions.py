@@ -15,26 +15,26 @@ import numpy as np
 import pytest
 import yaml
 
-from fabricstudy import extensions
 from fabricstudy.cli import main
+from fabricstudy.core import extensions
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.kinds import kind_of
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.source import imported
+from fabricstudy.core.store import sealed
 from fabricstudy.engine.point import Point, point_from_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.errors import StudyError
-from fabricstudy.kinds import kind_of
 from fabricstudy.machine.stage import machine_code
-from fabricstudy.model import ConfigError
-from fabricstudy.pipeline import Pipeline, pipelines
-from fabricstudy.source import imported
-from fabricstudy.store import sealed
 from fabricstudy.study.document import family_paths, readme, schema
 from fabricstudy.study.file import load_machine, load_study
 from fabricstudy.study.plan import Plan, plan
+from fabricstudy.workflow.pipeline import Pipeline, pipelines
 
 HEAD = """\
 from typing import Any, ClassVar, Literal
 import numpy as np
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 """
 HALF = f"""{HEAD}
 from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase

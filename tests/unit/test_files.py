@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.files import atomic_text
+from fabricstudy.core.files import atomic_text
 
 
 def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fabricstudy.kinds import families
-from fabricstudy.source import extension_package
+from fabricstudy.core.kinds import families
+from fabricstudy.core.source import extension_package
 from fabricstudy.study.document import schema
 
 
@@ -34,7 +34,9 @@ sweep: {routing: {of: routing, values: [minimal, valiant]}}
 def test_a_study_loads_no_kinds_but_its_own(tmp_path: Path) -> None:
     study = tmp_path / "small.yaml"
     study.write_text(STUDY)
-    code = "import sys; from fabricstudy.pipeline import pipelines; pipelines(sys.argv[1]); print(*sys.modules)"
+    code = (
+        "import sys; from fabricstudy.workflow.pipeline import pipelines; pipelines(sys.argv[1]); print(*sys.modules)"
+    )
     command = [sys.executable, "-c", code, str(study)]
     loaded = set(subprocess.run(command, text=True, capture_output=True, check=True).stdout.split())
     assert {"fabricstudy.machine.dragonfly", "fabricstudy.routing.valiant"} <= loaded

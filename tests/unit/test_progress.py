@@ -19,10 +19,10 @@ from fabricstudy.commands.status import show_status
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.pipeline import Pipeline
-from fabricstudy.progress import PACE_S, Progress
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
+from fabricstudy.workflow.pipeline import Pipeline
+from fabricstudy.workflow.progress import PACE_S, Progress
 
 STUDY = """\
 study: a-study-with-a-name-that-is-rather-long

@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, save_npz
 
-from fabricstudy.beside import read
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.input_files import read
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.fabric import read_fabric
 from fabricstudy.machine.from_file import FabricRules, assemble
-from fabricstudy.model import ConfigError
 from fabricstudy.routing.forwarding import read_entries
 from fabricstudy.schedule import Trace
 from fabricstudy.structure.prices.from_file import read_tariff

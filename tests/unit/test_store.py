@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.store import Store
+from fabricstudy.core.store import Store
 
 ID = "pabcdef012345"
 

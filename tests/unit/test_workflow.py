@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.core.errors import StudyError
 from fabricstudy.engine.registry import engines
 from fabricstudy.engine.stores import Stores
-from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import keep_machine
-from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.structure.stage import keep_structure
-from fabricstudy.workflow import (
+from fabricstudy.workflow.pipeline import Pipeline, pipelines
+from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     check_dates,
     forget_what_is_gone,
@@ -146,9 +146,9 @@ def test_what_is_gone_is_noticed(stored: Pipeline, loss: str) -> None:
 
 
 def test_points_that_cannot_be_made_again_are_kept(stored: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fabricstudy import workflow
     from fabricstudy.engine.contract import Probe
     from fabricstudy.engine.registry import engine_named
+    from fabricstudy.workflow import snakefile as workflow
 
     monkeypatch.setattr(type(engine_named("analysis")), "probe", lambda engine: Probe("analysis", False))
     Path("results/points").rename("elsewhere")
@@ -188,6 +188,7 @@ def test_a_run_tells_how_many_points_are_new(stored: Pipeline) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stage_that_is_asked_to_end_does_so_without_a_traceback(number: int) -> None:
-    code = f"import os; from fabricstudy import stages; stages._end_when_asked(); os.kill(os.getpid(), {int(number)})"
+    ask = f"os.kill(os.getpid(), {int(number)})"
+    code = f"import os; from fabricstudy.workflow import stages; stages._end_when_asked(); {ask}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "")

@@ -171,7 +171,7 @@ def processes_of(stage: str, folder: Path) -> list[int]:
             command, place = (process / "cmdline").read_bytes(), (process / "cwd").resolve()
         except OSError:
             continue
-        if f"fabricstudy.stages\0{stage}\0".encode() in command and place == folder.resolve():
+        if f"fabricstudy.workflow.stages\0{stage}\0".encode() in command and place == folder.resolve():
             found.append(int(process.name))
     return found
 

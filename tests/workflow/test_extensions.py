@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 """
 SHIFT = f"""{HEAD}
 from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase

@@ -14,8 +14,8 @@ import time
 
 import pytest
 
-from fabricstudy.pipeline import pipelines
-from fabricstudy.store import read_sealed, sealed
+from fabricstudy.core.store import read_sealed, sealed
+from fabricstudy.workflow.pipeline import pipelines
 
 from .conftest import ROOT, TINY, Workplace, processes_of, wait_until
 
@@ -109,7 +109,7 @@ def test_a_batch_that_is_asked_to_end_while_it_forks_ends(after_run: Workplace) 
     code = """
 import os, signal
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
-from fabricstudy.stages import main
+from fabricstudy.workflow.stages import main
 main()
 """
     options = {"study": "tiny.yaml", "batch-cpu-s": "60", "name": batch.name, "digest": batch.digest,

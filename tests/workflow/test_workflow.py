@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.errors import StudyError
-from fabricstudy.pipeline import pipelines
-from fabricstudy.store import STORES
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.store import STORES
+from fabricstudy.workflow.pipeline import pipelines
 
 from ..forked import run_snakemake
 from .conftest import BIN, ROOT, TINY, Workplace, rules_run
@@ -114,7 +114,7 @@ def test_included_in_another_workflow_it_runs_nothing_unasked(tmp_path: Path) ->
 
 
 def test_what_is_removed_or_damaged_is_made_again(after_run: Workplace) -> None:
-    """What is noticed to be gone stands in the unit tests of ``fabricstudy.workflow``; here it is made."""
+    """What is noticed to be gone stands in the unit tests of ``fabricstudy.workflow.snakefile``; here it is made."""
     workplace, jobs = after_run, after_run.table("jobs")
 
     def runs(*rules: str, until: str = "table") -> None:

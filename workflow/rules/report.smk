@@ -20,7 +20,7 @@ rule report:
             category="{study}",
             labels={"figure": "{figure}"},
         ),
-        # Names of the figures; taken away where one is gone; see fabricstudy.workflow.
+        # Names of the figures; taken away where one is gone; see fabricstudy.workflow.snakefile.
         stored="results/{study}/figures.stored",
     log:
         "logs/{study}/report.log",

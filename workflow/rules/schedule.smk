@@ -30,6 +30,6 @@ rule schedule:
         .digest,
         batch_cpu_s=SETTINGS.batch_cpu_s,
     shell:
-        "python -m fabricstudy.stages schedule --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
+        "python -m fabricstudy.workflow.stages schedule --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
         " --name {wildcards.runs} --digest {params.digest} --results results --points {input.points:q}"
         " --jobs {output.jobs:q} --out {output.records:q} > {log:q} 2>&1"

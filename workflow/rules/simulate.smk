@@ -14,7 +14,7 @@ rule simulate:
         ),
     output:
         records="results/{study}/simulate/{batch}.jsonl",
-        # Taken away where the store has lost a point; see fabricstudy.workflow.
+        # Taken away where the store has lost a point; see fabricstudy.workflow.snakefile.
         stored=touch("results/{study}/simulate/{batch}.stored"),
     log:
         "logs/{study}/simulate/{batch}.log",
@@ -44,6 +44,6 @@ rule simulate:
         # Points of an engine that was missing, or that other code simulated, are done again.
         engine=lambda wildcards: STUDIES[wildcards.study].engine_state(wildcards.batch),
     shell:
-        "python -m fabricstudy.stages simulate --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
+        "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
         " --name {wildcards.batch} --digest {params.digest} --cores {threads}"
         " --results results --out {output.records:q} > {log:q} 2>&1"

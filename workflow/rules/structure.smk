@@ -11,7 +11,7 @@ rule structure:
         study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
     output:
         records="results/{study}/structure/{chunk}.jsonl",
-        # Taken away where a store has lost a machine or structure; see fabricstudy.workflow.
+        # Taken away where a store has lost a machine or structure; see fabricstudy.workflow.snakefile.
         stored=touch("results/{study}/structure/{chunk}.stored"),
     log:
         "logs/{study}/structure/{chunk}.log",
@@ -28,7 +28,7 @@ rule structure:
         ),
         code=structure_code(),
     shell:
-        "python -m fabricstudy.stages structure --study {input.study:q} --name {wildcards.chunk}"
+        "python -m fabricstudy.workflow.stages structure --study {input.study:q} --name {wildcards.chunk}"
         " --digest {params.digest} --results results --out {output.records:q} > {log:q} 2>&1"
 
 
@@ -53,5 +53,5 @@ rule analysis:
             wildcards.analysis
         ),
     shell:
-        "python -m fabricstudy.stages analysis --study {input.study:q}"
+        "python -m fabricstudy.workflow.stages analysis --study {input.study:q}"
         " --name {wildcards.analysis} --digest {params.digest} --results results --out {output:q} > {log:q} 2>&1"

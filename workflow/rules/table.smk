@@ -29,7 +29,7 @@ rule table:
         ),
     output:
         tables=directory("results/{study}/tables"),
-        # Their names; taken away where one is gone; see fabricstudy.workflow.
+        # Their names; taken away where one is gone; see fabricstudy.workflow.snakefile.
         stored="results/{study}/tables.stored",
     log:
         "logs/{study}/table.log",

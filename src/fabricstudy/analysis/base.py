@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.kinds import Family, Kind
 
 Row = dict[str, Any]
 

@@ -16,14 +16,14 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 from scipy.sparse import coo_array, csr_array
 
-from fabricstudy.errors import FabricstudyError, suggestion
-from fabricstudy.kinds import Kind, register
+from fabricstudy.core.errors import FabricstudyError, suggestion
+from fabricstudy.core.kinds import Kind, register
+from fabricstudy.core.model import ConfigError, Number, Whole
+from fabricstudy.core.quantities import Bandwidth
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
 from fabricstudy.machine.wanted import Wanted
-from fabricstudy.model import ConfigError, Number, Whole
-from fabricstudy.quantities import Bandwidth
 from fabricstudy.structure.bisection import Bisection, bisect
 from fabricstudy.structure.bound import NS_PER_S, cuts_ns, hops_ns
 from fabricstudy.structure.cost import ALL, bill

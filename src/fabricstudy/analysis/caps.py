@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Model, Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Model, Whole
 
 from .base import Analysis
 

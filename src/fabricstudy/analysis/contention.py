@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
-from fabricstudy.model import ConfigError, Model, Whole
 from fabricstudy.routing.dimension_order import DimensionOrderRoutes
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.base import Mapping

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import Whole
 from fabricstudy.structure.cost import bill
 from fabricstudy.structure.prices import Prices
 from fabricstudy.structure.prices.besta_2014 import Besta2014

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError
 from fabricstudy.routing.base import Memoryless, Routing, routes
 from fabricstudy.structure.deadlock import channel_dependencies, is_deadlock_free
 

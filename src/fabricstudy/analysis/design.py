@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 
 from .base import Analysis
 from .families import DesignFamily, largest_system

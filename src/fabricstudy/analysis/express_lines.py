@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.model import ConfigError, Whole
 
 from .base import Analysis
 

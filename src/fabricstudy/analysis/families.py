@@ -12,11 +12,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import Family, Kind, register
+from fabricstudy.core.kinds import Family, Kind, register
+from fabricstudy.core.model import Whole
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.finite_field import prime_of
 from fabricstudy.machine.slim_fly import router_degree
-from fabricstudy.model import Whole
 from fabricstudy.structure.partitions import Geometry
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Flag, Model, Number, Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.structure.isoperimetry.product import lindsey_cut, product_weights
 from fabricstudy.structure.isoperimetry.search import MOST_SEARCHED, edge_profile
 from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cut, s_r, torus_bound

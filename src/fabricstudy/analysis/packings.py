@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.kinds import register
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError, Whole
 from fabricstudy.schedule.packing import at_once
 from fabricstudy.schedule.partition_list import PartitionList
 from fabricstudy.schedule.partitions import Partitions, Pool

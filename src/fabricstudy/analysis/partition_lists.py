@@ -21,10 +21,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.kinds import register
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Number
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError, Number
 from fabricstudy.schedule.cables import lines_of
 from fabricstudy.schedule.packing import at_once
 from fabricstudy.schedule.partition_list.base import Loops, grid_of

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.model import ConfigError
-from fabricstudy.quantities import Size
 from fabricstudy.structure.partitions import Geometry, SizeChoice, Space, choices, space_of
 from fabricstudy.structure.production import Allowed, fits
 

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Number
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Number
 
 from .base import Analysis, Row
 

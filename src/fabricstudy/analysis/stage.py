@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from fabricstudy.files import atomic_text
+from fabricstudy.core.files import atomic_text
 
 from .base import Analysis
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Flag
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError, Flag
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.load import router_link_loads
 from fabricstudy.structure.summary import structure

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from fabricstudy.checkout import checkout
-from fabricstudy.errors import exit_code_of
+from fabricstudy.artifact.checkout import checkout
+from fabricstudy.core.errors import exit_code_of
 
 from .checksums import check
 from .finished import finished

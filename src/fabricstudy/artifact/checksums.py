@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fabricstudy.beside import FileMistake, at, bytes_of, lines_of
+from fabricstudy.core.input_files import FileMistake, at, bytes_of, lines_of
 
 from .finished import ArtifactError
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fabricstudy.analysis.base import Analysis, keys_of
-from fabricstudy.columns import TABLES
+from fabricstudy.core.columns import TABLES
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import ANALYSIS, read_tables

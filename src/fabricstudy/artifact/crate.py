@@ -18,8 +18,8 @@ from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from fabricstudy.checkout import Checkout
-from fabricstudy.columns import DONE
+from fabricstudy.artifact.checkout import Checkout
+from fabricstudy.core.columns import DONE
 
 from .finished import Finished
 

@@ -15,8 +15,8 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from fabricstudy.checkout import Checkout
-from fabricstudy.columns import BY_LINK, DONE
+from fabricstudy.artifact.checkout import Checkout
+from fabricstudy.core.columns import BY_LINK, DONE
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import claimed, range_text, shown
 from fabricstudy.study.figures import AnyFigure

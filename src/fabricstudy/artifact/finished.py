@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import ALONE, DONE
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.columns import ALONE, DONE
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.study.file import load_study, named_files, parse_yaml
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.store import Tables, read_tables

@@ -12,8 +12,8 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabricstudy.checkout import Checkout
-from fabricstudy.files import atomic_path
+from fabricstudy.artifact.checkout import Checkout
+from fabricstudy.core.files import atomic_path
 
 from .checksums import CHECKSUMS, checksums
 from .crate import METADATA, metadata

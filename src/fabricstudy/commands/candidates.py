@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricstudy.analysis.candidates import Candidates
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.files import atomic_text
-from fabricstudy.model import Model
-from fabricstudy.pipeline import study_file
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.model import Model
 from fabricstudy.study.file import load_study, validated
+from fabricstudy.workflow.pipeline import study_file
 
 from .common import sign_of_life
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, pipelines
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, pipelines
 
 LINE_EACH_S = 10.0
 

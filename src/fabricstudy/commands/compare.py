@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
 
 from .common import check_written
 

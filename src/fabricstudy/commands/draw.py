@@ -9,16 +9,16 @@ from typing import Any
 
 import matplotlib as mpl
 
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.outcome import LINK_STALLS, LINKS
 from fabricstudy.engine.point import machine_id
 from fabricstudy.engine.stores import Stores
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.model import ConfigError
-from fabricstudy.pipeline import study_file
 from fabricstudy.report.look import STYLE, NothingToDraw
 from fabricstudy.report.machine_picture import Scene, canvas_of
 from fabricstudy.study.file import files_of
 from fabricstudy.table.link_loads import arrays_of
+from fabricstudy.workflow.pipeline import study_file
 from fabricstudy.workload.placing import holders
 
 from .common import add_results, check_written, pipeline_of, results_folder, sign_of_life

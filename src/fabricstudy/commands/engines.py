@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from fabricstudy.core.paths import located
 from fabricstudy.engine.registry import engine_named, engines
-from fabricstudy.home import located
 
 
 def list_engines(args: argparse.Namespace) -> list[dict[str, Any]]:

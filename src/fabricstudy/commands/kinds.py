@@ -10,10 +10,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.errors import FabricstudyError, suggestion
-from fabricstudy.extensions import load_extensions
-from fabricstudy.kinds import Kind, kind_of, only_extensions_of
-from fabricstudy.source import extension_package
+from fabricstudy.core.errors import FabricstudyError, suggestion
+from fabricstudy.core.extensions import load_extensions
+from fabricstudy.core.kinds import Kind, kind_of, only_extensions_of
+from fabricstudy.core.source import extension_package
 from fabricstudy.study.document import family_paths, kind_schema, reference
 
 COLUMNS = 100

@@ -9,16 +9,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Column, Table
 
-from fabricstudy.columns import SIZES_OF_MACHINE
+from fabricstudy.core.columns import SIZES_OF_MACHINE
+from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
+from fabricstudy.core.phrasing import several
 from fabricstudy.engine.point import machine_id
-from fabricstudy.errors import FabricstudyError, StudyError, suggestion
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.pipeline import studies, study_file
 from fabricstudy.structure.slow_cables import slow_cables
 from fabricstudy.structure.summary import structure
 from fabricstudy.study.file import is_machine, load_machine, parse_yaml, read_machine
-from fabricstudy.words import several
+from fabricstudy.workflow.pipeline import studies, study_file
 
 from .common import pipeline_of, sign_of_life
 

@@ -15,13 +15,13 @@ from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 
-from fabricstudy.beside import FileMistake, at, bytes_of, lines_of
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.input_files import FileMistake, at, bytes_of, lines_of
+from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.engine.quality import loads_by_routes, mapping_record
-from fabricstudy.errors import FabricstudyError
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal

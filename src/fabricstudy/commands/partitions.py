@@ -12,8 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fabricstudy.beside import FileMistake, bytes_of, text_of
-from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.core.errors import FabricstudyError, StudyError
+from fabricstudy.core.input_files import FileMistake, bytes_of, text_of
 from fabricstudy.machine.base import published
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
 from fabricstudy.machine.bluegene_q import BlueGeneQConfig

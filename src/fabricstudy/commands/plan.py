@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.phrasing import cpu_time, several
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, validity
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.pipeline import BATCH_CPU_S, Seconds
-from fabricstudy.words import cpu_time, several
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, Seconds
 
 from .common import add_study, pipeline_of, results_folder
 

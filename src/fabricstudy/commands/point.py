@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.stores import Stores
-from fabricstudy.errors import FabricstudyError
 
 from .common import add_results, pipeline_of, results_folder
 

@@ -7,10 +7,10 @@ import os
 import sys
 from typing import NoReturn
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.home import SNAKEFILE
-from fabricstudy.pipeline import study_file
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.paths import SNAKEFILE
 from fabricstudy.study.file import load_study
+from fabricstudy.workflow.pipeline import study_file
 
 _CONFIG = ("--config", "-C")
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")

@@ -13,8 +13,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.engine.stores import Stores
-from fabricstudy.errors import FabricstudyError, suggestion
 from fabricstudy.report.job_figures import canvas_of
 from fabricstudy.report.look import NothingToDraw
 from fabricstudy.schedule.partitions import Partitions

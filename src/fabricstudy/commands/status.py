@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from fabricstudy.progress import PACE_S, Progress
+from fabricstudy.workflow.progress import PACE_S, Progress
 
 from .common import add_study, pipeline_of, results_folder
 

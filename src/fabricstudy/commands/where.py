@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.home import HOME, SNAKEFILE
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.paths import HOME, SNAKEFILE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

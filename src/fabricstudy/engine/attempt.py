@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
-from fabricstudy.store import Record
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.placing import place
 

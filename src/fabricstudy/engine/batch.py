@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from fabricstudy.chunks import divide_in_at_most
-from fabricstudy.files import atomic_text
-from fabricstudy.store import sealed
+from fabricstudy.core.chunks import divide_in_at_most
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.store import sealed
 
 from .parallel import at_most, usable_cores
 from .point import PlannedPoint, canonical_json

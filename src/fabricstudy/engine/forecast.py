@@ -12,8 +12,8 @@ from functools import cache
 from importlib.resources import files
 from math import inf
 
+from fabricstudy.core.model import Model
 from fabricstudy.machine.base import EachClass
-from fabricstudy.model import Model
 
 from .loads import AT_RANDOM
 from .point import Point

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.store import Record
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.store import Record
 from fabricstudy.structure.bisection import bisect
 from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place

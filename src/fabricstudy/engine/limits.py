@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from fabricstudy.store import Record
+from fabricstudy.core.store import Record
 
 from .contract import EngineFailure
 from .run import Outcome, run

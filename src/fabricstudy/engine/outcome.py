@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.store import Record
+from fabricstudy.core.store import Record
 from fabricstudy.workload.messages import PlacedJob
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
+from fabricstudy.core.model import Model, Whole
+from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import Model, Whole
-from fabricstudy.quantities import OUR_UNITS
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.linear import LinearMapping

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.store import Record
 from fabricstudy.structure.load import LinkLoads, has_loads, link_loads
 from fabricstudy.workload.mapping import Slots, TaskGraph
 from fabricstudy.workload.mapping.bound import mapping_bound

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
-from fabricstudy.store import Record
 from fabricstudy.structure.bound import Bound, computing_bound_ns, load_time_ns, lower_bound, phase_bound_ns
 from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing

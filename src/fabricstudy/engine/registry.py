@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
-from fabricstudy.kinds import Kind
+from fabricstudy.core.kinds import Kind
 
 from .contract import Engine
 from .settings import EngineSettings

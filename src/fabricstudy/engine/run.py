@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fabricstudy.lifetime import adopt_orphans, end_with_parent
+from fabricstudy.engine.lifetime import adopt_orphans, end_with_parent
 
 # When memory is looked at: soon, since runs may be short, then less and less often.
 FIRST_LOOK_S, LONGEST_PAUSE_S = 0.001, 0.1

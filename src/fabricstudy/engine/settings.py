@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import Family, Kind
-from fabricstudy.model import Model, NoPhysics, Whole
-from fabricstudy.quantities import Duration, Latency, Memory, Size
+from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import Model, NoPhysics, Whole
+from fabricstudy.core.quantities import Duration, Latency, Memory, Size
 
 
 class Network(Model):

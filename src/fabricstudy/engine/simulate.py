@@ -7,7 +7,7 @@ import socket
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from fabricstudy.store import Record, Store
+from fabricstudy.core.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
 from .attempt import attempt, check_supported, prepare, strip

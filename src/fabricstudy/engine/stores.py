@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.store import POINTS, Record, Store
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.stage import keep_machine, load_machine
-from fabricstudy.store import POINTS, Record, Store
 from fabricstudy.structure.stage import keep_structure, load_structure
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from fabricstudy.kinds import kinds_within
+from fabricstudy.core.kinds import kinds_within
+from fabricstudy.core.source import OURS, code_digest, digest_of, imported, is_ours
+from fabricstudy.core.store import FINAL, Record
 from fabricstudy.machine.graph import Machine
-from fabricstudy.source import OURS, code_digest, digest_of, imported, is_ours
-from fabricstudy.store import FINAL, Record
 from fabricstudy.workload.messages import PlacedJob
 
 from .contract import Engine

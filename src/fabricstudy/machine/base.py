@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from fabricstudy.errors import suggestion
-from fabricstudy.kinds import Family, Kind
-from fabricstudy.model import ConfigError, QuantityOrMapping, Whole
-from fabricstudy.quantities import Bandwidth, Latency
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole
+from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .graph import LinkClass, Machine
 from .instances import INSTANCES

@@ -30,8 +30,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 
 from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
 from .graph import Machine

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 
 from .dimension import Dimension
 from .grid import MOST_DIMENSIONS, GridConfig, Shape

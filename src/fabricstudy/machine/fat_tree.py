@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
-from fabricstudy.quantities import Bandwidth, Latency
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import EachClass, Topology, link_classes
 from .graph import Machine

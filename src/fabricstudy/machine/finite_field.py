@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.model import ConfigError
+from fabricstudy.core.model import ConfigError
 
 IntArray = npt.NDArray[np.int64]
 

@@ -11,11 +11,11 @@ import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import FileMistake, FromFile, read
-from fabricstudy.errors import suggestion
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Model, Whole, Written
-from fabricstudy.quantities import Bandwidth, Latency
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.input_files import FileMistake, FromFile, read
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Model, Whole, Written
+from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
 from .components import components

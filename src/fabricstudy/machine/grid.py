@@ -34,8 +34,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from fabricstudy.model import ConfigError, Flag, Whole, Written
-from fabricstudy.quantities import Bandwidth, Latency
+from fabricstudy.core.model import ConfigError, Flag, Whole, Written
+from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import EachClass, NodesPerRouter, Topology
 from .dimension import Dimension

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 
 from .base import ClassBandwidths, ClassLatencies, Topology, link_classes
 from .graph import Machine

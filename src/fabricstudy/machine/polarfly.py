@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 
 from .finite_field import check_prime_power, field_of, prime_of
 from .plain import PlainTopology

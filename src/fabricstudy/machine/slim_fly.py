@@ -33,8 +33,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 
 from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
 from .finite_field import Field as FiniteField

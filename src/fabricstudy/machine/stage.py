@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fabricstudy.core.source import digest_of, imported
+from fabricstudy.core.store import MACHINES, Store
 from fabricstudy.machine.base import Topology
-from fabricstudy.source import digest_of, imported
-from fabricstudy.store import MACHINES, Store
 
 from .graph import Machine
 from .named import load

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
 from .grid import GridBandwidths, GridConfig, Length, Wrap, check_length, spread

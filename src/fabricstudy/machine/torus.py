@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 
 from .dimension import Dimension
 from .grid import MOST_DIMENSIONS, GridConfig, Shape, Wrap, check_length, spread

@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 
 from .base import NodesPerRouter, Topology
 from .graph import LinkClass, Machine

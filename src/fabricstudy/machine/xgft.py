@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
-from fabricstudy.quantities import Bandwidth, Latency
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import EachClass, Topology
 from .graph import LinkClass, Machine

@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from fabricstudy.columns import DONE
-from fabricstudy.errors import exit_code_of
+from fabricstudy.core.columns import DONE
+from fabricstudy.core.errors import exit_code_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.table.store import Tables, read_tables

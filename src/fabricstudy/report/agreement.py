@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fabricstudy.columns import NOT_RUN, UNDECIDED
+from fabricstudy.core.columns import NOT_RUN, UNDECIDED
 from fabricstudy.engine.registry import engines
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan

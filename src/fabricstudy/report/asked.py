@@ -8,15 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import ADDED, ALONE, DERIVED, column_unit
+from fabricstudy.core.columns import ADDED, ALONE, DERIVED, column_unit
+from fabricstudy.core.model import Model, NoPhysics
+from fabricstudy.core.phrasing import listed
 from fabricstudy.engine.point import Point
-from fabricstudy.model import Model, NoPhysics
 from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
-from fabricstudy.words import listed
 
 from .look import short, spoken
 from .text import Grid, Varied, named, varied

@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
+from fabricstudy.core.phrasing import several
 from fabricstudy.study.figures import EcdfFigure, unit_factor
 from fabricstudy.table.select import VALUE, observe
 from fabricstudy.table.store import Tables
-from fabricstudy.words import several
 
 from .look import (
     PLAIN_NUMBERS,

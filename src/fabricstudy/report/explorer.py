@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ADDED, DONE, KEYS, METRICS, NAMES, column_unit
-from fabricstudy.files import atomic_text
+from fabricstudy.core.columns import ADDED, DONE, KEYS, METRICS, NAMES, column_unit
+from fabricstudy.core.files import atomic_text
 from fabricstudy.study.figures import AnyFigure, Figure
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import (
+from fabricstudy.core.columns import (
     ADDED,
     DIFFERS,
     DONE,
@@ -20,12 +20,12 @@ from fabricstudy.columns import (
     UNDECIDED,
     column_unit,
 )
+from fabricstudy.core.phrasing import cpu_time, listed, several
 from fabricstudy.study.figures import AnyFigure, ScatterFigure, Selection
 from fabricstudy.study.model import Study
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import VALUE, label_text, observe
 from fabricstudy.table.store import Tables
-from fabricstudy.words import cpu_time, listed, several
 
 from .look import spoken
 from .text import Grid, number

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from fabricstudy.columns import DONE
+from fabricstudy.core.columns import DONE
 from fabricstudy.schedule.partitions import Partitions, Pool
 from fabricstudy.schedule.stage import MissingRatio, Performed, perform
 from fabricstudy.study.figures import EcdfFigure, JobsFigure, fulfils

@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from fabricstudy.columns import KEYS, NAMES, column_unit, names_of
+from fabricstudy.core.columns import KEYS, NAMES, column_unit, names_of
+from fabricstudy.core.phrasing import several
 from fabricstudy.study.figures import Label, TableFigure
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians
-from fabricstudy.words import several
 
 from .text import counted_pairs
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError
 from fabricstudy.study.figures import MachineFigure, fulfils
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan

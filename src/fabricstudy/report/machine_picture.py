@@ -18,10 +18,10 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Wedge
 
+from fabricstudy.core.phrasing import listed, several
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 from fabricstudy.structure.slow_cables import slow_cables_in_words, slow_rows
-from fabricstudy.words import listed, several
 from fabricstudy.workload.allocation.request import NOBODY
 
 from .layouts import Layout, lay_out

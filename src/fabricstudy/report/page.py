@@ -19,10 +19,11 @@ from markupsafe import Markup, escape
 
 import fabricstudy
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.columns import DONE, SIZES_OF_MACHINE, STATUSES
-from fabricstudy.extensions import LOADED
-from fabricstudy.files import atomic_text
-from fabricstudy.home import CONFIGS
+from fabricstudy.core.columns import DONE, SIZES_OF_MACHINE, STATUSES
+from fabricstudy.core.extensions import LOADED
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.paths import CONFIGS
+from fabricstudy.core.phrasing import several
 from fabricstudy.report import agreement, asked
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -30,7 +31,6 @@ from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
-from fabricstudy.words import several
 
 from .below_bounds import ROUNDING, below_bounds
 from .explorer import as_choices, explorer

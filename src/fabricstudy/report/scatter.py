@@ -16,12 +16,12 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from fabricstudy.core.phrasing import listed
 from fabricstudy.structure.front import on_front
 from fabricstudy.study.figures import AnyFigure, ScatterFigure, unit_factor
 from fabricstudy.table.ranks import LEAST_ROWS, rank_correlation
 from fabricstudy.table.select import VALUE, Observations, by, label_text, medians, observe
 from fabricstudy.table.store import Tables
-from fabricstudy.words import listed
 
 from .look import (
     MARKERS,

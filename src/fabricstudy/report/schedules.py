@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import DONE
+from fabricstudy.core.columns import DONE
 from fabricstudy.study.model import Study
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fabricstudy.columns import DONE, RESOLUTION_CHECK, SPOT_CHECK
+from fabricstudy.core.columns import DONE, RESOLUTION_CHECK, SPOT_CHECK
+from fabricstudy.core.phrasing import listed, several
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
 from fabricstudy.table.store import Tables
-from fabricstudy.words import listed, several
 
 from .text import number
 

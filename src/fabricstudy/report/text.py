@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from fabricstudy.core.phrasing import listed
 from fabricstudy.table.select import label_text
-from fabricstudy.words import listed
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from .base import Bools, Flows, Hops, Ints, Memoryless, Routes, Routing

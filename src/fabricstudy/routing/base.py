@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 

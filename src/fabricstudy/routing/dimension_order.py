@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing

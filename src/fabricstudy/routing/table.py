@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fabricstudy.beside import FileMistake, FromFile, read
-from fabricstudy.kinds import register
+from fabricstudy.core.input_files import FileMistake, FromFile, read
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine

@@ -16,10 +16,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Flag, Number, Whole
+from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import Flag, Number, Whole
-from fabricstudy.quantities import Size
 
 from .base import Bools, Detour, Flows, Routes
 from .valiant import valiant_routes

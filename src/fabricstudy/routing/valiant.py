@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 

@@ -21,8 +21,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fabricstudy.errors import suggestion
-from fabricstudy.model import ConfigError
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, Space
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.model import ConfigError
+from fabricstudy.core.model import ConfigError
 
 if TYPE_CHECKING:
     from scipy import sparse

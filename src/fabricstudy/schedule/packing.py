@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
 
 from .partitions import Partitions
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.model import ConfigError
+from fabricstudy.core.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, Space
 
 from .cables import Lines, Partition, partition_space

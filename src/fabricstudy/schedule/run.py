@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from fabricstudy.core.model import Model, Whole
 from fabricstudy.engine.point import canonical_json, digest
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import Model, Whole
 
 from .backfill import Backfill
 from .backfill.easy import Easy

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from fabricstudy.core.model import ConfigError, Model, Name, Number, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.model import ConfigError, Model, Name, Number, Whole
 from fabricstudy.structure.partitions import space_of
 
 from .jobs import Floats, Ints, Jobs

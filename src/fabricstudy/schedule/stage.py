@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import DONE, NOT_RUN, TABLES
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.files import atomic_path, atomic_text
-from fabricstudy.store import read_sealed
+from fabricstudy.core.columns import DONE, NOT_RUN, TABLES
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.files import atomic_path, atomic_text
+from fabricstudy.core.store import read_sealed
 
 from .jobs import Jobs
 from .metrics import class_rows, job_columns, list_rows, schedule_row

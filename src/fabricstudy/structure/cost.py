@@ -14,7 +14,7 @@ from math import ceil, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.graph import Machine
 
 from .prices import Tariff

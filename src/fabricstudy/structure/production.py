@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from fabricstudy.errors import suggestion
-from fabricstudy.model import ConfigError, Whole, Written
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError, Whole, Written
 
 PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
     # Oltchik and Schwartz, Network Partitioning and Avoidable Contention, Table 6, current geometries.

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.phrasing import several
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.levels import levels
 from fabricstudy.machine.named import NamedMachine
-from fabricstudy.words import several
 
 
 def slow_rows(machine: Machine) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.source import digest_of, imported
+from fabricstudy.core.store import STRUCTURES, Record, Store
 from fabricstudy.machine.stage import load_machine, machine_store
-from fabricstudy.source import digest_of, imported
-from fabricstudy.store import STRUCTURES, Record, Store
 
 from .summary import structure
 

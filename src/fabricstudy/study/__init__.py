@@ -9,7 +9,7 @@ anything runs, with a `StudyError` that names file, path, value and remedy. This
 simulates nothing.
 """
 
-from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.core.errors import FabricstudyError, StudyError
 from fabricstudy.study.sweep import Row
 
 from .claims import Claim

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import inf
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.parallel import Parallel
 from fabricstudy.engine.registry import engine_named, engines
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.job import Job

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.columns import KEYS, NAMES
-from fabricstudy.errors import StudyError
-from fabricstudy.model import ConfigError, Model, Name, check_all
+from fabricstudy.core.columns import KEYS, NAMES
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.model import ConfigError, Model, Name, check_all
 
 from .figures import AnyFigure, Condition, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
 

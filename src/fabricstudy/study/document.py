@@ -17,11 +17,11 @@ import jinja2
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from fabricstudy import quantities
-from fabricstudy.kinds import Kind, kind_of, members_of, only_extensions_of
+from fabricstudy.core import quantities
+from fabricstudy.core.kinds import Kind, kind_of, members_of, only_extensions_of
+from fabricstudy.core.model import Model, Name, QuantityOrMapping, Written
+from fabricstudy.core.quantities import Unit
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.model import Model, Name, QuantityOrMapping, Written
-from fabricstudy.quantities import Unit
 
 from .model import Study
 from .paths import fields_of

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fabricstudy.columns import BY_LINK, METRICS, SCHEDULED, column_unit
-from fabricstudy.errors import suggestion
-from fabricstudy.model import ConfigError, Model, Name
-from fabricstudy.quantities import Moment, to_unit
+from fabricstudy.core.columns import BY_LINK, METRICS, SCHEDULED, column_unit
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError, Model, Name
+from fabricstudy.core.quantities import Moment, to_unit
 
 TableName = Literal[
     "points", "jobs", "links", "link_loads", "interference", "machines", "agreement", "predictors", "schedules",

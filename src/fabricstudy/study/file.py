@@ -10,13 +10,13 @@ from typing import Any, ClassVar, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from fabricstudy.beside import FileMistake, bytes_of, text_of
-from fabricstudy.errors import StudyError
-from fabricstudy.extensions import load_extensions
-from fabricstudy.home import ours
-from fabricstudy.kinds import only_extensions_of
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.extensions import load_extensions
+from fabricstudy.core.input_files import FileMistake, bytes_of, text_of
+from fabricstudy.core.kinds import only_extensions_of
+from fabricstudy.core.model import Model
+from fabricstudy.core.paths import ours
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import Model
 
 from .messages import mistakes
 from .model import Study

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from fabricstudy.errors import is_close, suggestion
-from fabricstudy.home import ours
-from fabricstudy.kinds import members_of
-from fabricstudy.model import ConfigError, Model
+from fabricstudy.core.errors import is_close, suggestion
+from fabricstudy.core.kinds import members_of
+from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.paths import ours
 
 from .paths import fields_of
 

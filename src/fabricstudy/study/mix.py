@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from fabricstudy.model import ConfigError, Flag, Model, Number, Whole
+from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.compute import Compute
 from fabricstudy.workload.job import Job, JobName

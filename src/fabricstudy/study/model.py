@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from fabricstudy.analysis.base import Analysis
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError, Name, check_all
+from fabricstudy.core.phrasing import listed
+from fabricstudy.core.store import STORES
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
-from fabricstudy.errors import suggestion
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError, Name, check_all
 from fabricstudy.routing.base import Routing
-from fabricstudy.store import STORES
-from fabricstudy.words import listed
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
@@ -188,7 +188,7 @@ class Study(Sweep):
 
     @property
     def extension_package(self) -> str:
-        """The package of its extensions, as `fabricstudy.extensions.load` imported them; "" if it has none."""
+        """The package of its extensions, as `fabricstudy.core.extensions.load` imported them; "" if it has none."""
         return self._extension_package
 
     @property

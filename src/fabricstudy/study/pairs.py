@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fabricstudy.columns import NAMES
-from fabricstudy.errors import Code, StudyError
+from fabricstudy.core.columns import NAMES
+from fabricstudy.core.errors import Code, StudyError
 
 from .claims import Pairs, Trend
 from .figures import Condition, Figure, HeatmapFigure, Label, Range, ScatterFigure, Selection, fulfils

@@ -12,9 +12,9 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.errors import suggestion
-from fabricstudy.kinds import kind_of, members_of
-from fabricstudy.model import ConfigError, Model
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.kinds import kind_of, members_of
+from fabricstudy.core.model import ConfigError, Model
 
 _SEED = "seed"
 """The key that repeats a point or a run; it has a separate grammar, and no path leads to it."""

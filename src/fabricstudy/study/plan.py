@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from fabricstudy.core.errors import SHOWN, StudyError, together
+from fabricstudy.core.kinds import only_extensions_of
+from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings, Network
-from fabricstudy.errors import SHOWN, StudyError, together
-from fabricstudy.kinds import only_extensions_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError, Model
 from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job

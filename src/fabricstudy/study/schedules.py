@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
-from fabricstudy.columns import RESERVED_BY_SCHEDULES
-from fabricstudy.errors import suggestion
-from fabricstudy.model import ConfigError, Model
+from fabricstudy.core.columns import RESERVED_BY_SCHEDULES
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.schedule.partitions import Partitions, Pool
 from fabricstudy.schedule.run import Needed, PlannedRun, Run, RunBase, list_id, run_id
 from fabricstudy.schedule.slowdown import Application, Measured, lesser

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from math import ceil
 
-from fabricstudy.columns import RESOLUTION_CHECK, SPOT_CHECK
+from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK
 from fabricstudy.engine.caminos import CaminosSettings, phit_bytes
 from fabricstudy.engine.point import PlannedPoint, Point, point_id
 from fabricstudy.engine.registry import engine_named

@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
 
-from fabricstudy.columns import RESERVED
+from fabricstudy.core.columns import RESERVED
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError, Flag, Model, Name, OrList, Written
+from fabricstudy.core.quantities import to_unit
 from fabricstudy.engine.point import Point
-from fabricstudy.errors import suggestion
-from fabricstudy.model import ConfigError, Flag, Model, Name, OrList, Written
-from fabricstudy.quantities import to_unit
 
 from .mix import Mix
 from .paths import Path, find_path

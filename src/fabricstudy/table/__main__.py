@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fabricstudy.core.errors import exit_code_of
+from fabricstudy.core.store import read_sealed
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import is_current
-from fabricstudy.errors import exit_code_of
-from fabricstudy.store import read_sealed
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 

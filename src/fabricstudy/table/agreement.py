@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import RESOLUTION_CHECK, SPOT_CHECK, names_of
+from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK, names_of
 from fabricstudy.engine.point import canonical_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from fabricstudy.columns import (
+from fabricstudy.core.columns import (
     DIFFERS,
     IN_PART,
     KEYS,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import ALONE, BY_LINK, LEAST_DIFFERENCE, SIZES_OF_MACHINE, TABLES, names_of
-from fabricstudy.store import Store
+from fabricstudy.core.columns import ALONE, BY_LINK, LEAST_DIFFERENCE, SIZES_OF_MACHINE, TABLES, names_of
+from fabricstudy.core.store import Store
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import DONE, TABLES
+from fabricstudy.core.columns import DONE, TABLES
 
 Record = Mapping[str, Any]
 

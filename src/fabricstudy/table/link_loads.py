@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import names_of
+from fabricstudy.core.columns import names_of
+from fabricstudy.core.store import Store
 from fabricstudy.engine.outcome import LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
 from fabricstudy.machine.graph import Machine
-from fabricstudy.store import Store
 from fabricstudy.study.plan import Plan
 
 from .gathered import Gathered

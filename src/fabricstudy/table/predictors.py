@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import names_of
+from fabricstudy.core.columns import names_of
 from fabricstudy.study.plan import Plan
 
 from .ranks import LEAST_ROWS, rank_correlation, rounded

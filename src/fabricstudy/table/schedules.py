@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import NOT_RUN, SCHEDULED, TABLES, names_of
+from fabricstudy.core.columns import NOT_RUN, SCHEDULED, TABLES, names_of
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.columns import TABLES, Column
+from fabricstudy.core.columns import TABLES, Column
+from fabricstudy.core.kinds import kind_of
+from fabricstudy.core.startup import without
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.kinds import kind_of
-from fabricstudy.startup import without
 
 if TYPE_CHECKING:
     # Loaded only where tables are made: it takes as long as pandas; see `_load_pandera`.

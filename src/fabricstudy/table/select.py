@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.analysis.base import keys_of
-from fabricstudy.columns import DONE, KEYS, NAMES
+from fabricstudy.core.columns import DONE, KEYS, NAMES
+from fabricstudy.core.phrasing import listed, several
 from fabricstudy.study.figures import Condition, Selection, fulfils
-from fabricstudy.words import listed, several
 
 from .schemas import axes_of, own_axes
 from .store import TableError, Tables

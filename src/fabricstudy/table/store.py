@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.columns import BY_LINK, SCHEDULED
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.files import atomic_path
+from fabricstudy.core.columns import BY_LINK, SCHEDULED
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.files import atomic_path
 
 
 class TableError(FabricstudyError):

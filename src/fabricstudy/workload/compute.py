@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.model import Number, QuantityOrMapping
-from fabricstudy.quantities import Computation
+from fabricstudy.core.model import Number, QuantityOrMapping
+from fabricstudy.core.quantities import Computation
 
 from .messages import Computing, IntArray, Messages, WorkloadError
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.beside import (
+from fabricstudy.core.input_files import (
     MOST_BYTES,
     MOST_RANKS,
     FileMistake,
@@ -32,7 +32,7 @@ from fabricstudy.beside import (
     rows_of,
     whole,
 )
-from fabricstudy.model import ConfigError
+from fabricstudy.core.model import ConfigError
 
 from .matrix_file import read_matrix_market
 

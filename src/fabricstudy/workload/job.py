@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from fabricstudy.model import ConfigError, Flag, Model, Name, NoPhysics, Number, Whole
+from fabricstudy.core.model import ConfigError, Flag, Model, Name, NoPhysics, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.beside import (
+from fabricstudy.core.input_files import (
     LARGEST_BYTES,
     MOST_BYTES,
     MOST_RANKS,

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.beside import MOST_BYTES, MOST_RANKS, FileMistake, at, by_suffix, check_width, rows_of, whole
-from fabricstudy.errors import suggestion
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.input_files import MOST_BYTES, MOST_RANKS, FileMistake, at, by_suffix, check_width, rows_of, whole
 
 Ints = npt.NDArray[np.int64]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops
 

@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from fabricstudy.beside import MOST_BYTES
+from fabricstudy.core.input_files import MOST_BYTES
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError
 from fabricstudy.workload.pattern.base import MessagePattern, Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
 

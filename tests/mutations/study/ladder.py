@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 from fabricstudy.machine.base import LinkBandwidths, LinkLatencies, Topology, link_classes
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import Whole
 
 from .rungs import ends_of_rungs
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fabricstudy.artifact.checkout import checkout
 from fabricstudy.artifact.compare import compare
 from fabricstudy.artifact.finished import ArtifactError, Finished, finished
 from fabricstudy.artifact.pack import pack
-from fabricstudy.checkout import checkout
 from fabricstudy.report.page import write_report
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan

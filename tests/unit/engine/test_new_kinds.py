@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from fabricstudy.core.kinds import register
 from fabricstudy.engine import Limits, batches, engine_named, engines
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.stores import AnalysedMachine
-from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig

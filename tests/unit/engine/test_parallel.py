@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
+from fabricstudy.core.errors import StudyError
 from fabricstudy.engine.batch import batches, run_batch
 from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
@@ -24,7 +25,6 @@ from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import fingerprint, is_current
-from fabricstudy.errors import StudyError
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 

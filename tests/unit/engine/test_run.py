@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import fabricstudy.engine.run as running
-from fabricstudy import lifetime
+from fabricstudy.engine import lifetime
 from fabricstudy.engine.run import run
 
 GB = 10**9

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fabricstudy.core.store import Record
 from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import OtherBackground
@@ -16,7 +17,6 @@ from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.stores import AnalysedMachine
 from fabricstudy.machine.graph import Machine
-from fabricstudy.store import Record
 from fabricstudy.workload.messages import PlacedJob
 
 from ...machines import job_of, point_on

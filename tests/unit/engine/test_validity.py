@@ -17,7 +17,11 @@ import numpy as np
 import pytest
 
 import fabricstudy
-from fabricstudy import source
+from fabricstudy.core import source
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.kept import Kept
+from fabricstudy.core.source import OURS, PACKAGE, imported
+from fabricstudy.core.store import Record, sealed
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
@@ -26,12 +30,8 @@ from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import OF_STORE, simulate
 from fabricstudy.engine.stores import AnalysedMachine, Stores
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.kept import Kept
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.stage import keep_machine, machine_store
-from fabricstudy.source import OURS, PACKAGE, imported
-from fabricstudy.store import Record, sealed
 from fabricstudy.structure.bisection import bisect
 from fabricstudy.structure.stage import keep_structure, structure_store
 from fabricstudy.workload.placing import place
@@ -165,7 +165,7 @@ NEW_PATTERN = '''
 
 from typing import Literal
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 
 from .base import MessagePattern
 
@@ -183,7 +183,7 @@ import json, os, sys
 from pathlib import Path
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.quantities import OUR_UNITS
+from fabricstudy.core.quantities import OUR_UNITS
 
 def show(name, points):
     print(json.dumps([name, {name: str(fingerprint(point)) for name, point in points.items()}]), flush=True)
@@ -287,7 +287,7 @@ def test_all_versions_of_python_give_the_same() -> None:
     found = {}
     for version in ("3.11", "3.12", "3.13", "3.14"):
         for program in _interpreters(version):
-            command = [program, "-c", script, str(PACKAGE / "source.py"), str(PACKAGE)]
+            command = [program, "-c", script, str(PACKAGE / "core/source.py"), str(PACKAGE)]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode == 0:
                 found[version] = done.stdout.split()
@@ -316,7 +316,7 @@ def test_what_was_read_of_a_module_is_kept_and_believed_for_its_text_alone(
         monkeypatch.setattr(source, "_READINGS", Kept(source.__file__, folder))
         for function in (source._reading, source.code_digest):
             function.cache_clear()
-        return source.code_digest("fabricstudy.errors")
+        return source.code_digest("fabricstudy.core.errors")
 
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     folder = tmp_path / "kept"
@@ -324,13 +324,13 @@ def test_what_was_read_of_a_module_is_kept_and_believed_for_its_text_alone(
     source._READINGS.write()
     file = source._READINGS.file
     kept = json.loads(file.read_text())
-    kept["answers"]["fabricstudy.errors"]["digest"] = "believed"
+    kept["answers"]["fabricstudy.core.errors"]["digest"] = "believed"
     file.write_text(json.dumps(kept))
     assert read_anew(folder) != digest
     for wrong in (kept | {"by": "another"}, {"by": kept["by"], "answers": []}, []):
         file.write_text(json.dumps(wrong))
         assert read_anew(folder) == digest
-    kept["answers"]["fabricstudy.errors"]["text"] = "another"
+    kept["answers"]["fabricstudy.core.errors"]["text"] = "another"
     file.write_text(json.dumps(kept))
     assert read_anew(folder) == digest
     # Where nothing can be written, nothing is kept.

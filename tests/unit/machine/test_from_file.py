@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from fabricstudy.errors import StudyError
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 from fabricstudy.machine.named import load
-from fabricstudy.model import ConfigError
-from fabricstudy.quantities import OUR_UNITS
 from fabricstudy.study.file import load_machine
 
 EDGES = [("a", "b", "up", 2, "25 GB/s", "100 ns"), ("b", "c", "up", 1, "25 GB/s", "100 ns"),

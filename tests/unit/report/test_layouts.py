@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError
 from fabricstudy.report.layouts import Layout, lay_out
 from fabricstudy.report.layouts.base import WITHIN
 from fabricstudy.report.machine_picture import cables_of_lines, load_of_lines

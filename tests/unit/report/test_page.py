@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fabricstudy.columns import METRICS
+from fabricstudy.core.columns import METRICS
+from fabricstudy.core.paths import CONFIGS
 from fabricstudy.engine.settings import Network
-from fabricstudy.home import CONFIGS
 from fabricstudy.report import asked
 from fabricstudy.report.__main__ import main
 from fabricstudy.report.below_bounds import below_bounds
@@ -309,7 +309,7 @@ def test_extensions_are_told_with_their_digests(make: Make, tmp_path: Path) -> N
     (tmp_path / "more").mkdir()
     own = tmp_path / "more/line.py"
     own.write_text(
-        "from typing import Literal\nfrom fabricstudy.kinds import register\n"
+        "from typing import Literal\nfrom fabricstudy.core.kinds import register\n"
         "from fabricstudy.machine.torus import TorusConfig\n\n\n@register\nclass Line(TorusConfig):\n"
         '    kind: Literal["line"] = "line"\n'
     )

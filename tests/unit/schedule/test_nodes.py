@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fabricstudy.model import ConfigError
+from fabricstudy.core.model import ConfigError
 from fabricstudy.schedule import Backfill, Jobs, Order, Pool, simulate
 from fabricstudy.schedule.scheduled import Scheduled
 

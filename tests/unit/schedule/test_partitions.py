@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError
 from fabricstudy.schedule import PartitionList, Partitions
 from fabricstudy.schedule.packing import at_once
 from fabricstudy.structure.partitions import choices, space_of

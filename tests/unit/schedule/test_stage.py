@@ -15,16 +15,16 @@ import pytest
 import yaml
 from tests.schedules import SCHEDULE, coupled
 
-from fabricstudy.columns import DONE, NOT_RUN
+from fabricstudy.core.columns import DONE, NOT_RUN
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.stores import Stores
 from fabricstudy.machine.stage import keep_machine
-from fabricstudy.pipeline import Pipeline
 from fabricstudy.schedule.stage import run_chunk
 from fabricstudy.structure.stage import keep_structure
 from fabricstudy.study.file import read_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.schedules import schedule_tables
+from fabricstudy.workflow.pipeline import Pipeline
 
 
 def simulated(of: Plan, folder: Path) -> list[dict[str, Any]]:
@@ -97,9 +97,9 @@ def test_killed_and_run_again_the_bytes_are_the_same(tmp_path: Path) -> None:
     def command(folder: str) -> list[str]:
         out = tmp_path / folder
         return [
-            sys.executable, "-m", "fabricstudy.stages", "schedule", "--study", str(study), "--name", chunk.name,
-            "--digest", chunk.digest, "--batch-cpu-s", "1e6", "--results", str(tmp_path), "--out", f"{out}/a.jsonl",
-            "--jobs", f"{out}/a.parquet",
+            sys.executable, "-m", "fabricstudy.workflow.stages", "schedule", "--study", str(study), "--name",
+            chunk.name, "--digest", chunk.digest, "--batch-cpu-s", "1e6", "--results", str(tmp_path),
+            "--out", f"{out}/a.jsonl", "--jobs", f"{out}/a.parquet",
         ]  # fmt: skip
 
     subprocess.run(command("whole"), check=True, capture_output=True)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.errors import StudyError
+from fabricstudy.core.errors import StudyError
 from fabricstudy.schedule import Jobs, Trace
 from fabricstudy.schedule.trace import swf
 from fabricstudy.schedule.trace.swf_text import swf_text

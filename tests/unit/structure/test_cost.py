@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.beside import FileMistake
-from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.core.errors import FabricstudyError, StudyError
+from fabricstudy.core.input_files import FileMistake
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.structure.cost import bill, cable_lengths_m
 from fabricstudy.structure.prices import Tariff

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.errors import FabricstudyError, StudyError
+from fabricstudy.core.errors import FabricstudyError, StudyError
 from fabricstudy.study.file import read_study
 
 MIDPLANES = (4, 3)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.base import Topology, published
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.grid import GridConfig

@@ -11,11 +11,11 @@ import pytest
 from pydantic import ValidationError
 
 from fabricstudy.analysis.deadlock import Deadlock
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.errors import StudyError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.deadlock import is_deadlock_free

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.errors import StudyError
+from fabricstudy.core.errors import StudyError
 from fabricstudy.study.file import load_study, read_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan

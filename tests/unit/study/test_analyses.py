@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.errors import StudyError
+from fabricstudy.core.errors import StudyError
 from fabricstudy.study.file import read_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan

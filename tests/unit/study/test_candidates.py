@@ -101,7 +101,7 @@ def test_the_front_is_what_a_double_loop_finds() -> None:
     ],
 )
 def test_mistakes_are_told(more: dict[str, Any], path: str, code: str | None) -> None:
-    from fabricstudy.errors import StudyError
+    from fabricstudy.core.errors import StudyError
 
     with pytest.raises(StudyError) as error:
         asked(**more)

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 import yaml
 
-from fabricstudy.kinds import members_of
-from fabricstudy.model import Model
+from fabricstudy.core.kinds import members_of
+from fabricstudy.core.model import Model
 from fabricstudy.study.document import main
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study

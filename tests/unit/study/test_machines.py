@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 import yaml
 
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.engine.point import machine_id
-from fabricstudy.errors import StudyError
 from fabricstudy.machine.base import Topology, published
-from fabricstudy.quantities import OUR_UNITS
 from fabricstudy.study.file import load_machine
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan

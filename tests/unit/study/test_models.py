@@ -9,13 +9,13 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError
 
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings
-from fabricstudy.errors import StudyError
-from fabricstudy.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
-from fabricstudy.model import ConfigError
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.study.file import load_machine
 from fabricstudy.study.model import Study

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.core.paths import CONFIGS
+from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.engine.caminos import channels, phit_bytes
 from fabricstudy.engine.point import (
     alone,
@@ -19,9 +21,7 @@ from fabricstudy.engine.point import (
     point_from_json,
     point_id,
 )
-from fabricstudy.home import CONFIGS
 from fabricstudy.machine.base import Topology
-from fabricstudy.quantities import OUR_UNITS
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.schedules import APPLICATIONS, MEASURED, SCHEDULE, coupled
 
-from fabricstudy.errors import StudyError
+from fabricstudy.core.errors import StudyError
 from fabricstudy.study.file import load_study, read_study
 from fabricstudy.study.paths import find_path, put
 from fabricstudy.study.plan import Plan, plan

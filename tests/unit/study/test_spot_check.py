@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.columns import RESOLUTION_CHECK, SPOT_CHECK
+from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK
+from fabricstudy.core.paths import CONFIGS
 from fabricstudy.engine.caminos import phit_bytes
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.home import CONFIGS
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan

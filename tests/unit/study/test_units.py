@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from fabricstudy import quantities
-from fabricstudy.errors import StudyError
-from fabricstudy.kept import Kept
-from fabricstudy.quantities import OUR_UNITS, Bandwidth, Duration, Latency, Memory, Size, to_unit
+from fabricstudy.core import quantities
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.kept import Kept
+from fabricstudy.core.quantities import OUR_UNITS, Bandwidth, Duration, Latency, Memory, Size, to_unit
 from fabricstudy.study.file import read_machine
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fabricstudy.columns import names_of
+from fabricstudy.core.columns import names_of
 from fabricstudy.table.schemas import checked, labels
 from fabricstudy.table.store import Tables
 

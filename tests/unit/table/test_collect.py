@@ -16,9 +16,9 @@ import pytest
 import yaml
 from pandera.errors import SchemaErrors
 
-from fabricstudy.columns import BY_LINK, SCHEDULED, TABLES
+from fabricstudy.core.columns import BY_LINK, SCHEDULED, TABLES
+from fabricstudy.core.store import sealed
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.store import sealed
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.__main__ import main

@@ -10,7 +10,7 @@ import pytest
 from tests.schedules import SCHEDULE
 
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.columns import (
+from fabricstudy.core.columns import (
     FAILURES,
     JUDGED,
     KEYS,
@@ -24,9 +24,9 @@ from fabricstudy.columns import (
     column_unit,
     names_of,
 )
-from fabricstudy.errors import StudyError
-from fabricstudy.model import ConfigError, Model
-from fabricstudy.store import FINAL
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.store import FINAL
 from fabricstudy.study.claims import Claim, check_names
 from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, check_metric, unit_factor
 from fabricstudy.study.file import validated
@@ -286,7 +286,7 @@ def test_statuses() -> None:
 
 def test_the_grammar_needs_no_pandas() -> None:
     """The list of columns is plain data, so that reading a study stays fast."""
-    code = "import sys, fabricstudy.study, fabricstudy.columns; sys.exit('pandas' in sys.modules)"
+    code = "import sys, fabricstudy.study, fabricstudy.core.columns; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

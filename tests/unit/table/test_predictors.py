@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from scipy.stats import kendalltau, spearmanr
 
-from fabricstudy.errors import StudyError
+from fabricstudy.core.errors import StudyError
 from fabricstudy.report.predictors import predictors as grid
 from fabricstudy.study.claims import AnyMeasure
 from fabricstudy.study.file import load_study

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.schedules import SCHEDULE
 
-from fabricstudy.columns import DONE, NOT_RUN
+from fabricstudy.core.columns import DONE, NOT_RUN
 from fabricstudy.study.file import read_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.collect import collect

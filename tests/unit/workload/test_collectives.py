@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.model import ConfigError
+from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.sends import Sends
 

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError
-from fabricstudy.quantities import OUR_UNITS
 from fabricstudy.workload.graph_file import grouped, read_graph
 from fabricstudy.workload.mapping import Mapping
 from fabricstudy.workload.messages import WorkloadError

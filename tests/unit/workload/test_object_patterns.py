@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fabricstudy.model import ConfigError
+from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import Pattern
 
 

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.engine.loads import traffic_by_job
-from fabricstudy.model import ConfigError
-from fabricstudy.quantities import OUR_UNITS
 from fabricstudy.workload import matrix_file, message_file
 from fabricstudy.workload.matrix_file import read_matrix_market
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, write_parquet

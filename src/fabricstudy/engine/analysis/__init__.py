@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.source import code_digest
 from fabricstudy.machine.graph import Machine
-from fabricstudy.source import code_digest
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
 

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.kinds import register
-from fabricstudy.quantities import Size
+from fabricstudy.core.kinds import register
+from fabricstudy.core.quantities import Size
 
 from ..settings import EngineSettings
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fabricstudy.lifetime import end_with_parent
+from fabricstudy.engine.lifetime import end_with_parent
 
 FOLDER = "ranks"
 FIRST = "ROSS Version"

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Flag
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Flag
 
 from ..settings import EngineSettings
 

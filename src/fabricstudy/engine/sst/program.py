@@ -9,12 +9,12 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from fabricstudy import home
-from fabricstudy.source import file_digest
+from fabricstudy.core import paths
+from fabricstudy.core.source import file_digest
 
 from ..content import content_digest
 
-MODEL = home.HOME / "engines" / "sst" / "model.py"
+MODEL = paths.HOME / "engines" / "sst" / "model.py"
 """The script that SST runs."""
 
 ELEMENTS = ("merlin", "firefly", "hermes", "ember")

@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Number
-from fabricstudy.quantities import Size
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Number
+from fabricstudy.core.quantities import Size
 
 from ..settings import EngineSettings
 

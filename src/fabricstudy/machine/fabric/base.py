@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fabricstudy.beside import FileMistake, whole
-from fabricstudy.errors import is_close
-from fabricstudy.model import ConfigError
-from fabricstudy.quantities import BANDWIDTHS, LATENCIES, Range, to_unit
+from fabricstudy.core.errors import is_close
+from fabricstudy.core.input_files import FileMistake, whole
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import BANDWIDTHS, LATENCIES, Range, to_unit
 
 HOST = "host"
 """The class of the links between nodes and routers."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fabricstudy.beside import FileMistake, at, check_width, rows_of
-from fabricstudy.errors import suggestion
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.input_files import FileMistake, at, check_width, rows_of
 
 from .base import HOST, KEYS, Edge, Fabric, fabric_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fabricstudy.beside import by_suffix
+from fabricstudy.core.input_files import by_suffix
 
 from . import edge_list, graphml, ibnetdiscover, node_link
 from .base import Fabric

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 from xml.parsers import expat
 
-from fabricstudy.beside import FileMistake, at, text_of
+from fabricstudy.core.input_files import FileMistake, at, text_of
 
 from .base import Edge, Fabric, fabric_of
 

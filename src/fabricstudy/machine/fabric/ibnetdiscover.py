@@ -19,9 +19,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fabricstudy.beside import FileMistake, at, lines_of
-from fabricstudy.model import ConfigError
-from fabricstudy.quantities import BANDWIDTHS
+from fabricstudy.core.input_files import FileMistake, at, lines_of
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import BANDWIDTHS
 
 from .base import Cable, Fabric, Link, Port
 

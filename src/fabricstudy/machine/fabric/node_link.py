@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fabricstudy.beside import FileMistake, at, text_of
+from fabricstudy.core.input_files import FileMistake, at, text_of
 
 from .base import Edge, Fabric, fabric_of
 

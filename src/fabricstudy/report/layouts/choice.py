@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
-from fabricstudy.model import ConfigError
 
 from . import graph, grid, groups, tree
 from .base import Layout

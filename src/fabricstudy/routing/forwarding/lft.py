@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from fabricstudy.beside import FileMistake, at, lines_of
+from fabricstudy.core.input_files import FileMistake, at, lines_of
 from fabricstudy.machine.fabric.ibnetdiscover import guid_of
 
 from .base import Entry

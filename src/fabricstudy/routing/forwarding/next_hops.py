@@ -7,7 +7,7 @@ are those of the machine's file; on other machines, numbers from 0. Lines that b
 
 from __future__ import annotations
 
-from fabricstudy.beside import FileMistake, at, check_width, rows_of
+from fabricstudy.core.input_files import FileMistake, at, check_width, rows_of
 
 from .base import Entry
 

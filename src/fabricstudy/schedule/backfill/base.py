@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fabricstudy.kinds import Family, Kind
-from fabricstudy.model import ConfigError
+from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import ConfigError
 
 from ..jobs import Floats, Ints
 

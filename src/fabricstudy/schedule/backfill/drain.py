@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 
 from ..jobs import Floats, Ints
 from .base import Backfill

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.kinds import Family, Kind
 
 Floats = npt.NDArray[np.float64]
 

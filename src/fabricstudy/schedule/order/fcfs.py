@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 
 from .base import Floats, Order
 

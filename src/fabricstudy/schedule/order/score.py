@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from fabricstudy.source import extension_package
+from fabricstudy.core.source import extension_package
 
 from .base import Order
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from fabricstudy.errors import suggestion
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.model import ConfigError, Whole
 
 from ..partitions import Partitions, Pool
 from .published import LISTS

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.kinds import register
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError, Whole
 from fabricstudy.structure.partitions import Geometry, Space, choices, space_of
 from fabricstudy.structure.production import Allowed
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from ..partitions import Pool

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import Wrap, spread
-from fabricstudy.model import ConfigError, Model, Whole
 from fabricstudy.structure.partitions import Space, space_of
 from fabricstudy.structure.production import Sides
 

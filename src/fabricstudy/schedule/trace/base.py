@@ -9,10 +9,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.errors import StudyError
-from fabricstudy.kinds import Family, Kind
-from fabricstudy.model import ConfigError, Model, Number
-from fabricstudy.quantities import Moment
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import ConfigError, Model, Number
+from fabricstudy.core.quantities import Moment
 
 from ..jobs import Floats, Jobs
 

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 
 from ..jobs import Floats, Ints, Jobs
 from .base import Load, Request, Trace, stretched

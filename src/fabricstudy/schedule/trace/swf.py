@@ -18,11 +18,11 @@ import numpy.typing as npt
 import pydantic
 from pydantic import model_validator
 
-from fabricstudy.beside import LARGEST_BYTES, FileMistake, bytes_of, changed_ns
-from fabricstudy.errors import Code, StudyError
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
-from fabricstudy.quantities import Moment
+from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.input_files import LARGEST_BYTES, FileMistake, bytes_of, changed_ns
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import Moment
 
 from ..jobs import Floats, Ints, Jobs
 from .base import Load, Trace, stretched

@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.errors import Code, StudyError
+from fabricstudy.core.errors import Code, StudyError
 
 from ..jobs import Jobs
 from ..scheduled import Scheduled

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.errors import StudyError
-from fabricstudy.kinds import register
-from fabricstudy.model import Model, Number, Whole
-from fabricstudy.quantities import Span
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Model, Number, Whole
+from fabricstudy.core.quantities import Span
 
 from ..jobs import Floats, Ints, Jobs
 from .base import Load, Request, Trace, scale

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.errors import FabricstudyError
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.kinds import Family, Kind
 
 Floats = npt.NDArray[np.float64]
 

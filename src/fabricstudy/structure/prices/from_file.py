@@ -6,9 +6,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
-from fabricstudy.beside import FileMistake, FromFile, at, check_width, number, read, rows_of, whole
-from fabricstudy.errors import suggestion
-from fabricstudy.kinds import register
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.input_files import FileMistake, FromFile, at, check_width, number, read, rows_of, whole
+from fabricstudy.core.kinds import register
 
 from .base import Prices, Tariff
 

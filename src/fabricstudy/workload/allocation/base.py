@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.machine.base import Topology
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError
 
 from .boxes import exact_boxes
 from .grid import Box, Side, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of

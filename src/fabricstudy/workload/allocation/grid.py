@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.model import ConfigError, Whole
 
 from ..messages import Indices, Mask, WorkloadError
 from .base import Allocation

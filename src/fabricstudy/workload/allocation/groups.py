@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError
 
 from ..messages import Indices, WorkloadError
 from .request import NOBODY, Grant, Request

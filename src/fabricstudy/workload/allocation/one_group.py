@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError

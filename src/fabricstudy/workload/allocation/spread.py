@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 
 from ..messages import Indices
 from .base import Allocation

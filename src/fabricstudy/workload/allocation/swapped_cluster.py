@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Number
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Number
 
 from ..messages import Indices
 from .base import Allocation

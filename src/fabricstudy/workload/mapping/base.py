@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ..messages import Indices, WorkloadError

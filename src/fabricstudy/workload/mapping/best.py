@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError, Whole
 
 from ..pattern.base import Pattern
 from .annealing import AnnealingMapping

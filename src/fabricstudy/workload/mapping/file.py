@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import FileMistake, at, folder_to_read, lines_of, read, whole
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, NoPhysics, Whole
+from fabricstudy.core.input_files import FileMistake, at, folder_to_read, lines_of, read, whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, NoPhysics, Whole
 
 from ..messages import Indices, WorkloadError
 from .base import Mapping

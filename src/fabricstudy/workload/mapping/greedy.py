@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
 
 from ..messages import Indices
 from .base import TrafficMapping

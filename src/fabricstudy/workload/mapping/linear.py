@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 
 from ..messages import Indices
 from .base import Mapping

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hops

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from .base import Traffic

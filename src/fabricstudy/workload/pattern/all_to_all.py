@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from .base import Traffic

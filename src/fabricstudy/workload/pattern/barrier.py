@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.quantities import Size
+from fabricstudy.core.kinds import register
+from fabricstudy.core.quantities import Size
 
 from .collective import Collective, Part, dissemination
 

@@ -11,10 +11,10 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import Family, Kind
+from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import Whole
+from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import Whole
-from fabricstudy.quantities import Size
 
 from ..messages import Indices
 from .sends import Sends

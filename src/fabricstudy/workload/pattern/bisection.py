@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import WorkloadError

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError
-from fabricstudy.quantities import Size
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import Size
 
 from .collective import Collective, Part, backwards, ends_of_blocks, halving, power_below, ring, tree_down
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole
 
 from .base import MessagePattern, Traffic
 from .sends import Sends, repeat

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.pattern.base import MessagePattern
 

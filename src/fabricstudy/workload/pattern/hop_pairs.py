@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.model import ConfigError, Flag, Whole
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices, WorkloadError

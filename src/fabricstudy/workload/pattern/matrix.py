@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import read
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
-from fabricstudy.quantities import SIZES, Size, to_unit
+from fabricstudy.core.input_files import read
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import SIZES, Size, to_unit
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..matrix_file import MatrixFile, read_matrix

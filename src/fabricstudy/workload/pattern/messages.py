@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.beside import read
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.input_files import read
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
 
 from ..message_file import read_messages
 from .base import Pattern, Traffic

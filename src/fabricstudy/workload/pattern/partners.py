@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import IntArray

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Whole
-from fabricstudy.quantities import Size
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Whole
+from fabricstudy.core.quantities import Size
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from .base import Traffic

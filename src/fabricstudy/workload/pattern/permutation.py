@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from .sends import Sends, one_phase

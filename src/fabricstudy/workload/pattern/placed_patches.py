@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from fabricstudy.kinds import register
+from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hops
 
 from ..mapping.orb import across, pairing

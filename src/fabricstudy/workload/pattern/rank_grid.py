@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.quantities import Size
+from fabricstudy.core.kinds import register
+from fabricstudy.core.quantities import Size
 
 from .collective import Collective, Part, ends_of_blocks, exchange, fold, halving, pairwise, power_below, ring
 

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import Flag
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Flag
 
 from ..messages import IntArray
 from .rank_grid import RankGrid

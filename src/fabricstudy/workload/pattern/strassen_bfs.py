@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.kinds import register
-from fabricstudy.model import ConfigError, Whole
-from fabricstudy.quantities import Size
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import Size
 from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import IntArray

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fabricstudy.beside import FromFile
-from fabricstudy.errors import StudyError
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.input_files import FromFile
 
 from ..messages import WorkloadError
 

@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from fabricstudy.source import PACKAGE
+from fabricstudy.core.source import PACKAGE
 
 INSTALLED = PACKAGE / "share"
 """Where a wheel has them; ``setup.py`` puts them there."""

@@ -200,7 +200,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
 
 def line_in_extension(error: BaseException) -> tuple[str, int] | None:
     """Return file and line of a study's extension where an error was raised, or None if that was elsewhere."""
-    from .source import EXTENSIONS
+    from fabricstudy.core.source import EXTENSIONS
 
     places = [
         (frame.f_code.co_filename, line)

@@ -15,8 +15,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.errors import Code, StudyError
-from fabricstudy.model import ConfigError, Model, NoPhysics
+from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.model import ConfigError, Model, NoPhysics
 
 LARGEST_BYTES = 500_000_000
 """Of a file, and of what is unpacked from one; lists of its cells take up to ten times as much memory."""
@@ -42,7 +42,7 @@ class FileMistake(Exception):
     Parameters
     ----------
     problem, remedy : str
-        As in `fabricstudy.errors.StudyError`.
+        As in `fabricstudy.core.errors.StudyError`.
     where : str
         Line and column, or what there is in their place.
     value : object, optional

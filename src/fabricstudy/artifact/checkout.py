@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from fabricstudy.home import HOME
+from fabricstudy.core.paths import HOME
 
 WHERE_NEW_FILES_COUNT = ("Snakefile", "src", "workflow", "engines", "envs", "profiles", "tools")
 """A file that git does not know changes what runs only there; elsewhere it may be the user's study."""

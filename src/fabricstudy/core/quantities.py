@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
-from fabricstudy.kept import Kept
-from fabricstudy.model import ConfigError
+from fabricstudy.core.kept import Kept
+from fabricstudy.core.model import ConfigError
 
 if TYPE_CHECKING:
     import pint

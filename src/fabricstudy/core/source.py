@@ -20,9 +20,9 @@ from importlib.abc import InspectLoader
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.kept import Kept
+from fabricstudy.core.kept import Kept
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 OURS = PACKAGE.name
 EXTENSIONS = f"{OURS}_extensions_"
 """Start of the names of the packages that hold a study's own files; the rest is a digest of these."""
@@ -41,7 +41,7 @@ def code_digest(*modules: str) -> str:
 
     Examples
     --------
-    >>> code_digest("fabricstudy.store") == code_digest("fabricstudy.store") != code_digest("fabricstudy.errors")
+    >>> code_digest("fabricstudy.core.store") != code_digest("fabricstudy.core.errors")
     True
     """
     return digest_of(frozenset[str]().union(*(imported(module) for module in modules)))
@@ -62,7 +62,7 @@ def extension_package(module: str) -> str:
 
     Examples
     --------
-    >>> extension_package("fabricstudy_extensions_0123456789ab.mlfm"), extension_package("fabricstudy.store")
+    >>> extension_package("fabricstudy_extensions_0123456789ab.mlfm"), extension_package("fabricstudy.core.store")
     ('fabricstudy_extensions_0123456789ab', '')
     """
     package = module.split(".")[0]
@@ -87,8 +87,8 @@ def imported(module: str) -> frozenset[str]:
 
     Examples
     --------
-    >>> sorted(imported("fabricstudy.source"))
-    ['fabricstudy.kept', 'fabricstudy.source']
+    >>> sorted(imported("fabricstudy.core.source"))
+    ['fabricstudy.core.kept', 'fabricstudy.core.source']
     """
     modules: set[str] = set()
     left = [module]

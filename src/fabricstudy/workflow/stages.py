@@ -1,4 +1,4 @@
-"""What the stages before the tables do: ``python -m fabricstudy.stages structure|analysis|simulate|...``.
+"""What the stages before the tables do: ``python -m fabricstudy.workflow.stages structure|analysis|simulate|...``.
 
 A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
 is no longer the one that Snakemake saw.
@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricstudy.errors import FabricstudyError, exit_code_of
-from fabricstudy.files import atomic_text
+from fabricstudy.core.errors import FabricstudyError, exit_code_of
+from fabricstudy.core.files import atomic_text
 
 if TYPE_CHECKING:
-    from fabricstudy.pipeline import Pipeline
+    from fabricstudy.workflow.pipeline import Pipeline
 
 # Each stage imports what it needs: to import all takes longer than most stages of a small study.
 AGAIN_S = 0.1
@@ -68,9 +68,9 @@ def run_schedules(args: argparse.Namespace) -> None:
 
 
 def _pipeline(args: argparse.Namespace) -> Pipeline:
-    from fabricstudy.pipeline import BATCH_CPU_S, Pipeline
     from fabricstudy.study.file import load_study
     from fabricstudy.study.plan import plan
+    from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline
 
     return Pipeline(args.study, plan(load_study(args.study)), getattr(args, "batch_cpu_s", BATCH_CPU_S))
 
@@ -103,7 +103,7 @@ def _stop_again(lost: sys.UnraisableHookArgs) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Do one job."""
-    parser = argparse.ArgumentParser(prog="python -m fabricstudy.stages", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m fabricstudy.workflow.stages", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(required=True, metavar="STAGE")
     jobs = {
         "structure": build_machines, "analysis": make_analysis, "simulate": simulate_batch, "schedule": run_schedules,

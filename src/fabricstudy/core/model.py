@@ -21,8 +21,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from fabricstudy.errors import Code, StudyError, first_line, line_in_extension, together
-from fabricstudy.source import extension_digest
+from fabricstudy.core.errors import Code, StudyError, first_line, line_in_extension, together
+from fabricstudy.core.source import extension_digest
 
 # YAML tells numbers, text and true/false apart, so none of them is taken for another.
 Whole = Annotated[int, Strict()]
@@ -105,13 +105,13 @@ class ConfigError(ValueError):
     Parameters
     ----------
     problem, remedy : str
-        As in `fabricstudy.errors.StudyError`.
+        As in `fabricstudy.core.errors.StudyError`.
     path : tuple of str
         Keys from the validated value to the offending one.
     value : object, optional
         The offending value.
     code : str
-        As in `fabricstudy.errors.StudyError`.
+        As in `fabricstudy.core.errors.StudyError`.
     others : sequence of ConfigError
         Further mistakes below the same value, each without `others` of its own.
     """

@@ -13,15 +13,15 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from fabricstudy.columns import DONE, STATUSES
+from fabricstudy.core.columns import DONE, STATUSES
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
-from fabricstudy.errors import StudyError
 from fabricstudy.machine.stage import has_machine
-from fabricstudy.model import ConfigError, Model
-from fabricstudy.pipeline import BATCH_CPU_S, Pipeline, Seconds
 from fabricstudy.structure.stage import has_structure
 from fabricstudy.study.file import validated
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, Seconds
 
 WILDCARDS = {
     "study": "[a-z0-9][a-z0-9-]*",

@@ -12,17 +12,17 @@ from typing import Annotated
 
 from pydantic import Field
 
-from fabricstudy.chunks import Chunk, divide_in_at_most
+from fabricstudy.core.chunks import Chunk, divide_in_at_most
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.kinds import kinds_within
+from fabricstudy.core.model import Number
+from fabricstudy.core.paths import CONFIGS
+from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import Batch, batches
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.errors import StudyError
-from fabricstudy.home import CONFIGS
-from fabricstudy.kinds import kinds_within
 from fabricstudy.machine.stage import machine_code
-from fabricstudy.model import Number
 from fabricstudy.schedule.run import PlannedRun
-from fabricstudy.source import code_digest
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 

@@ -23,11 +23,11 @@ from traceback import walk_tb
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from .errors import StudyError
-from .home import ours
-from .kinds import Kind, families
-from .model import ConfigError
-from .source import EXTENSIONS, OURS, direct_imports, extension_package
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.kinds import Kind, families
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.paths import ours
+from fabricstudy.core.source import EXTENSIONS, OURS, direct_imports, extension_package
 
 LARGEST_BYTES = 1_000_000
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError
 
 Record = dict[str, Any]
 

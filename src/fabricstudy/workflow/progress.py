@@ -10,13 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.columns import DONE, FAILURES
+from fabricstudy.core.columns import DONE, FAILURES
+from fabricstudy.core.store import Record
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, is_current, validity
-from fabricstudy.pipeline import Pipeline, RunChunk
-from fabricstudy.store import Record
+from fabricstudy.workflow.pipeline import Pipeline, RunChunk
 
 # The pace is that of what ended in so many last seconds.
 PACE_S = 900.0

@@ -27,10 +27,10 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
-from .errors import suggestion
-from .model import ConfigError, Model
-from .quantities import is_ours
-from .source import extension_package
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.quantities import is_ours
+from fabricstudy.core.source import extension_package
 
 _described: ContextVar[frozenset[str]] = ContextVar("described", default=frozenset())
 _in_use: ContextVar[str | None] = ContextVar("extensions", default=None)
