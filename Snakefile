@@ -1,4 +1,11 @@
-"""Interconnect studies: snakemake --cores N [--config study=NAME|PATH[,...]] (see README.md)."""
+"""Interconnect studies: snakemake --cores N [TARGET] [--config study=NAME|PATH[,...]] (see README.md).
+
+Targets: machines, workloads, simulations, tables, reports (default), artifact.
+
+Each rule reads the declared outputs of the rules before it. Points, machines and workloads are worked on in chunks,
+since a study may have 100,000 points; results/points and results/structures are caches, which save time and nothing
+else. What a job depends on beside files (points, code, programs) is a digest in its params.
+"""
 
 import sys
 import time
@@ -16,72 +23,85 @@ except ImportError:
         f"fabricstudy is not installed for {sys.executable}; run `make setup` in the clone and its .venv/bin/snakemake"
     ) from None
 
-from fabricstudy.workflow import snakefile as ours
 from fabricstudy.artifact.checkout import checkout
+from fabricstudy.core.columns import PARQUET_ONLY, TABLES
 from fabricstudy.core.paths import use_own_programs
-from fabricstudy.workflow.pipeline import pipelines
-from fabricstudy.core.source import code_digest
-from fabricstudy.structure.stage import structure_code
+from fabricstudy.machine.definitions import FILES as MACHINE_FILES
+from fabricstudy.study.plan_file import FILES as PLAN_FILES
+from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies
+from fabricstudy.workflow.snakefile import (
+    WILDCARDS,
+    Inputs,
+    check_dates,
+    settings,
+    summary,
+)
 
 STARTED_S = time.time()
 
 use_own_programs()
 
 try:
-    SETTINGS = ours.settings(config)
-    STUDIES = pipelines(SETTINGS.study, batch_cpu_s=SETTINGS.batch_cpu_s)
-    for study in STUDIES.values():
-        # The clocks of other nodes are none of our business.
-        made = ours.products(study) if workflow.is_main_process else ()
-        ours.check_dates(study.file, made)
+    SETTINGS = settings(config)
+    # A job on another node reads the Snakefile again, and takes its jobs from the plan that is there.
+    LOADED = load_studies(
+        SETTINGS.study,
+        SETTINGS.batch_cpu_s,
+        results=None if workflow.is_main_process else Path("results"),
+    )
+    STUDIES = LOADED.jobs
+    if workflow.is_main_process:
+        check_dates(STUDIES)
 except StudyError as error:
     raise WorkflowError(str(error)) from None
 
-# Jobs on other nodes read this file, too; only the call that plans may say what is made again.
-if workflow.is_main_process:
-    for study in STUDIES.values():
-        ours.forget_what_is_gone(study, Path("results"))
+INPUTS = Inputs(STUDIES)
 
 
 wildcard_constraints:
-    **ours.WILDCARDS,
+    **WILDCARDS,
+
+
+onstart:
+    LOADED.renew_plans(Path("results"))
 
 
 onsuccess:
-    for line in ours.last_words(STUDIES, Path("results"), STARTED_S):
+    for line in summary(STUDIES, STARTED_S):
         print(line, file=sys.stderr)
 
 
 onerror:
     print(
-        "What is finished is kept; the same command goes on with the rest.",
+        "Finished simulations are cached; the same command continues with the rest.",
         file=sys.stderr,
     )
 
 
-# Seconds of work each: on a cluster they are done where Snakemake runs.
+# On a cluster these are done where Snakemake runs.
 localrules:
     all,
-    table,
-    report,
-    pack,
+    plan,
+    machines,
+    workloads,
+    simulations,
+    tables,
+    reports,
     artifact,
 
 
 rule all:
     default_target: True
     input:
-        [path for study in STUDIES.values() for path in ours.products(study)],
+        [path for study in STUDIES for path in INPUTS.reports(study)],
 
 
-rule artifact:
-    input:
-        expand("artifact/{study}.tar.gz", study=STUDIES),
-
-
-include: "workflow/rules/structure.smk"
+include: "workflow/rules/plan.smk"
+include: "workflow/rules/machine.smk"
+include: "workflow/rules/workload.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/schedule.smk"
 include: "workflow/rules/table.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/artifact.smk"
+include: "workflow/rules/targets.smk"

@@ -84,7 +84,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     count = itertools.count()
     records = [record(name, one.point, next(count)) for name, one in planned.points.items()]
     machines = [structure(name, number) for number, name in enumerate(planned.machines)]
-    write_report(study, collect(planned, records, machines), STUDY.encode(), "explored.yaml", folder / "out")
+    write_report(planned, collect(planned, records, machines), STUDY.encode(), "explored.yaml", folder / "out")
     return folder / "out/index.html"
 
 

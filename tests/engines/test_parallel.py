@@ -17,7 +17,7 @@ from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.stores import AnalysedMachine
+from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.structure.bisection import bisect
 
 from ..machines import point_on

@@ -21,7 +21,8 @@ from fabricstudy.core.phrasing import cpu_time
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
-from fabricstudy.engine.stores import Stores
+from fabricstudy.core.store import point_store
+from fabricstudy.engine.definitions import built
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 
@@ -190,7 +191,15 @@ def test_loads_and_jobs_of_a_stored_point_are_drawn(capsys: pytest.CaptureFixtur
     point = ("draw", "--load", "small.yaml", planned.point_id, "--out", "a.svg")
     assert cli.main([*point, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "no-such-point"
-    simulate(planned, engine_named("analysis"), None, None, Stores(tmp_path / "results"), Limits())
+    simulate(
+        planned,
+        engine_named("analysis"),
+        None,
+        None,
+        point_store(tmp_path / "results"),
+        lambda one: built(one.point.machine),
+        Limits(),
+    )
     said(capsys, *point)
     picture = (tmp_path / "a.svg").read_text()
     assert all(f"<!-- {name} -->" in picture for name in ("left", "right", "bytes on a link (kB)"))

@@ -17,7 +17,7 @@ import pytest
 from fabricstudy import cli
 from fabricstudy.commands.status import show_status
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.stores import Stores
+from fabricstudy.core.store import point_store
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
@@ -57,7 +57,7 @@ class Sample:
             "started": started.isoformat(timespec="seconds"), "wall_s": wall_s, "cpu_s": 3 * self.cost_s,
             "overhead_cpu_s": 0.0,
         }  # fmt: skip
-        store = Stores(self.results).points
+        store = point_store(self.results)
         with store.lock(self.ids[number]), store.workspace(self.ids[number]) as folder:
             if has_links:
                 (folder / "links.npy").write_text("bytes of each link")
@@ -125,7 +125,7 @@ def test_points_of_a_missing_engine_are_told_and_not_waited_for(
 
 def test_points_of_older_code_and_half_written_ones_are_left(sample: Sample) -> None:
     sample.end(0, fingerprint="older")
-    store = Stores(sample.results).points
+    store = point_store(sample.results)
     with store.lock(sample.ids[1]), store.workspace(sample.ids[1]):
         found = Progress(sample.pipeline, sample.results).look()
     assert (found["done"], found["left"]) == (0, 10)
@@ -159,7 +159,7 @@ def test_a_record_is_read_once(sample: Sample) -> None:
     sample.end(0)
     assert progress.look()["done"] == 1
     # Not a thing that happens: it shows that the next look does not open the record.
-    (Stores(sample.results).points.folder(sample.ids[0]) / "record.json").write_text("unreadable")
+    (point_store(sample.results).folder(sample.ids[0]) / "record.json").write_text("unreadable")
     assert progress.look()["done"] == 1
 
 

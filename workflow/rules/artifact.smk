@@ -1,33 +1,19 @@
-# In:  the study file; results/{study}/tables and the records they come from; reports/{study}; our own code.
+# In:  everything that the other rules made of a study, and our own code.
 # Out: artifact/{study}.tar.gz.
 
 
 rule pack:
     """Pack a study with its results and the code that made them, as the artifact of a paper."""
     input:
-        study=lambda wildcards: STUDIES[wildcards.study].file,
-        tables="results/{study}/tables",
+        study=INPUTS.study_as_written,
+        plan="results/{study}/plan.parquet",
+        tables=INPUTS.tables_of_study,
         page="reports/{study}/index.html",
-        points=lambda wildcards: expand(
-            "results/{study}/simulate/{batch}.jsonl",
-            study=wildcards.study,
-            batch=STUDIES[wildcards.study].batches,
-        ),
-        structures=lambda wildcards: expand(
-            "results/{study}/structure/{chunk}.jsonl",
-            study=wildcards.study,
-            chunk=STUDIES[wildcards.study].machine_chunks,
-        ),
-        analyses=lambda wildcards: expand(
-            "results/{study}/analysis/{analysis}.jsonl",
-            study=wildcards.study,
-            analysis=STUDIES[wildcards.study].analyses,
-        ),
-        schedules=lambda wildcards: expand(
-            "results/{study}/schedule/{runs}.jsonl",
-            study=wildcards.study,
-            runs=STUDIES[wildcards.study].run_chunks,
-        ),
+        points=INPUTS.records,
+        structures=INPUTS.structures,
+        workloads=INPUTS.placed,
+        analyses=INPUTS.analyses,
+        schedules=INPUTS.schedules,
     output:
         "artifact/{study}.tar.gz",
     log:
@@ -40,10 +26,10 @@ rule pack:
         # The code is packed, too: a commit or a change of a file makes the archive anew.
         code=lambda wildcards: checkout().state,
         # So are the study's own files, words and all.
-        extensions=lambda wildcards: STUDIES[
-            wildcards.study
-        ].plan.study.extension_package,
+        extensions=lambda wildcards: STUDIES[wildcards.study].extensions,
+    message:
+        "Packing {wildcards.study}"
     shell:
         "python -m fabricstudy.artifact pack --study {input.study:q} --shards {input.points:q}"
-        " --structures {input.structures:q}"
-        " --analyses {input.analyses:q} --schedules {input.schedules:q} --out {output:q} > {log:q} 2>&1"
+        " --structures {input.structures:q} --analyses {input.analyses:q} --schedules {input.schedules:q}"
+        " --out {output:q} > {log:q} 2>&1"

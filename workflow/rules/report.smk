@@ -5,8 +5,9 @@
 rule report:
     """Draw the figures of a study and write its page."""
     input:
-        study=lambda wildcards: STUDIES[wildcards.study].file,
-        tables="results/{study}/tables",
+        study=INPUTS.study_as_written,
+        plan="results/{study}/plan.parquet",
+        tables=INPUTS.tables_of_study,
     output:
         page=report(
             "reports/{study}/index.html",
@@ -20,8 +21,6 @@ rule report:
             category="{study}",
             labels={"figure": "{figure}"},
         ),
-        # Names of the figures; taken away where one is gone; see fabricstudy.workflow.snakefile.
-        stored="results/{study}/figures.stored",
     log:
         "logs/{study}/report.log",
     benchmark:
@@ -29,7 +28,9 @@ rule report:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
-        code=lambda wildcards: STUDIES[wildcards.study].report_digest,
+        digest=lambda wildcards: STUDIES[wildcards.study].report,
+    message:
+        "Writing the report of {wildcards.study}"
     shell:
-        "python -m fabricstudy.report --study {input.study:q} --tables {input.tables:q}"
-        " --out reports/{wildcards.study} 2> {log:q} && ls {output.figures:q} > {output.stored:q}"
+        "python -m fabricstudy.report --study {input.study:q} --plan results/{wildcards.study}"
+        " --tables results/{wildcards.study}/tables --out reports/{wildcards.study} 2> {log:q}"

@@ -1,17 +1,13 @@
-# In:  the study file; records of the batches that hold the points whose times slow jobs down.
+# In:  results/{study}/plan_schedules.parquet; records of the batches that hold the points whose times slow jobs down.
 # Out: results/{study}/schedule/{runs}.jsonl, the records of some runs of a schedule, and {runs}.parquet, their jobs.
 
 
 rule schedule:
     """Do some runs of a schedule: when and where each job of a trace runs."""
     input:
-        # What counts of the study is in the digest; its figures and claims change no run.
-        study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
-        points=lambda wildcards: expand(
-            "results/{study}/simulate/{batch}.jsonl",
-            study=wildcards.study,
-            batch=STUDIES[wildcards.study].batches_of_runs(wildcards.runs),
-        ),
+        study=INPUTS.study,
+        plan=INPUTS.plan,
+        points=INPUTS.points_of_runs,
     output:
         records="results/{study}/schedule/{runs}.jsonl",
         jobs="results/{study}/schedule/{runs}.parquet",
@@ -26,10 +22,12 @@ rule schedule:
         runtime=lambda wildcards, attempt: 60 * attempt,
     params:
         digest=lambda wildcards: STUDIES[wildcards.study]
-        .run_chunks[wildcards.runs]
+        .schedules[wildcards.runs]
         .digest,
         batch_cpu_s=SETTINGS.batch_cpu_s,
+    message:
+        "Scheduling {wildcards.study}: runs {wildcards.runs}"
     shell:
-        "python -m fabricstudy.workflow.stages schedule --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
-        " --name {wildcards.runs} --digest {params.digest} --results results --points {input.points:q}"
+        "python -m fabricstudy.workflow.stages schedule --study {input.study:q} --plan results/{wildcards.study}"
+        " --batch-cpu-s {params.batch_cpu_s} --name {wildcards.runs} --points {input.points:q}"
         " --jobs {output.jobs:q} --out {output.records:q} > {log:q} 2>&1"

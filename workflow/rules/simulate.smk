@@ -1,21 +1,20 @@
-# In:  the study file; machines and structures of the batch.
-# Out: results/points, one folder a point, shared by all studies; results/{study}/simulate/{batch}.jsonl, its records.
+# In:  results/{study}/plan.parquet; machine definitions, structures and workloads of the batch.
+# Out: results/{study}/simulate/{batch}.jsonl, a record a point; {batch}.links.parquet, a row a link of the points whose
+#      links the study asks for. Cached in results/points, one folder a point, shared by all studies.
 
 
 rule simulate:
-    """Simulate the points of one batch that the store does not have yet."""
+    """Simulate the points of one batch that are not cached yet."""
     input:
-        # What counts of the study is in the digest; its figures and claims change no point.
-        study=lambda wildcards: ancient(STUDIES[wildcards.study].file),
-        structures=lambda wildcards: expand(
-            "results/{study}/structure/{chunk}.jsonl",
-            study=wildcards.study,
-            chunk=STUDIES[wildcards.study].machine_chunks_of(wildcards.batch),
-        ),
+        # The digest tells what of the study, the plan and the definitions counts.
+        study=INPUTS.study,
+        plan=INPUTS.plan,
+        machines=INPUTS.machines_of_batch,
+        structures=INPUTS.structures_of_batch,
+        workloads=INPUTS.workloads_of_batch,
     output:
         records="results/{study}/simulate/{batch}.jsonl",
-        # Taken away where the store has lost a point; see fabricstudy.workflow.snakefile.
-        stored=touch("results/{study}/simulate/{batch}.stored"),
+        links="results/{study}/simulate/{batch}.links.parquet",
     log:
         "logs/{study}/simulate/{batch}.log",
     benchmark:
@@ -35,15 +34,18 @@ rule simulate:
         .memory_MB(attempt),
         runtime=lambda wildcards, attempt: STUDIES[wildcards.study]
         .batches[wildcards.batch]
-        .time_min(attempt),
+        .time_min
+        * attempt,
     params:
+        machines=INPUTS.folders,
+        # Points of an engine that was missing, or that other code simulated, are done again.
         digest=lambda wildcards: STUDIES[wildcards.study]
         .batches[wildcards.batch]
         .digest,
-        batch_cpu_s=SETTINGS.batch_cpu_s,
-        # Points of an engine that was missing, or that other code simulated, are done again.
-        engine=lambda wildcards: STUDIES[wildcards.study].engine_state(wildcards.batch),
+    message:
+        "Simulating {wildcards.study}: batch {wildcards.batch}"
     shell:
-        "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --batch-cpu-s {params.batch_cpu_s}"
-        " --name {wildcards.batch} --digest {params.digest} --cores {threads}"
-        " --results results --out {output.records:q} > {log:q} 2>&1"
+        "python -m fabricstudy.workflow.stages simulate --study {input.study:q} --plan results/{wildcards.study}"
+        " --machines {params.machines:q} --structures {input.structures:q}"
+        " --workloads {input.workloads:q} --name {wildcards.batch} --cores {threads} --results results"
+        " --links {output.links:q} --out {output.records:q} > {log:q} 2>&1"

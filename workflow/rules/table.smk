@@ -1,36 +1,49 @@
-# In:  results/{study}/simulate/*.jsonl, results/{study}/structure/*.jsonl, results/{study}/analysis/*.jsonl and
-#      results/{study}/schedule/*.
-# Out: results/{study}/tables/*.parquet and *.csv.
+# In:  records of points, structures, tables of analyses, and records of schedules, all in results/{study}.
+# Out: results/{study}/tables/{table}.parquet and .csv; analysis-{analysis} is a table of its own rule.
+
+
+rule analysis:
+    """Compute the table of one named analysis."""
+    input:
+        study=INPUTS.study,
+    output:
+        multiext(
+            "results/{study}/tables/analysis-{analysis}", table=".parquet", text=".csv"
+        ),
+    log:
+        "logs/{study}/analysis/{analysis}.log",
+    benchmark:
+        "benchmarks/{study}/analysis/{analysis}.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,
+    params:
+        digest=lambda wildcards: STUDIES[wildcards.study].analyses[wildcards.analysis],
+    message:
+        "Computing the analysis {wildcards.analysis} of {wildcards.study}"
+    shell:
+        "python -m fabricstudy.workflow.stages analysis --study {input.study:q} --name {wildcards.analysis}"
+        " --out {output.table:q} > {log:q} 2>&1"
 
 
 rule table:
     """Collect the records of a study into tidy tables and measure its claims."""
     input:
-        study=lambda wildcards: STUDIES[wildcards.study].file,
-        points=lambda wildcards: expand(
-            "results/{study}/simulate/{batch}.jsonl",
-            study=wildcards.study,
-            batch=STUDIES[wildcards.study].batches,
-        ),
-        structures=lambda wildcards: expand(
-            "results/{study}/structure/{chunk}.jsonl",
-            study=wildcards.study,
-            chunk=STUDIES[wildcards.study].machine_chunks,
-        ),
-        analyses=lambda wildcards: expand(
-            "results/{study}/analysis/{analysis}.jsonl",
-            study=wildcards.study,
-            analysis=STUDIES[wildcards.study].analyses,
-        ),
-        schedules=lambda wildcards: expand(
-            "results/{study}/schedule/{runs}.jsonl",
-            study=wildcards.study,
-            runs=STUDIES[wildcards.study].run_chunks,
-        ),
+        study=INPUTS.study_as_written,
+        plan="results/{study}/plan.parquet",
+        points=INPUTS.records,
+        links=INPUTS.links,
+        structures=INPUTS.structures,
+        analyses=INPUTS.analyses,
+        schedules=INPUTS.schedules,
     output:
-        tables=directory("results/{study}/tables"),
-        # Their names; taken away where one is gone; see fabricstudy.workflow.snakefile.
-        stored="results/{study}/tables.stored",
+        expand("results/{{study}}/tables/{table}.parquet", table=TABLES),
+        expand(
+            "results/{{study}}/tables/{table}.csv",
+            table=[name for name in TABLES if name not in PARQUET_ONLY],
+        ),
     log:
         "logs/{study}/table.log",
     benchmark:
@@ -38,9 +51,11 @@ rule table:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
-        code=code_digest("fabricstudy.table.__main__"),
+        digest=lambda wildcards: STUDIES[wildcards.study].table,
+    message:
+        "Collecting the tables of {wildcards.study}"
     shell:
-        "python -m fabricstudy.table --study {input.study:q} --shards {input.points:q}"
-        " --structures {input.structures:q} --analyses {input.analyses:q} --schedules {input.schedules:q}"
-        " --results results --out {output.tables:q} > {log:q} 2>&1"
-        " && ls {output.tables:q} > {output.stored:q}"
+        "python -m fabricstudy.table --study {input.study:q} --plan results/{wildcards.study}"
+        " --shards {input.points:q} --links {input.links:q} --structures {input.structures:q}"
+        " --analyses {input.analyses:q} --schedules {input.schedules:q} --out results/{wildcards.study}/tables"
+        " > {log:q} 2>&1"

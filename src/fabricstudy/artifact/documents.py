@@ -16,11 +16,11 @@ import jinja2
 import pandas as pd
 
 from fabricstudy.artifact.checkout import Checkout
-from fabricstudy.core.columns import BY_LINK, DONE
+from fabricstudy.core.columns import BY_LINK, DONE, PARQUET_ONLY
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import claimed, range_text, shown
 from fabricstudy.study.figures import AnyFigure
-from fabricstudy.table.store import ANALYSIS, PARQUET_ONLY
+from fabricstudy.table.store import ANALYSIS
 
 from .compare import ROUNDING, TOLERANCE
 from .effort import CORES, SETUP_MINUTES, effort

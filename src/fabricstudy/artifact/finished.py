@@ -17,8 +17,9 @@ import pandas as pd
 from fabricstudy.core.columns import ALONE, DONE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.study.file import load_study, named_files, parse_yaml
-from fabricstudy.study.plan import Plan, plan
-from fabricstudy.table.store import Tables, read_tables
+from fabricstudy.study.plan import Plan
+from fabricstudy.study.plan_file import read_plan
+from fabricstudy.table.store import ANALYSIS, Tables, read_tables
 
 
 class ArtifactError(FabricstudyError):
@@ -64,7 +65,7 @@ class Outputs:
         chunks = [f"{path.stem}.jsonl" for path in self.structures]
         files = {
             "structure": [folder / "structure" / name for name in chunks],
-            "analysis": [folder / "analysis" / path.name for path in self.analyses],
+            "analysis": [folder / "analysis" / f"{path.stem.removeprefix(ANALYSIS)}.jsonl" for path in self.analyses],
             "simulate": [folder / "simulate" / path.name for path in self.shards],
             "schedule": [folder / "schedule" / path.name for path in self.schedules],
             "table": [folder / "table.jsonl"],
@@ -172,13 +173,14 @@ def finished(
     StudyError
         If the study file is wrong.
     """
-    planned = plan(load_study(study))
+    loaded = load_study(study)
     source = study.read_text(encoding="utf-8")
     found_shards = (tuple(sorted(paths)) for paths in (shards, structures, analyses, schedules))
-    outputs = Outputs(base, planned.study.study, *found_shards)
+    outputs = Outputs(base, loaded.study, *found_shards)
     again = f"run snakemake --cores all artifact --config {shlex.quote(f'study={study}')}"
     if not (outputs.tables / "points.parquet").is_file():
-        raise ArtifactError(f"{outputs.tables}: the study {planned.study.study} was not run; {again}")
+        raise ArtifactError(f"{outputs.tables}: the study {loaded.study} was not run; {again}")
+    planned = read_plan(loaded, outputs.tables.parent)
     run = Finished(study, source, planned, read_tables(outputs.tables), outputs)
     for problem in (_stale_tables(run), _stale_report(run), _lost_records(run)):
         if problem:

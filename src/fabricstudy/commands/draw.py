@@ -11,13 +11,12 @@ import matplotlib as mpl
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError
-from fabricstudy.engine.outcome import LINK_STALLS, LINKS
+from fabricstudy.core.store import point_store
+from fabricstudy.engine.outcome import LINK_STALLS, LINKS, load_arrays
 from fabricstudy.engine.point import machine_id
-from fabricstudy.engine.stores import Stores
 from fabricstudy.report.look import STYLE, NothingToDraw
 from fabricstudy.report.machine_picture import Scene, canvas_of
 from fabricstudy.study.file import files_of
-from fabricstudy.table.link_loads import arrays_of
 from fabricstudy.workflow.pipeline import study_file
 from fabricstudy.workload.placing import holders
 
@@ -82,12 +81,15 @@ def _of_point(args: argparse.Namespace) -> Scene:
     if args.machine is not None and machine_id(_named_machine(args.machine)) != planned.machine_id:
         problem = f"{planned.point_id} is a simulation of another machine than {args.machine}"
         raise FabricstudyError(f"{problem}; leave the machine out, and that of the point is drawn", "no-such-machine")
-    store = Stores(results_folder(args)).points
+    store = point_store(results_folder(args))
+    damage = store.damage(planned.point_id)
+    if damage:
+        raise FabricstudyError(f"{damage}; run its study again", "gone-from-store")
     record = store.record(planned.point_id)
     if record is None or record["status"] != "done":
         status = "not stored" if record is None else f"stored as {record['status']}"
         raise FabricstudyError(f"{planned.point_id} is {status} in {args.results}; run its study", "no-such-point")
-    load = arrays_of(store, planned.point_id)[LINKS if args.by == "bytes" else LINK_STALLS]
+    load = load_arrays(store.folder(planned.point_id))[LINKS if args.by == "bytes" else LINK_STALLS]
     if load is None:
         raise FabricstudyError(f"engine {record['engine']} tells no {args.by} of links", "not-with-these-keys")
     machine = config.build()

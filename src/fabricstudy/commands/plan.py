@@ -10,9 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import cpu_time, several
+from fabricstudy.core.store import point_store
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Seconds
 
@@ -38,7 +38,7 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
     results = results_folder(args)
     pipeline = pipeline_of(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
-    standing = {key: validity(Stores(results).point(key), planned.point) for key, planned in points.items()}
+    standing = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
     new = [points[key] for key, of_record in standing.items() if of_record is Validity.INVALID]
     unchecked = sum(of_record is Validity.UNCHECKED for of_record in standing.values())
     limits = pipeline.plan.study.limits

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.store import point_store
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.stores import Stores
 
 from .common import add_results, pipeline_of, results_folder
 
@@ -35,7 +35,7 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
     limits = pipeline_of(args.study).plan.study.limits if args.study else Limits()
     planned, record = _find_point(args.point_id, args.study, results_folder(args))
     if not args.run:
-        folder = Stores(args.results).points.folder(planned.point_id) if record else None
+        folder = point_store(args.results).folder(planned.point_id) if record else None
         return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
     folder = args.folder or Path(planned.point_id)
     if folder.exists() and any(folder.iterdir()):
@@ -46,7 +46,7 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
-    record = Stores(results).points.record(point_id)
+    record = point_store(results).record(point_id)
     stored = record and record.pop("point")
     # The study's point knows where the files lie that the study names.
     planned = pipeline_of(study).plan.points.get(point_id) if study else None

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricstudy.core.errors import FabricstudyError, suggestion
-from fabricstudy.engine.stores import Stores
+from fabricstudy.core.store import point_store
 from fabricstudy.report.job_figures import canvas_of
 from fabricstudy.report.look import NothingToDraw
 from fabricstudy.schedule.partitions import Partitions
@@ -44,7 +44,7 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
     _check_files(planned, written, args.days)
     row = _chosen(args, planned)
     run = planned.runs[f"{row.schedule} {row.run_id}"]
-    points = {one: record for one in run.points if (record := Stores(results).points.record(one)) is not None}
+    points = {one: record for one in run.points if (record := point_store(results).record(one)) is not None}
     try:
         done = perform(run, points)
     except MissingRatio as reason:

@@ -406,11 +406,14 @@ JUDGED = frozenset({"claims", "verdicts"})
 
 
 SCHEDULED = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
-"""Tables that a study has only if it has schedules."""
+"""Tables that have rows only if a study has schedules."""
 
 
 BY_LINK = "link_loads"
-"""Table that a study has only if it asks for it."""
+"""Table that has rows only if a study asks for it."""
+
+PARQUET_ONLY = frozenset({"scheduled_jobs", BY_LINK})
+"""Tables too large to be read as text; the others are written as CSV, too."""
 
 
 def names_of(table: str) -> tuple[str, ...]:

@@ -295,6 +295,9 @@ class FromFile(Model):
     @model_validator(mode="before")
     @classmethod
     def _take_file(cls, value: Any, info: ValidationInfo) -> Any:
+        context = info.context or {}
+        if isinstance(value, dict) and "files_in" in context:
+            return {**value, "folder": context["files_in"]}  # as it was planned
         folder = folder_to_read(value, info, ("folder", "sha256"))
         if folder is None:
             return value

@@ -26,7 +26,7 @@ Record = dict[str, Any]
 FINAL = frozenset({"done", "refused"})
 """Statuses that a point would have again if it were run again."""
 
-POINTS, MACHINES, STRUCTURES = STORES = ("points", "machines", "structures")
+POINTS, STRUCTURES = STORES = ("points", "structures")
 """Folders below ``results`` that all studies share; no study may be called like one."""
 
 
@@ -85,6 +85,11 @@ def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     with contextlib.suppress(FileNotFoundError):
         return list(os.scandir(folder))
     return []
+
+
+def point_store(results: Path) -> Store:
+    """Return the store of finished simulations under the folder `results`."""
+    return Store(results / POINTS, "point_id")
 
 
 class Store:

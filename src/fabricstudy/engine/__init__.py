@@ -9,17 +9,19 @@ with what a study may say about it (`EngineSettings`) and its adapter (`Engine`)
 
 from .batch import Batch, batches, run_batch
 from .contract import Engine, EngineFailure, Probe
+from .definitions import AnalysedMachine, Definitions
 from .foreground import foreground
 from .outcome import EngineResult
 from .point import PlannedPoint, Point
 from .registry import engine_named, engines
 from .settings import EngineSettings, Limits, Network
 from .simulate import simulate
-from .stores import Stores
 from .validity import Validity, validity
 
 __all__ = [
+    "AnalysedMachine",
     "Batch",
+    "Definitions",
     "Engine",
     "EngineFailure",
     "EngineResult",
@@ -29,7 +31,6 @@ __all__ = [
     "PlannedPoint",
     "Point",
     "Probe",
-    "Stores",
     "Validity",
     "batches",
     "engine_named",

@@ -11,16 +11,16 @@ from pathlib import Path
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
-from fabricstudy.workload.placing import place
+from fabricstudy.workload.placing import send
 
 from .contract import Engine, EngineFailure, OtherBackground
+from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
 from .outcome import ARRAYS, finish
 from .parallel import Parallel
 from .point import Point
 from .records import describe_links, job_record, sharing_by_routes
 from .settings import Limits
-from .stores import AnalysedMachine
 from .validity import input_digest
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
@@ -88,7 +88,7 @@ def prepare(
     """Write the engine's input to the empty `folder`, and the facts that need no run to `record`."""
     machine = analysed.machine
     record |= engine.derived(point, machine)
-    jobs = place(point, machine, analysed.cut_side)
+    jobs = send(point, machine, analysed.cut_side, analysed.placements(point))
     of_nodes = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
     record["jobs"] = [job_record(index, job, point, of_nodes) for index, job in enumerate(jobs)]
     record["sharing"] = sharing_by_routes(jobs, point, machine)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from fabricstudy.core.chunks import divide_in_at_most
-from fabricstudy.core.files import atomic_text
-from fabricstudy.core.store import sealed
+import pyarrow.parquet as pq
 
+from fabricstudy.core.chunks import divide_in_at_most
+from fabricstudy.core.files import atomic_path, atomic_text
+from fabricstudy.core.store import Store, sealed
+
+from .definitions import AnalysedMachine
+from .outcome import LINK_COLUMNS, link_table
 from .parallel import at_most, usable_cores
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
 from .simulate import simulate
-from .stores import Stores
 
 # Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
 MOST_BATCHES = 200
@@ -97,11 +100,23 @@ def _batches_of(
     ]
 
 
-def run_batch(batch: Batch, stores: Stores, shard: Path, cores: int = 1) -> None:
-    """Simulate the points of a batch and write their records to `shard`, one JSON object a line.
+def run_batch(
+    batch: Batch,
+    store: Store,
+    machine_of: Callable[[PlannedPoint], AnalysedMachine],
+    records: Path,
+    links: Path,
+    with_links: Collection[str] = (),
+    cores: int = 1,
+) -> None:
+    """Simulate the points of a batch and write their records, one JSON object a line.
 
     Parameters
     ----------
+    store, machine_of
+        As `simulate` takes them.
+    records, links : Path
+        Files for the records and, as Parquet, for the links of the points `with_links`: one row a directed link.
     cores : int
         What Snakemake grants; no more processes work on a point, nor more than this computer has cores.
     """
@@ -109,7 +124,15 @@ def run_batch(batch: Batch, stores: Stores, shard: Path, cores: int = 1) -> None
     engine = engine_named(batch.engine)
     probe = engine.probe()
     missing = None if probe.found else probe.reason
-    with atomic_text(shard) as out:
+    with (
+        atomic_text(records) as out,
+        atomic_path(links) as link_file,
+        pq.ParquetWriter(link_file, LINK_COLUMNS, compression="zstd") as link_rows,
+    ):
         for planned in batch.points:
-            record = simulate(at_most(planned, cores), engine, probe.version, missing, stores, batch.limits)
+            record = simulate(at_most(planned, cores), engine, probe.version, missing, store, machine_of, batch.limits)
             out.write(sealed(record) + "\n")
+            if planned.point_id in with_links and record["status"] == "done":
+                link_rows.write_table(
+                    link_table(planned.point_id, machine_of(planned).machine, store.folder(planned.point_id))
+                )

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import Record
-from fabricstudy.structure.bisection import bisect
 from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place
 
 from .attempt import attempt
+from .definitions import built
 from .parallel import at_most, usable_cores
 from .point import PlannedPoint
 from .registry import engine_named
 from .settings import Limits
-from .stores import AnalysedMachine
 
 
 def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
@@ -38,10 +37,9 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
         raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")
     planned = at_most(planned, usable_cores())
     folder.mkdir(parents=True, exist_ok=True)
-    machine = planned.point.machine.build()
-    analysed = AnalysedMachine(machine, bisect(machine).cut_side)
+    analysed = built(planned.point.machine)
     record = attempt(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)
     if "jobs" in record:
-        write_parquet(place(planned.point, machine, analysed.cut_side), folder)
+        write_parquet(place(planned.point, analysed.machine, analysed.cut_side), folder)
     return {"command": command and shlex.join(command), "folder": str(folder), "record": record}

@@ -14,11 +14,11 @@ from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
 
+from .definitions import AnalysedMachine
 from .outcome import JOB_LINKS, LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
 from .point import Point
 from .quality import loads_by_routes, mapping_record
 from .registry import engine_named
-from .stores import AnalysedMachine
 
 
 def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:

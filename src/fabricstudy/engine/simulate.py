@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -12,12 +13,12 @@ from fabricstudy.workload.messages import WorkloadError
 
 from .attempt import attempt, check_supported, prepare, strip
 from .contract import Engine
+from .definitions import AnalysedMachine
 from .limits import NotDone
 from .outcome import ARRAYS, TIMES
 from .point import PlannedPoint, id_of
 from .records import describe_links
 from .settings import Limits
-from .stores import AnalysedMachine, Stores
 from .validity import Validity, fingerprint, validity
 
 OF_RUN = (
@@ -31,7 +32,13 @@ OF_STORE = ("point", "physics", "files", "format")
 
 
 def simulate(
-    planned: PlannedPoint, engine: Engine, version: str | None, missing: str | None, stores: Stores, limits: Limits
+    planned: PlannedPoint,
+    engine: Engine,
+    version: str | None,
+    missing: str | None,
+    store: Store,
+    machine_of: Callable[[PlannedPoint], AnalysedMachine],
+    limits: Limits,
 ) -> Record:
     """Give the record of a point: the stored one if it is finished, else that of a simulation done now.
 
@@ -39,26 +46,29 @@ def simulate(
     ----------
     version, missing : str or None
         Result of the engine's probe: its version, or why it cannot be run.
+    store : Store
+        Finished simulations.
+    machine_of : callable
+        Gives the machine of a point, if it has to be prepared.
     """
-    store, point = stores.points, planned.point
-    stored, _ = _stored(planned, stores)
+    point = planned.point
+    stored, _ = _stored(planned, store)
     if validity(stored, point) is Validity.VALID:
         return _of_batch(stored)
     if missing is not None and validity(stored, point) is Validity.INVALID:
         return _head(planned, engine, version) | {"status": "skipped", "reason": missing}
     with store.lock(planned.point_id):
         # Another process may have finished it while we waited.
-        stored, damage = _stored(planned, stores)
+        stored, damage = _stored(planned, store)
         if damage:
             print(f"{planned.point_id}: {damage}; it is simulated again")
         standing = validity(stored, point)
         if standing is Validity.VALID:
             return _of_batch(stored)
         store.sweep(planned.point_id)
-        analysed = stores.machine(planned.machine_id, point.machine)
         if standing is Validity.UNCHECKED and stored is not None:
             try:
-                checked = _checked(stored, planned, engine, analysed, store)
+                checked = _checked(stored, planned, engine, machine_of(planned), store)
             except OSError:
                 raise
             except Exception:
@@ -69,17 +79,17 @@ def simulate(
         if missing is not None:
             return record | {"status": "skipped", "reason": missing}
         with store.workspace(planned.point_id) as folder:
-            record |= attempt(point, engine, analysed, limits, folder)
+            record |= attempt(point, engine, machine_of(planned), limits, folder)
             record.pop("command", None)  # it names a folder that goes
             strip(folder, record["status"])
             store.keep(folder, record | {"point": point.model_dump(mode="json"), "physics": point.physics()})
     return record
 
 
-def _stored(planned: PlannedPoint, stores: Stores) -> tuple[Record | None, str | None]:
+def _stored(planned: PlannedPoint, store: Store) -> tuple[Record | None, str | None]:
     """Return the record of a point, if it is there as it was written; else None, and what is wrong with it."""
-    record = stores.point(planned.point_id)
-    damage = stores.points.damage(planned.point_id) or _other_point(record)
+    record = store.record(planned.point_id)
+    damage = store.damage(planned.point_id) or _other_point(record)
     return (None, damage) if damage else (record, None)
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -175,33 +172,3 @@ class Machine:
         ports = np.bincount(self.cable_tail, weights=self.cable_count, minlength=self.routers)
         ports += np.bincount(self.cable_head, weights=self.cable_count, minlength=self.routers)
         return int((ports + self.nodes_of_router).max())
-
-    def save(self, path: Path) -> None:
-        """Write the machine as one compressed numpy file (suffix ``.npz``)."""
-        facts = {
-            "kind": self.kind,
-            "routers": self.routers,
-            "cores_per_node": self.cores_per_node,
-            "classes": [[link.name, link.bandwidth_Bps, link.latency_ns] for link in self.classes],
-            "host": [self.host.name, self.host.bandwidth_Bps, self.host.latency_ns],
-            "hop_weight": list(self.hop_weight),
-            "dimensions": [dataclasses.astuple(dimension) for dimension in self.dimensions],
-        }
-        arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
-        with path.open("wb") as file:
-            np.savez_compressed(file, facts=np.array(json.dumps(facts)), **arrays)
-
-    @staticmethod
-    def load(path: Path) -> Machine:
-        """Read a machine that `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            facts = json.loads(str(file["facts"]))
-            arrays = {name: file[name] for name in _ARRAYS if name in file}
-        facts["classes"] = tuple(LinkClass(*link) for link in facts["classes"])
-        facts["host"] = LinkClass(*facts["host"])
-        facts["hop_weight"] = tuple(facts["hop_weight"])
-        facts["dimensions"] = tuple(Dimension(*dimension) for dimension in facts["dimensions"])
-        return Machine(**facts, **arrays)
-
-
-_ARRAYS = ("node_router", "cable_tail", "cable_head", "cable_class", "cable_count", "group", "coordinates", "level")

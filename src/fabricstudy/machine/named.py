@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from .graph import Machine
-
-NAMES = "names.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,24 +28,6 @@ class NamedMachine(Machine):
     link_of_port: dict[str, int] = field(default_factory=dict)
     node_of_port: dict[str, int] = field(default_factory=dict)
 
-    def save(self, path: Path) -> None:
-        """Write the machine as `Machine.save` does, with the names beside the arrays."""
-        super().save(path)
-        with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(NAMES, json.dumps({name: getattr(self, name) for name in _FIELDS}))
 
-
-_FIELDS = ("router_names", "node_names", "router_of", "node_of", "link_of_port", "node_of_port")
-
-
-def load(path: Path) -> Machine:
-    """Read a machine that `save` wrote, with its names if it has some."""
-    machine = Machine.load(path)
-    with zipfile.ZipFile(path) as archive:
-        if NAMES not in archive.namelist():
-            return machine
-        names = json.loads(archive.read(NAMES))
-    names |= {name: tuple(names[name]) for name in ("router_names", "node_names")}
-    return NamedMachine(
-        **{key: value for key, value in vars(machine).items() if key in Machine.__annotations__}, **names
-    )
+NAMES = ("router_names", "node_names", "router_of", "node_of", "link_of_port", "node_of_port")
+"""Fields of a machine from a file that others have not."""

@@ -10,6 +10,7 @@ from fabricstudy.core.columns import DONE
 from fabricstudy.core.errors import exit_code_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
+from fabricstudy.study.plan_file import read_plan
 from fabricstudy.table.store import Tables, read_tables
 
 from .page import write_report
@@ -19,14 +20,15 @@ def main(arguments: list[str] | None = None) -> None:
     """Draw the figures of a study and write its page."""
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.report", description=main.__doc__)
     parser.add_argument("--study", type=Path, required=True, help="the study file")
+    parser.add_argument("--plan", type=Path, required=True, help="folder of the plan, results/STUDY")
     parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
     parser.add_argument("--out", type=Path, required=True, help="folder for the report")
     args = parser.parse_args(arguments)
-    study = load_study(args.study)
+    plan = read_plan(load_study(args.study), args.plan)
     source = args.study.read_bytes()
     tables = read_tables(args.tables)
-    write_report(study, tables, source, str(args.study), args.out)
-    print(_ending(study, tables, args.out))
+    write_report(plan, tables, source, str(args.study), args.out)
+    print(_ending(plan.study, tables, args.out))
 
 
 def _ending(study: Study, tables: Tables, folder: Path) -> str:

@@ -6,8 +6,7 @@ import pandas as pd
 
 from fabricstudy.core.columns import NOT_RUN, UNDECIDED
 from fabricstudy.engine.registry import engines
-from fabricstudy.study.model import Study
-from fabricstudy.study.plan import plan
+from fabricstudy.study.plan import Plan
 from fabricstudy.table.ranks import rank_correlation
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
@@ -21,13 +20,12 @@ MOST_SLOWDOWNS = 200
 _ENGINE, _SLOWDOWN, _POINT = "(engine)", "(slowdown)", "(point)"
 
 
-def differences(study: Study, tables: Tables) -> list[tuple[str, str]]:
+def differences(plan: Plan, tables: Tables) -> list[tuple[str, str]]:
     """Return the known reasons that concern points which two engines have run."""
     compared = set(tables.agreement["point_a_id"]) | set(tables.agreement["point_b_id"])
     if not compared:
         return []
-    planned = {name: of.point for name, of in plan(study).points.items()}
-    points = [planned[name] for name in sorted(compared) if name in planned]
+    points = [plan.points[name].point for name in sorted(compared) if name in plan.points]
     return [
         (name, caveat.says)
         for name, engine in engines().items()

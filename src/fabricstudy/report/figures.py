@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 
 from fabricstudy.study.figures import AnyFigure, EcdfFigure, HeatmapFigure, JobsFigure, MachineFigure, ScatterFigure
-from fabricstudy.study.model import Study
+from fabricstudy.study.plan import Plan
 from fabricstudy.table.store import Tables
 
 from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, scatter
@@ -41,11 +41,11 @@ class Drawn:
     panels: int
 
 
-def draw(figure: AnyFigure, tables: Tables, study: Study | None = None) -> Drawn:
+def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> Drawn:
     """Draw a figure of a study, which those of machines and of jobs in time need; say why if there is nothing."""
     with mpl.rc_context(STYLE):
         try:
-            canvas, words, basis, panels = _drawing(figure, tables, study)
+            canvas, words, basis, panels = _drawing(figure, tables, plan)
         except NothingToDraw as reason:
             return Drawn(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
         svg, pdf = io.BytesIO(), io.BytesIO()
@@ -56,13 +56,13 @@ def draw(figure: AnyFigure, tables: Tables, study: Study | None = None) -> Drawn
     return Drawn(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
 
 
-def _drawing(figure: AnyFigure, tables: Tables, study: Study | None) -> Drawing:
+def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None) -> Drawing:
     if isinstance(figure, JobsFigure) or (isinstance(figure, EcdfFigure) and figure.draws_jobs):
-        assert study is not None
-        return job_figures.canvas_and_words(figure, tables, study)
+        assert plan is not None
+        return job_figures.canvas_and_words(figure, tables, plan)
     if isinstance(figure, MachineFigure):
-        assert study is not None
-        return machine_figures.canvas_and_words(figure, tables, study)
+        assert plan is not None
+        return machine_figures.canvas_and_words(figure, tables, plan)
     if isinstance(figure, EcdfFigure):
         return ecdf.canvas_of(figure, tables)
     if isinstance(figure, ScatterFigure):

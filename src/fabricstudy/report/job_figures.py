@@ -21,8 +21,7 @@ from fabricstudy.core.columns import DONE
 from fabricstudy.schedule.partitions import Partitions, Pool
 from fabricstudy.schedule.stage import MissingRatio, Performed, perform
 from fabricstudy.study.figures import EcdfFigure, JobsFigure, fulfils
-from fabricstudy.study.model import Study
-from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -43,7 +42,7 @@ _CAUSE_WORDS = {
 Run = tuple[RunRow, Performed]
 
 
-def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Study) -> Drawing:
+def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan) -> Drawing:
     """Draw a figure of the jobs of single runs.
 
     Raises
@@ -51,7 +50,7 @@ def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Stu
     NothingToDraw
         If there is no run, or one could not be done.
     """
-    runs = runs_of(figure, study, tables)
+    runs = runs_of(figure, plan, tables)
     canvas, words = canvas_of(figure, runs)
     rows = [row for panel in runs.values() for row, _ in panel]
     basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
@@ -60,7 +59,7 @@ def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, study: Stu
     return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(runs))
 
 
-def runs_of(figure: JobsFigure | EcdfFigure, study: Study, tables: Tables) -> dict[str, list[Run]]:
+def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables) -> dict[str, list[Run]]:
     """Do the runs that a figure draws: by the label of its columns, those of one seed.
 
     Raises
@@ -68,8 +67,7 @@ def runs_of(figure: JobsFigure | EcdfFigure, study: Study, tables: Tables) -> di
     NothingToDraw
         If there is none, or one could not be done.
     """
-    planned = plan(study)
-    rows = [row for row in planned.run_rows if row.schedule == figure.schedule and _is_chosen(row, figure)]
+    rows = [row for row in plan.run_rows if row.schedule == figure.schedule and _is_chosen(row, figure)]
     seeds = {row.seed for row in rows}
     if not rows:
         raise NothingToDraw("no run of the schedule is selected")
@@ -80,7 +78,7 @@ def runs_of(figure: JobsFigure | EcdfFigure, study: Study, tables: Tables) -> di
     if figure.kind != "ecdf":
         panels = {label: panel[:1] for label, panel in panels.items()}
     points = _points(tables)
-    return {label: [(row, _performed(planned, row, points)) for row in panel] for label, panel in panels.items()}
+    return {label: [(row, _performed(plan, row, points)) for row in panel] for label, panel in panels.items()}
 
 
 def _is_chosen(row: RunRow, figure: JobsFigure | EcdfFigure) -> bool:

@@ -8,8 +8,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.study.figures import MachineFigure, fulfils
-from fabricstudy.study.model import Study
-from fabricstudy.study.plan import plan
+from fabricstudy.study.plan import Plan
 from fabricstudy.study.sweep import Row
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
@@ -25,7 +24,7 @@ MOST_PANELS = 8
 _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 
-def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> Drawing:
+def canvas_and_words(figure: MachineFigure, tables: Tables, plan: Plan) -> Drawing:
     """Draw the machines of points.
 
     Raises
@@ -33,9 +32,8 @@ def canvas_and_words(figure: MachineFigure, tables: Tables, study: Study) -> Dra
     NothingToDraw
         If no point is selected, one has no loads that are asked for, or its machine is too large to be drawn.
     """
-    planned = plan(study)
-    chosen = _chosen(figure, planned.rows)
-    scenes = [_scene(figure, label, row, planned.points[row.point_id].point, tables) for label, row in chosen.items()]
+    chosen = _chosen(figure, plan.rows)
+    scenes = [_scene(figure, label, row, plan.points[row.point_id].point, tables) for label, row in chosen.items()]
     try:
         canvas, words, basis = canvas_of(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
     except ConfigError as reason:

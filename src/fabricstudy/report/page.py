@@ -26,7 +26,7 @@ from fabricstudy.core.paths import CONFIGS
 from fabricstudy.core.phrasing import several
 from fabricstudy.report import agreement, asked
 from fabricstudy.study.model import Study
-from fabricstudy.study.plan import plan
+from fabricstudy.study.plan import Plan
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
@@ -63,12 +63,12 @@ def _again(name: str) -> str:
     return f"fabricstudy run {shlex.quote(study)} --cores all"
 
 
-def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:
+def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:
     """Give the page's HTML.
 
     Parameters
     ----------
-    study : Study
+    plan : Plan
         What was asked.
     tables : Tables
         What came out.
@@ -79,7 +79,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     name : str
         What stands after ``study=`` on the command line.
     """
-    planned = plan(study)
+    study = plan.study
     changes = effects(tables, choices(study), sizes(study), metric_of(study.shown_figures))
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
@@ -91,9 +91,9 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
     return environment.get_template("page.html.j2").render(
         study=study,
         source=source.decode("utf-8", "replace"),
-        head=asked.head(study, planned, tables.points),
+        head=asked.head(study, plan, tables.points),
         experiments=asked.experiments(study, tables.points),
-        parameters=asked.parameters(study, planned, tables.points),
+        parameters=asked.parameters(study, plan, tables.points),
         claims=_claims(tables.claims),
         judged_unchecked=judged_unchecked(study, tables),
         verdicts_of=_verdicts_of_engines(tables.verdicts),
@@ -110,7 +110,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
         explorer_start={} if shown_first is None else as_choices(drawn[shown_first].figure),
-        jobs=asked.jobs(planned, tables.jobs),
+        jobs=asked.jobs(plan, tables.jobs),
         interference=_interference(tables.interference),
         below_one=_below_one(tables.interference),
         below_bounds=below_bounds(tables.jobs),
@@ -120,7 +120,7 @@ def render(study: Study, tables: Tables, drawn: Sequence[Drawn], source: bytes, 
         slowdown_ratios=agreement.slowdown_ratios(tables),
         slowdowns=agreement.slowdowns(tables),
         agreement_verdicts=agreement.verdicts(tables),
-        differences=agreement.differences(study, tables),
+        differences=agreement.differences(plan, tables),
         statuses=_statuses(tables.points),
         reasons=_reasons(tables.points),
         missing_engines=_missing_engines(tables.points),
@@ -402,16 +402,16 @@ def _distinct(column: pd.Series[Any]) -> str:
     return ", ".join(sorted(column.dropna().unique())) or "none"
 
 
-def write_report(study: Study, tables: Tables, source: bytes, name: str, folder: Path) -> None:
+def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path) -> None:
     """Draw all figures of a study and write them and the page into `folder`; the page comes last."""
     pictures = folder / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables, study) for figure in study.shown_figures]
+    drawn = [draw(figure, tables, plan) for figure in plan.study.shown_figures]
     for one in drawn:
         for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
             if content:
                 (pictures / f"{one.figure.id}.{suffix}").write_bytes(content)
     with atomic_text(folder / "index.html") as page:
-        page.write(render(study, tables, drawn, source, name))
+        page.write(render(plan, tables, drawn, source, name))

@@ -1,59 +1,68 @@
-"""The structure stage: structure and bisection of each distinct machine, kept under its id."""
+"""The structure stage: sizes, distances and bisection of a machine, cached since a bisection may take minutes."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import digest_of, imported
 from fabricstudy.core.store import STRUCTURES, Record, Store
-from fabricstudy.machine.stage import load_machine, machine_store
+from fabricstudy.machine.graph import Machine
 
 from .summary import structure
 
-CUT_SIDE = "cut_side.npy"
+HALF = "half"
+"""Key of the routers in one half of the best cut."""
 
 
 def structure_code() -> str:
-    """Digest of the code that analyses a machine, and of what keeps both."""
-    return digest_of(imported(structure.__module__) | {__name__, load_machine.__module__})
+    """Digest of the code that analyses a machine, and of what keeps it."""
+    return digest_of(imported(structure.__module__) | {__name__})
 
 
-def structure_store(results: Path) -> Store:
-    """Give the store of structures under the folder `results`."""
-    return Store(results / STRUCTURES, "machine_id")
+def describe(machine_id: str, machine: Machine, machine_code: str, results: Path) -> Record:
+    """Return the structure of a machine, from the store under `results` if it is there.
 
-
-def keep_structure(results: Path, machine_id: str) -> Record:
-    """Analyse a machine of the store and keep what was found, unless it is there; give its record."""
-    built = machine_store(results).record(machine_id)
-    store, mark = structure_store(results), f"{structure_code()}-{built and built['fingerprint']}"
+    Parameters
+    ----------
+    machine_code : str
+        Digest of the code that built the machine.
+    """
+    store, mark = Store(results / STRUCTURES, "machine_id"), f"{structure_code()}-{machine_code}"
     with store.lock(machine_id):
-        kept = store.finished(machine_id, mark)
-        if kept is not None and store.damage(machine_id) is None:
-            return kept
-        store.sweep(machine_id)
-        described = structure(load_machine(results, machine_id))
-        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described.to_json()
-        with store.workspace(machine_id) as folder:
-            np.save(folder / CUT_SIDE, described.bisection.cut_side)
-            store.keep(folder, record)
-    return record
+        stored = store.finished(machine_id, mark)
+        if stored is None:
+            store.sweep(machine_id)
+            stored = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
+            with store.workspace(machine_id) as folder:
+                store.keep(folder, stored)
+    return stored
 
 
-def has_structure(results: Path, machine_id: str) -> bool:
-    """Say whether the structure of a machine is in the store, whole."""
-    return structure_store(results).record(machine_id) is not None
+def described(machine: Machine) -> dict[str, Any]:
+    """Return the structure of a machine as plain values, with one half of its best cut."""
+    found = structure(machine)
+    return {**found.to_json(), HALF: np.flatnonzero(found.bisection.cut_side).tolist()}
 
 
-def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """Give the record of a machine's structure and the routers in one half of its best cut."""
-    store = structure_store(results)
-    record = store.record(machine_id)
-    if record is None:
-        remedy = "run the same command again, which makes it"
-        raise FabricstudyError(f"no structure of machine {machine_id} in {store.root}; {remedy}", "gone-from-store")
-    return record, np.load(store.folder(machine_id) / CUT_SIDE)
+def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> npt.NDArray[np.bool_]:
+    """Return the routers in one half of a machine's best cut, bool [routers], from files of structures.
+
+    Raises
+    ------
+    FabricstudyError
+        If none of the files has the machine.
+    """
+    for path in files:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if machine_id in line and (record := json.loads(line))["machine_id"] == machine_id:
+                side = np.zeros(routers, dtype=np.bool_)
+                side[record[HALF]] = True
+                return side
+    raise FabricstudyError(f"no structure of machine {machine_id}; run the same command again", "gone-from-store")

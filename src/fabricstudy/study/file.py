@@ -73,6 +73,11 @@ def load_study(path: str | Path) -> Study:
         raise error.in_file(str(path)) from None
 
 
+def parse_study_name(path: Path) -> str:
+    """Return the name that a study file gives its study, which is not checked."""
+    return str(parse_yaml(_text(path)).get("study"))
+
+
 def read_study(data: Any, path: Path | None = None) -> Study:
     """Check a study that has been read from YAML; `path` is its file.
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fabricstudy.core.errors import exit_code_of
 from fabricstudy.core.store import read_sealed
-from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import is_current
 from fabricstudy.study.file import load_study
-from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.plan import Plan
+from fabricstudy.study.plan_file import read_plan
 
 from .collect import collect
 from .gathered import Record
 from .schedules import schedule_of, schedule_tables
-from .store import TableError, read_shards, write_tables
+from .store import ANALYSIS, TableError, read_shards, read_table, write_tables
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -26,20 +27,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--study", type=Path, required=True, help="the study file")
     parser.add_argument("--shards", type=Path, nargs="*", default=[], help="records of points, JSON lines")
     parser.add_argument("--structures", type=Path, nargs="*", default=[], help="structures of machines, JSON lines")
-    parser.add_argument("--analyses", type=Path, nargs="*", default=[], help="rows of analyses, JSON lines")
+    parser.add_argument("--analyses", type=Path, nargs="*", default=[], help="tables of analyses, Parquet")
     parser.add_argument("--schedules", type=Path, nargs="*", default=[], help="records of runs, JSON lines")
-    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores")
+    parser.add_argument("--links", type=Path, nargs="*", default=[], help="links of points, Parquet")
+    parser.add_argument("--plan", type=Path, required=True, help="folder of the plan, results/STUDY")
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
     args = parser.parse_args(arguments)
-    planned = plan(load_study(args.study))
-    analyses = {path.stem: list(read_shards([path])) for path in args.analyses}
+    planned = read_plan(load_study(args.study), args.plan)
+    analyses = {path.stem.removeprefix(ANALYSIS): read_table(path) for path in args.analyses}
     runs: dict[str, list[Record]] = {}
     for path in args.schedules:
         runs.setdefault(schedule_of(path), []).extend(read_shards([path]))
     schedules = schedule_tables(planned, runs, [path.with_suffix(".parquet") for path in args.schedules])
     records, structures = _records(args.shards, planned), read_shards(args.structures)
-    points = Stores(args.results).points
-    write_tables(collect(planned, records, structures, analyses, schedules, points), args.out)
+    tables = collect(planned, records, structures, analyses, schedules, args.links)
+    write_tables(replace(tables, analyses={}), args.out)  # those of analyses are there
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:

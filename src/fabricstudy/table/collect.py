@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from fabricstudy.core.columns import ALONE, BY_LINK, LEAST_DIFFERENCE, SIZES_OF_MACHINE, TABLES, names_of
-from fabricstudy.core.store import Store
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
@@ -19,7 +19,8 @@ from .claims import judge
 from .gathered import Columns, Gathered, Record
 from .link_loads import link_loads
 from .predictors import axes_left, predictors
-from .schemas import checked, checked_analysis, labels
+from .schedules import schedule_tables
+from .schemas import checked, labels
 from .store import Tables
 
 ALONE_ID = "(alone point)"
@@ -38,9 +39,9 @@ def collect(
     plan: Plan,
     records: Iterable[Record],
     structures: Iterable[Record],
-    analyses: Mapping[str, Sequence[Record]] = MappingProxyType({}),
-    schedules: Mapping[str, pd.DataFrame] = MappingProxyType({}),
-    points: Store | None = None,
+    analyses: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+    schedules: Mapping[str, pd.DataFrame] | None = None,
+    links: Iterable[Path] = (),
 ) -> Tables:
     """Build all tables of a study.
 
@@ -53,11 +54,11 @@ def collect(
     structures : iterable of mappings
         Structures of machines.
     analyses : mapping, optional
-        Rows of the named analyses.
+        The tables of the named analyses.
     schedules : mapping, optional
         The tables of its schedules, as `schedule_tables` gives them.
-    points : Store, optional
-        Finished simulations, which a study that asks for its links one by one needs.
+    links : iterable of Path, optional
+        Files of the links of points, which a study that asks for its links one by one needs.
 
     Returns
     -------
@@ -68,8 +69,6 @@ def collect(
     ------
     pandera.errors.SchemaErrors
         If a record holds something that is not a result.
-    TableError
-        If links are asked for one by one, and the store has lost them.
     """
     axes = list(plan.axes)
     keys = _keys(plan)
@@ -81,8 +80,7 @@ def collect(
         "links": _links(plan, keys, found),
         "machines": _machines(plan, keys, structures),
     }
-    if plan.study.link_loads:
-        frames[BY_LINK] = link_loads(plan, keys, found, points)
+    frames[BY_LINK] = link_loads(plan, keys, links)
     del found
     frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])
     frames["agreement"] = agreement(plan, frames["jobs"])
@@ -95,8 +93,8 @@ def collect(
     }
     # Each frame goes when its table is there.
     tables = {name: checked(name, frames.pop(name), axes_in.get(name, axes)) for name in list(frames)}
-    named = {name: checked_analysis(plan.study.analyses[name], rows) for name, rows in analyses.items()}
-    unjudged = Tables(**tables, **schedules, analyses=named)
+    scheduled = schedule_tables(plan, {}) if schedules is None else schedules
+    unjudged = Tables(**tables, **scheduled, analyses=dict(analyses))
     return replace(
         unjudged,
         claims=checked("claims", judge(plan.study.claims, unjudged)),

@@ -22,7 +22,7 @@ _NO_RECORD: Record = {"status": NOT_RUN, "reason": "no record"}
 def schedule_tables(
     plan: Plan, records: Mapping[str, Sequence[Record]], jobs: Iterable[Path] = ()
 ) -> dict[str, pd.DataFrame]:
-    """Build the tables of a study's schedules; a study without any has none.
+    """Build the tables of a study's schedules; of a study without any they have no rows.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def schedule_tables(
         If a record holds something that is not a result.
     """
     if not plan.run_rows:
-        return {}
+        return {name: checked(name, pd.DataFrame(columns=names_of(name))) for name in SCHEDULED}
     of_runs = {(name, one["run_id"]): one for name, rows in records.items() for one in rows if "run_id" in one}
     found = [of_runs.get((row.schedule, row.run_id), _NO_RECORD) for row in plan.run_rows]
     classes = [

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.columns import BY_LINK, SCHEDULED
+from fabricstudy.core.columns import PARQUET_ONLY, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path
 
@@ -25,7 +25,7 @@ class Tables:
     """The tables of one study; see the package's docstring.
 
     `analyses` holds a frame for each named analysis, in files called ``analysis-<name>``. Those of schedules, and
-    `link_loads`, have no columns, and no files, where a study has none.
+    `link_loads`, have no rows where a study has none.
     """
 
     points: pd.DataFrame
@@ -46,14 +46,9 @@ class Tables:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """All tables by the names of their files."""
-        has = {**dict.fromkeys(SCHEDULED, len(self.schedules)), BY_LINK: len(self.link_loads.columns)}
-        named = {name: getattr(self, name) for name in _FRAMES if has.get(name, True)}
+        named = {name: getattr(self, name) for name in TABLES}
         return named | {f"{ANALYSIS}{name}": frame for name, frame in self.analyses.items()}
 
-
-_FRAMES = tuple(item.name for item in fields(Tables) if item.name != "analyses")
-PARQUET_ONLY = frozenset({"scheduled_jobs", BY_LINK})
-"""Tables too large to be read as text."""
 
 _FORMULA = re.compile(r"[=@\t\r]|[-+](?![0-9.,]*$)")
 
@@ -93,13 +88,18 @@ def _object(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def write_tables(tables: Tables, folder: Path) -> None:
-    """Write each table as ``<name>.parquet`` and ``<name>.csv``; a reader never sees half a file."""
+    """Write all tables."""
     for name, frame in tables.frames().items():
-        with atomic_path(folder / f"{name}.parquet") as path:
-            frame.to_parquet(path, index=False)
-        if name not in PARQUET_ONLY:
-            with atomic_path(folder / f"{name}.csv") as path:
-                write_csv(frame, path)
+        write_table(frame, folder / f"{name}.parquet", name not in PARQUET_ONLY)
+
+
+def write_table(frame: pd.DataFrame, path: Path, as_text: bool = True) -> None:
+    """Write a table as Parquet, and as CSV beside that; a reader never sees half a file."""
+    with atomic_path(path) as parquet:
+        frame.to_parquet(parquet, index=False)
+    if as_text:
+        with atomic_path(path.with_suffix(".csv")) as text:
+            write_csv(frame, text)
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
@@ -123,15 +123,20 @@ def read_tables(folder: Path) -> Tables:
         If one is absent or broken.
     """
     analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS}*.parquet"))]
-    has_schedules = (folder / "schedules.parquet").is_file()
-    has = {**dict.fromkeys(SCHEDULED, has_schedules), BY_LINK: (folder / f"{BY_LINK}.parquet").is_file()}
-    names = [name for name in _FRAMES if has.get(name, True)]
-    frames = {name: _read(folder / f"{name}.parquet") for name in (*names, *analyses)}
-    by_name = {name.removeprefix(ANALYSIS): frames.pop(name) for name in analyses}
-    return Tables(**frames, analyses=by_name)
+    frames = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
+    return Tables(
+        **frames, analyses={name.removeprefix(ANALYSIS): read_table(folder / f"{name}.parquet") for name in analyses}
+    )
 
 
-def _read(path: Path) -> pd.DataFrame:
+def read_table(path: Path) -> pd.DataFrame:
+    """Read one table.
+
+    Raises
+    ------
+    TableError
+        If it is absent or broken.
+    """
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError) as problem:

@@ -1,4 +1,4 @@
-"""From studies to the jobs of the workflow; what Snakefile, jobs and command line share."""
+"""From studies to the jobs of the workflow; what the Snakefile and the command line share."""
 
 from __future__ import annotations
 
@@ -19,25 +19,65 @@ from fabricstudy.core.model import Number
 from fabricstudy.core.paths import CONFIGS
 from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import Batch, batches
+from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
+from fabricstudy.workload.definitions import WorkloadIds
+from fabricstudy.workload.mapping.base import degree_of
 
 BATCH_CPU_S = 60.0
-WRITER = "fabricstudy.analysis.stage"
 Seconds = Annotated[Number, Field(gt=0)]
 # Analysing a machine takes seconds; a study has at most so many jobs for it.
-MACHINES_A_CHUNK = 4
+MACHINES_PER_CHUNK = 4
 MOST_MACHINE_CHUNKS = 20
-
 
 # A job of Snakemake costs some seconds itself, whatever it runs.
 LEAST_RUNS_CPU_S = 10.0
 FEWEST_RUN_CHUNKS = 4
 MOST_RUN_CHUNKS = 100
+
+WORKLOAD_CPU_S = 0.01
+"""Of a workload beside its mapping: allocation and messages of a thousand ranks."""
+MOST_WORKLOAD_CHUNKS = 100
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One job in its place, of the first point that has it.
+
+    Parameters
+    ----------
+    job : int
+        Position of the job in the point.
+    """
+
+    workload_id: str
+    planned: PlannedPoint
+    job: int
+
+    @property
+    def key(self) -> str:
+        """Hexadecimal digits by which workloads are divided into jobs; those of one machine stay together."""
+        return self.planned.machine_id[1:] + self.workload_id[1:]
+
+    @property
+    def cpu_s(self) -> float:
+        """Predicted processor time."""
+        point = self.planned.point
+        job = point.jobs[self.job]
+        ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
+        return WORKLOAD_CPU_S + job.mapping.predict_cpu_s(ranks, degree_of(job.pattern, ranks))
+
+    @property
+    def modules(self) -> set[str]:
+        """Modules of the kinds that it depends on."""
+        point = self.planned.point
+        within = [point.machine, *(job.allocation for job in point.jobs[: self.job]), point.jobs[self.job]]
+        return {type(kind).__module__ for kind in kinds_within(within)}
 
 
 @dataclass(frozen=True)
@@ -90,22 +130,43 @@ class Pipeline:
     def machine_chunks(self) -> dict[str, Chunk]:
         """Chunks of machine ids by name."""
         keys = [machine_id[1:] for machine_id in self.plan.machines]
-        chunks = divide_in_at_most(keys, [1.0] * len(keys), MACHINES_A_CHUNK, MOST_MACHINE_CHUNKS)
+        chunks = divide_in_at_most(keys, [1.0] * len(keys), MACHINES_PER_CHUNK, MOST_MACHINE_CHUNKS)
         return {chunk.name: chunk for chunk in chunks}
 
     @cached_property
-    def _chunk_of_machine(self) -> dict[str, str]:
+    def chunk_of_machine(self) -> dict[str, str]:
+        """Name of the chunk of each machine."""
         return {f"m{key}": name for name, chunk in self.machine_chunks.items() for key in chunk.keys}
 
-    def machine_chunks_of(self, batch: str) -> list[str]:
-        """Names of the machine chunks whose machines a batch needs."""
-        return sorted({self._chunk_of_machine[point.machine_id] for point in self.batches[batch].points})
+    @cached_property
+    def workloads_of(self) -> dict[str, tuple[str, ...]]:
+        """Ids of the workloads of each point, by its id."""
+        ids = WorkloadIds()
+        return {name: ids.of(planned.point) for name, planned in self.plan.points.items()}
 
-    def engine_state(self, batch: str) -> str:
-        """Say which code and which program would simulate a batch now."""
-        own = self.batches[batch]
-        states = sorted({str(fingerprint(point.point)) for point in own.points})
-        return _digest([*states, engine_named(own.engine).probe().version or "missing"])
+    @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        """Distinct workloads by id."""
+        found: dict[str, Workload] = {}
+        for name, planned in self.plan.points.items():
+            for job, identity in enumerate(self.workloads_of[name]):
+                if identity not in found:
+                    found[identity] = Workload(identity, planned, job)
+        return found
+
+    @cached_property
+    def workload_chunks(self) -> dict[str, tuple[Workload, ...]]:
+        """Workloads that one job of Snakemake places, by the name of their chunk."""
+        by_key = {one.key: one for one in self.workloads.values()}
+        costs = [one.cpu_s for one in by_key.values()]
+        target = min(2 * self.batch_cpu_s, max(sum(costs) / FEWEST_RUN_CHUNKS, LEAST_RUNS_CPU_S))
+        chunks = divide_in_at_most(list(by_key), costs, target, MOST_WORKLOAD_CHUNKS)
+        return {chunk.name: tuple(by_key[key] for key in chunk.keys) for chunk in chunks}
+
+    @cached_property
+    def chunk_of_workload(self) -> dict[str, str]:
+        """Name of the chunk of each workload."""
+        return {one.workload_id: name for name, chunk in self.workload_chunks.items() for one in chunk}
 
     @cached_property
     def run_chunks(self) -> dict[str, RunChunk]:
@@ -120,23 +181,35 @@ class Pipeline:
                 found[name] = RunChunk(name, tuple(runs[key] for key in chunk.keys))
         return found
 
-    def batches_of_runs(self, chunk: str) -> list[str]:
-        """Names of the batches whose times slow down the jobs of a chunk of runs."""
-        needed = self.run_chunks[chunk].points
-        if not needed:
-            return []
-        return [name for name, batch in self.batches.items() if any(one.point_id in needed for one in batch.points)]
+    @cached_property
+    def batch_of_point(self) -> dict[str, str]:
+        """Name of the batch of each point."""
+        return {one.point_id: name for name, batch in self.batches.items() for one in batch.points}
 
     @property
     def analyses(self) -> tuple[str, ...]:
         """Names of the analyses."""
         return tuple(self.plan.study.analyses)
 
+    @property
+    def with_links(self) -> set[str]:
+        """Ids of the points whose links are rows of the table `link_loads`."""
+        asked = self.plan.study.link_loads
+        return {row.point_id for row in self.plan.rows if row.experiment in asked}
+
+    def batch_digest(self, name: str) -> str:
+        """Digest of the points of a batch, of the code and program that simulate them, and of what is asked of them."""
+        batch = self.batches[name]
+        states = sorted({str(fingerprint(point.point)) for point in batch.points})
+        links = sorted(self.with_links & {point.point_id for point in batch.points})
+        return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
+
     def analysis_digest(self, name: str) -> str:
         """Digest of what an analysis asks for, and of the code that answers."""
         analysis = self.plan.study.analyses[name]
         kinds = {type(kind) for kind in kinds_within(analysis)} | set(analysis.kinds_used())
-        return _digest([analysis.model_dump_json(), code_digest(WRITER, *sorted({kind.__module__ for kind in kinds}))])
+        modules = sorted({kind.__module__ for kind in kinds})
+        return _digest([analysis.model_dump_json(), code_digest("fabricstudy.table.analyses", *modules)])
 
     @property
     def report_digest(self) -> str:
@@ -145,9 +218,25 @@ class Pipeline:
         return code_digest("fabricstudy.report.__main__", *sorted(engines))
 
     def machine_digest(self, chunk: str) -> str:
-        """Digest of the ids of a chunk, and of the code that builds its machines."""
+        """Digest of the machines of a chunk, and of the code that builds them."""
         keys = self.machine_chunks[chunk].keys
-        return _digest([*keys, *sorted({machine_code(self.plan.machines[f"m{key}"]) for key in keys})])
+        codes = sorted({machine_code(self.plan.machines[f"m{key}"]) for key in keys})
+        return _digest([*keys, *codes, code_digest("fabricstudy.machine.definitions")])
+
+    def workload_digest(self, chunk: str) -> str:
+        """Digest of the workloads of a chunk, and of the code that places them."""
+        workloads = self.workload_chunks[chunk]
+        modules = sorted(set[str]().union(*(one.modules for one in workloads)))
+        ids = [one.workload_id for one in workloads]
+        return _digest([*ids, code_digest("fabricstudy.workload.definitions", *modules)])
+
+    @property
+    def plan_digest(self) -> str:
+        """Digest of the plan, and of how it is divided."""
+        rows = [f"{row.experiment} {row.labels} {row.seed} {row.point_id} {row.alone_ids}" for row in self.plan.rows]
+        runs = [f"{row.labels} {name}" for row, name in zip(self.plan.run_rows, self.plan.runs, strict=False)]
+        names = [*self.batches, *self.machine_chunks, *self.workload_chunks, *self.run_chunks]
+        return _digest([*rows, *self.plan.points, *runs, *names, code_digest("fabricstudy.study.plan_file")])
 
 
 def _digest(parts: Iterable[str]) -> str:

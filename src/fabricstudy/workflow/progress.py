@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fabricstudy.core.columns import DONE, FAILURES
-from fabricstudy.core.store import Record
+from fabricstudy.core.store import Record, point_store
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.stores import Stores
 from fabricstudy.engine.validity import Validity, is_current, validity
 from fabricstudy.workflow.pipeline import Pipeline, RunChunk
 
@@ -41,7 +40,7 @@ class Progress:
 
     def __init__(self, pipeline: Pipeline, results: Path) -> None:
         self._pipeline = pipeline
-        self._stores = Stores(results)
+        self._store = point_store(results)
         self._folder = results / pipeline.name / "schedule"
         self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
         self._missing = sorted(
@@ -102,14 +101,14 @@ class Progress:
             return False
 
     def _read_new(self) -> None:
-        inodes = self._stores.points.inodes()
+        inodes = self._store.inodes()
         for key, planned in self._pipeline.plan.points.items():
             inode, seen = inodes.get(key), self._ended.get(key)
             if seen is not None and seen.inode == inode:
                 continue
             self._ended.pop(key, None)
             self._unchecked.discard(key)
-            record = self._stores.point(key) if inode is not None else None
+            record = self._store.record(key) if inode is not None else None
             if inode is None or record is None:
                 continue
             if is_current(record, planned.point):

@@ -1,31 +1,34 @@
-"""What the Snakefile asks of us: its settings, the files of a study, and what has gone from the stores since."""
+"""What the Snakefile calls: its settings, the files of each study, the inputs of rules, and the lines at the end."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from snakemake.io import ancient
 
-from fabricstudy.core.columns import DONE, STATUSES
+from fabricstudy.core.columns import DONE, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.engine.registry import engine_named
-from fabricstudy.engine.stores import Stores
-from fabricstudy.machine.stage import has_machine
-from fabricstudy.structure.stage import has_structure
+from fabricstudy.machine.definitions import FILES as MACHINE_FILES
 from fabricstudy.study.file import validated
-from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, Seconds
+from fabricstudy.study.plan_file import FILES as PLAN_FILES
+from fabricstudy.study.plan_file import POINTS
+
+from .jobs import Jobs
+from .pipeline import BATCH_CPU_S, Seconds
 
 WILDCARDS = {
     "study": "[a-z0-9][a-z0-9-]*",
     "chunk": "[01]+|all",
+    "placed": "[01]+|all",
     "batch": "[a-z][a-z0-9-]*-([01]+|all)",
     "analysis": "[a-z0-9][a-z0-9-]*",
     "runs": "[a-z0-9][a-z0-9-]*-([01]+|all)",
@@ -79,149 +82,197 @@ def settings(config: Mapping[str, Any]) -> Settings:
         raise error.in_file("--config") from None
 
 
-def check_dates(file: Path, made: Iterable[str] = ()) -> None:
-    """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
+RESULTS, REPORTS = Path("results"), Path("reports")
 
-    Parameters
-    ----------
-    file : Path
-        The study.
-    made : iterable of str
-        What earlier runs made of it, as `products` names it; what is not there is in order.
+
+class Inputs:
+    """The files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
+
+    def __init__(self, studies: Mapping[str, Jobs]) -> None:
+        self._studies = studies
+
+    def study(self, wildcards: Any) -> Any:
+        """Return the study file for rules that a digest tells what of it counts."""
+        return ancient(str(self._studies[wildcards.study].file))
+
+    def study_as_written(self, wildcards: Any) -> str:
+        """Return the study file for rules that are done again when it is changed."""
+        return str(self._studies[wildcards.study].file)
+
+    def plan(self, wildcards: Any) -> Any:
+        """Return the plan for rules that a digest tells what of it counts.
+
+        Where the plan is to be made, Snakemake does not look at the digests of the jobs after it: all of them are done.
+        """
+        plan = f"results/{wildcards.study}/{POINTS}"
+        return ancient(plan) if Path(plan).is_file() else plan
+
+    def machines_of_workloads(self, wildcards: Any) -> list[str]:
+        """Return the definitions of the machines of a chunk of workloads."""
+        return self._definitions(wildcards.study, self._studies[wildcards.study].workloads[wildcards.placed].machines)
+
+    def structures_of_workloads(self, wildcards: Any) -> list[str]:
+        """Return the structures of the machines of a chunk of workloads."""
+        chunks = self._studies[wildcards.study].workloads[wildcards.placed].machines
+        return [f"results/{wildcards.study}/structure/{chunk}.jsonl" for chunk in chunks]
+
+    def machines_of_batch(self, wildcards: Any) -> list[str]:
+        """Return the definitions of the machines of a batch."""
+        return self._definitions(wildcards.study, self._studies[wildcards.study].batches[wildcards.batch].machines)
+
+    def structures_of_batch(self, wildcards: Any) -> list[str]:
+        """Return the structures of the machines of a batch."""
+        chunks = self._studies[wildcards.study].batches[wildcards.batch].machines
+        return [f"results/{wildcards.study}/structure/{chunk}.jsonl" for chunk in chunks]
+
+    @staticmethod
+    def _definitions(study: str, chunks: Iterable[str]) -> list[str]:
+        return [f"results/{study}/machine/{chunk}/{file}" for chunk in chunks for file in MACHINE_FILES]
+
+    @staticmethod
+    def folders(wildcards: Any, input: Any) -> list[str]:
+        """Return the folders of machine definitions."""
+        return list(dict.fromkeys(str(Path(file).parent) for file in input.machines))
+
+    def workloads_of_batch(self, wildcards: Any) -> list[str]:
+        """Return the workloads of a batch."""
+        chunks = self._studies[wildcards.study].batches[wildcards.batch].workloads
+        return [f"results/{wildcards.study}/workload/{chunk}.parquet" for chunk in chunks]
+
+    def points_of_runs(self, wildcards: Any) -> list[str]:
+        """Return the records of points whose times slow down the jobs of some runs."""
+        batches = self._studies[wildcards.study].schedules[wildcards.runs].batches
+        return [f"results/{wildcards.study}/simulate/{batch}.jsonl" for batch in batches]
+
+    def records(self, wildcards: Any) -> list[str]:
+        """Return the records of all points of a study."""
+        return self._named(wildcards.study, "simulate", self._studies[wildcards.study].batches, ".jsonl")
+
+    def links(self, wildcards: Any) -> list[str]:
+        """Return the links of points of a study."""
+        return self._named(wildcards.study, "simulate", self._studies[wildcards.study].batches, ".links.parquet")
+
+    def structures(self, wildcards: Any) -> list[str]:
+        """Return the structures of all machines of a study."""
+        return self._named(wildcards.study, "structure", self._studies[wildcards.study].machines, ".jsonl")
+
+    def placed(self, wildcards: Any) -> list[str]:
+        """Return all workloads of a study."""
+        return self._named(wildcards.study, "workload", self._studies[wildcards.study].workloads, ".parquet")
+
+    def analyses(self, wildcards: Any) -> list[str]:
+        """Return the tables of the analyses of a study."""
+        analyses = self._studies[wildcards.study].analyses
+        return [f"results/{wildcards.study}/tables/analysis-{name}.parquet" for name in analyses]
+
+    def schedules(self, wildcards: Any) -> list[str]:
+        """Return the records of the scheduled runs of a study."""
+        return self._named(wildcards.study, "schedule", self._studies[wildcards.study].schedules, ".jsonl")
+
+    def tables_of_study(self, wildcards: Any) -> list[str]:
+        """Return all tables of a study."""
+        return self.tables(wildcards.study)
+
+    @staticmethod
+    def _named(study: str, stage: str, names: Mapping[str, Any], suffix: str) -> list[str]:
+        return [f"results/{study}/{stage}/{name}{suffix}" for name in names]
+
+    def machines(self, study: str) -> list[str]:
+        """Return the definitions and structures of the machines of a study."""
+        chunks = self._studies[study].machines
+        return [*self._definitions(study, chunks), *self._named(study, "structure", chunks, ".jsonl")]
+
+    def workloads(self, study: str) -> list[str]:
+        """Return the workload definitions of a study."""
+        return self._named(study, "workload", self._studies[study].workloads, ".parquet")
+
+    def simulations(self, study: str) -> list[str]:
+        """Return the records of a study."""
+        jobs = self._studies[study]
+        return [
+            *self._named(study, "simulate", jobs.batches, ".jsonl"),
+            *self._named(study, "schedule", jobs.schedules, ".jsonl"),
+        ]
+
+    def tables(self, study: str) -> list[str]:
+        """Return the tables of a study."""
+        names = [*TABLES, *(f"analysis-{name}" for name in self._studies[study].analyses)]
+        return [
+            f"results/{study}/tables/{name}.{end}"
+            for name in names
+            for end in ("parquet", "csv")
+            if end == "parquet" or name not in PARQUET_ONLY
+        ]
+
+    def reports(self, study: str) -> list[str]:
+        """Return all that a run leaves; whichever of it is removed is made again."""
+        return [
+            *(f"results/{study}/{file}" for file in PLAN_FILES),
+            *self.machines(study),
+            *self.workloads(study),
+            *self.simulations(study),
+            *self.tables(study),
+            f"reports/{study}/index.html",
+            f"reports/{study}/figures",
+        ]
+
+
+def check_dates(studies: Mapping[str, Jobs]) -> None:
+    """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
 
     Raises
     ------
     StudyError
-        If one is dated in the future.
+        If a study or what earlier runs made of it is dated in the future; what is not there is in order.
     """
     latest_s = time.time() + CLOCKS_DIFFER_S
-    for one in made:
-        with suppress(OSError):
-            if Path(one).stat().st_mtime > latest_s:
-                raise StudyError(
-                    "results are dated in the future: this clock was set back, or that of another computer is fast",
-                    "set the clock, or date all results now: find results reports -exec touch {} +",
-                    one,
-                    code="file-from-the-future",
-                )
-    if file.stat().st_mtime > latest_s:
-        raise StudyError(
-            "the file is dated in the future, so nothing made from it would ever be newer",
-            "give it today's date: touch FILE",
-            str(file),
-            code="file-from-the-future",
-        )
+    inputs = Inputs(studies)
+    for name, jobs in studies.items():
+        for made in inputs.reports(name):
+            with suppress(OSError):
+                if Path(made).stat().st_mtime > latest_s:
+                    raise StudyError(
+                        "results are dated in the future: this clock was set back, or that of another computer is fast",
+                        "set the clock, or date all results now: find results reports -exec touch {} +",
+                        made,
+                        code="file-from-the-future",
+                    )
+        if jobs.file.stat().st_mtime > latest_s:
+            raise StudyError(
+                "the file is dated in the future, so nothing made from it would ever be newer",
+                "give it today's date: touch FILE",
+                str(jobs.file),
+                code="file-from-the-future",
+            )
 
 
-def products(pipeline: Pipeline) -> list[str]:
-    """Give all files that a study leaves: whichever of them is removed is made again."""
-    made = f"results/{pipeline.name}"
-    return [
-        *(f"{made}/structure/{chunk}.{end}" for chunk in pipeline.machine_chunks for end in ("jsonl", "stored")),
-        *(f"{made}/analysis/{name}.jsonl" for name in pipeline.analyses),
-        *(f"{made}/simulate/{batch}.{end}" for batch in pipeline.batches for end in ("jsonl", "stored")),
-        *(f"{made}/schedule/{runs}.{end}" for runs in pipeline.run_chunks for end in ("jsonl", "parquet")),
-        *(f"{made}/{name}" for name in ("tables", "tables.stored", "figures.stored")),
-        *(f"reports/{pipeline.name}/{name}" for name in ("index.html", "figures")),
-    ]
+def summary(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
+    """Return the lines that a run which began at `since_s` ends with: how its points ended, and the reports."""
+    counted = [count_points(name, jobs, since_s) for name, jobs in studies.items()]
+    pages = [page for name in studies if (page := REPORTS / name / "index.html").is_file()]
+    return [*filter(None, counted), *(f"The report: {page}" for page in pages)]
 
 
-def last_words(studies: Mapping[str, Pipeline], results: Path, since_s: float) -> list[str]:
-    """Give the lines that a run which began at `since_s` ends with: what became of the points, and the reports."""
-    counted = [points_told(study, results, since_s) for study in studies.values()]
-    return [*filter(None, counted), *(f"The report: {page}" for page in pages(studies))]
-
-
-def pages(studies: Iterable[str]) -> list[Path]:
-    """Give the reports that are there, to be told at the end: what was asked for may have been a table."""
-    return [page for name in studies if (page := Path("reports", name, "index.html")).is_file()]
-
-
-def points_told(pipeline: Pipeline, results: Path, since_s: float) -> str:
+def count_points(study: str, jobs: Jobs, since_s: float) -> str:
     """Count in a line the points of a study that have ended, and those that this run tried; "" if it has none.
 
-    Parameters
-    ----------
-    pipeline : Pipeline
-        The study.
-    results : Path
-        Folder of results.
-    since_s : float
-        When the run began, in seconds since 1970. A record says when its simulation began.
+    A record says when its simulation began, in UTC.
     """
-    if not pipeline.batches:
-        return ""
     start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds").encode()
     statuses: Counter[str] = Counter()
     new = 0
-    for name in pipeline.batches:
-        with suppress(FileNotFoundError), (results / pipeline.name / "simulate" / f"{name}.jsonl").open("rb") as lines:
+    for name in jobs.batches:
+        with suppress(FileNotFoundError), (RESULTS / study / "simulate" / f"{name}.jsonl").open("rb") as lines:
             for record in map(_facts, lines):
                 statuses[record[b"status"].decode()] += 1
                 new += record[b"status"] != b"skipped" and record[b"started"] >= start
+    if not jobs.batches:
+        return ""
     others = "".join(f", {statuses[one]:,} {one}" for one in STATUSES if one != DONE and statuses[one])
-    kept = statuses.total() - statuses["skipped"] - new
-    done = f"{statuses[DONE]:,} of {len(pipeline.plan.points):,} points done"
-    return f"{pipeline.name}: {done}{others} ({new:,} new, {kept:,} cached)"
+    cached = statuses.total() - statuses["skipped"] - new
+    return f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
 
 
 def _facts(line: bytes) -> dict[bytes, bytes]:
     # No other part of a record has such keys, and JSON escapes quotes in texts: a twentieth of the time of json.loads.
     return dict(re.findall(rb'"(started|status)": "([^"]*)"', line))
-
-
-def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
-    """Remove the marks of jobs of which something that they stored is gone; give those removed.
-
-    Snakemake sees neither what is in stores nor what is in folders. A mark is a file that says that all things of a
-    job were stored; without it Snakemake runs the job again, which makes what is gone. A mark holds nothing else, so
-    that this costs nothing if the store comes back.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        The study.
-    results : Path
-        Folder of results; that of reports is beside it.
-    """
-
-    def there(machine_id: str) -> bool:
-        return has_machine(results, machine_id) and has_structure(results, machine_id)
-
-    stores, made = Stores(results), results / pipeline.name
-    folders = {"tables": made / "tables", "figures": results.parent / "reports" / pipeline.name / "figures"}
-    gone = [
-        *_marks(made / "structure", ".stored", _machines(pipeline), there),
-        *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.point(one) is not None),
-        *_marks(made, ".stored", _listed(made, folders), lambda one: Path(one).is_file()),
-    ]
-    for mark in gone:
-        mark.unlink(missing_ok=True)
-    return gone
-
-
-def _machines(pipeline: Pipeline) -> Iterator[tuple[str, list[str]]]:
-    return ((name, [f"m{key}" for key in chunk.keys]) for name, chunk in pipeline.machine_chunks.items())
-
-
-def _points(pipeline: Pipeline) -> Iterator[tuple[str, list[str]]]:
-    for name, batch in pipeline.batches.items():
-        # Without its engine a point cannot be made again, and was perhaps never stored.
-        if engine_named(batch.engine).probe().found:
-            yield name, [point.point_id for point in batch.points]
-
-
-def _listed(marks: Path, folders: Mapping[str, Path]) -> Iterator[tuple[str, list[str]]]:
-    """Give the files that each folder had when its mark was written, which lists them."""
-    for name, folder in folders.items():
-        with suppress(FileNotFoundError):
-            yield name, [str(folder / file) for file in (marks / f"{name}.stored").read_text().splitlines()]
-
-
-def _marks(
-    folder: Path, suffix: str, things: Iterable[tuple[str, list[str]]], is_there: Callable[[str], bool]
-) -> Iterator[Path]:
-    for name, ids in things:
-        mark = folder / f"{name}{suffix}"
-        if mark.exists() and not all(map(is_there, ids)):
-            yield mark

@@ -1,7 +1,6 @@
-"""What the stages before the tables do: ``python -m fabricstudy.workflow.stages structure|analysis|simulate|...``.
+"""The stages before the tables: ``python -m fabricstudy.workflow.stages plan|machine|structure|workload|...``.
 
-A job plans its study again, which takes less than reading a file of points would, and refuses to go on if the study
-is no longer the one that Snakemake saw.
+`plan` is the one that plans; the others read the plan that it wrote, and the outputs of the stages before them.
 """
 
 from __future__ import annotations
@@ -18,68 +17,110 @@ from fabricstudy.core.errors import FabricstudyError, exit_code_of
 from fabricstudy.core.files import atomic_text
 
 if TYPE_CHECKING:
-    from fabricstudy.workflow.pipeline import Pipeline
+    from fabricstudy.study.model import Study
+    from fabricstudy.study.plan import Plan
 
 # Each stage imports what it needs: to import all takes longer than most stages of a small study.
 AGAIN_S = 0.1
 
 
-def build_machines(args: argparse.Namespace) -> None:
-    """Build the machines of one chunk, find the structure and bisection of each, and write one JSON object a line."""
-    from fabricstudy.machine.stage import keep_machine
-    from fabricstudy.structure.stage import keep_structure
+def plan_study(args: argparse.Namespace) -> None:
+    """Plan a study: write its points, its runs of schedules, its workloads, and the jobs of the workflow."""
+    from .jobs import jobs_of, write_jobs
+    from .pipeline import pipelines
 
-    pipeline = _pipeline(args)
-    _check(args, pipeline.machine_digest(args.name))
+    (pipeline,) = pipelines(str(args.study), batch_cpu_s=args.batch_cpu_s).values()
+    write_jobs(pipeline, jobs_of(pipeline), args.out)
+
+
+def define_machines(args: argparse.Namespace) -> None:
+    """Build some machines and write their definitions."""
+    from fabricstudy.machine.definitions import write_machines
+
+    machines = _plan(args).machines
+    write_machines({machine_id: machines[machine_id] for machine_id in args.ids}, args.out)
+
+
+def analyse_machines(args: argparse.Namespace) -> None:
+    """Find distances and bisection of some machines, and write one JSON object a line."""
+    from fabricstudy.machine.definitions import read_machine
+    from fabricstudy.machine.stage import machine_code
+    from fabricstudy.structure.stage import describe
+
+    plan = _plan(args)
     with atomic_text(args.out) as out:
-        for key in pipeline.machine_chunks[args.name].keys:
-            keep_machine(args.results, f"m{key}", pipeline.plan.machines[f"m{key}"])
-            out.write(json.dumps(keep_structure(args.results, f"m{key}")) + "\n")
+        for machine_id in args.ids:
+            code = machine_code(plan.machines[machine_id])
+            record = describe(machine_id, read_machine(tuple(args.machines), machine_id), code, args.results)
+            out.write(json.dumps(record) + "\n")
 
 
-def make_analysis(args: argparse.Namespace) -> None:
-    """Compute the rows of one named analysis and write one JSON object a line."""
-    from fabricstudy.analysis.stage import write_rows
+def place_workloads(args: argparse.Namespace) -> None:
+    """Allocate nodes to jobs and map their ranks, and count what they send."""
+    from fabricstudy.engine.definitions import machine_and_cut
+    from fabricstudy.study.plan_file import read_workloads
+    from fabricstudy.workload.definitions import workload_rows, write_workloads
 
-    pipeline = _pipeline(args)
-    _check(args, pipeline.analysis_digest(args.name))
-    write_rows(pipeline.plan.study.analyses[args.name], args.out)
+    wanted = read_workloads(args.plan, args.name)
+    points = _plan(args, only=list(wanted)).points
+    rows = [
+        row
+        for point_id, jobs in wanted.items()
+        for row in workload_rows(
+            points[point_id].point,
+            *machine_and_cut(tuple(args.machines), tuple(args.structures), points[point_id].machine_id),
+            jobs,
+        )
+    ]
+    write_workloads(rows, args.out)
 
 
 def simulate_batch(args: argparse.Namespace) -> None:
-    """Simulate the points of one batch that the store does not have, and write the records of all."""
-    from fabricstudy.engine.batch import run_batch
-    from fabricstudy.engine.stores import Stores
+    """Simulate the points of one batch that are not cached, and write the records of all."""
+    from fabricstudy.core.store import point_store
+    from fabricstudy.engine.batch import Batch, run_batch
+    from fabricstudy.engine.definitions import Definitions
 
-    batch = _pipeline(args).batches[args.name]
-    _check(args, batch.digest)
-    run_batch(batch, Stores(args.results), args.out, args.cores)
+    plan = _plan(args, batch=args.name)
+    points = tuple(plan.points.values())
+    if not points:
+        problem = f"{args.study}: the study was changed while it ran, and has no batch {args.name} now"
+        raise FabricstudyError(f"{problem}; start Snakemake again", "study-changed")
+    batch = Batch(args.name, points[0].point.engine.kind, points, 0.0, plan.study.limits)
+    definitions = Definitions(args.machines, args.structures, args.workloads)
+    with_links = {row.point_id for row in plan.rows if row.experiment in plan.study.link_loads}
+    run_batch(batch, point_store(args.results), definitions.of, args.out, args.links, with_links, args.cores)
+
+
+def make_analysis(args: argparse.Namespace) -> None:
+    """Compute the table of one named analysis."""
+    from fabricstudy.table.analyses import write_analysis
+
+    write_analysis(_study(args).analyses[args.name], args.out)
 
 
 def run_schedules(args: argparse.Namespace) -> None:
     """Do the runs of one chunk of a schedule, and write their records and the jobs of some."""
     from fabricstudy.schedule.stage import read_ratios, run_chunk
 
-    chunk = _pipeline(args).run_chunks[args.name]
-    _check(args, chunk.digest)
+    from .pipeline import Pipeline
+
+    chunk = Pipeline(args.study, _plan(args), args.batch_cpu_s).run_chunks[args.name]
     start_s = time.process_time()
     run_chunk(chunk.runs, chunk.digest, read_ratios(args.points, chunk.points), args.out, args.jobs)
     print(f"{len(chunk.runs)} runs in {time.process_time() - start_s:.2f} s of processor time")
 
 
-def _pipeline(args: argparse.Namespace) -> Pipeline:
+def _study(args: argparse.Namespace) -> Study:
     from fabricstudy.study.file import load_study
-    from fabricstudy.study.plan import plan
-    from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline
 
-    return Pipeline(args.study, plan(load_study(args.study)), getattr(args, "batch_cpu_s", BATCH_CPU_S))
+    return load_study(args.study)
 
 
-def _check(args: argparse.Namespace, digest: str) -> None:
-    if digest != args.digest:
-        raise FabricstudyError(
-            f"{args.study}: the study was changed while it ran; start Snakemake again", "study-changed"
-        )
+def _plan(args: argparse.Namespace, batch: str | None = None, only: list[str] | None = None) -> Plan:
+    from fabricstudy.study.plan_file import read_plan
+
+    return read_plan(_study(args), args.plan, batch, only)
 
 
 def _end_when_asked() -> None:
@@ -101,28 +142,47 @@ def _stop_again(lost: sys.UnraisableHookArgs) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
 
 
+_STAGES = {
+    "plan": (plan_study, ("batch-cpu-s",)),
+    "machine": (define_machines, ("plan", "ids")),
+    "structure": (analyse_machines, ("plan", "machines", "ids", "results")),
+    "workload": (place_workloads, ("plan", "machines", "structures", "name")),
+    "simulate": (
+        simulate_batch,
+        ("plan", "machines", "structures", "workloads", "name", "cores", "results", "links"),
+    ),
+    "analysis": (make_analysis, ("name",)),
+    "schedule": (run_schedules, ("plan", "batch-cpu-s", "name", "points", "jobs")),
+}
+"""What each stage does, and which arguments it takes beside ``--study`` and ``--out``."""
+
+_ARGUMENTS: dict[str, dict[str, object]] = {
+    "plan": {"type": Path, "required": True, "help": "folder of the plan, results/STUDY"},
+    "machines": {"type": Path, "nargs": "+", "required": True, "help": "folders of machine definitions"},
+    "structures": {"type": Path, "nargs": "+", "required": True, "help": "structures of machines, JSON lines"},
+    "workloads": {"type": Path, "nargs": "+", "required": True, "help": "workload definitions, Parquet"},
+    "points": {"type": Path, "nargs": "*", "default": [], "help": "records of points, JSON lines"},
+    "ids": {"nargs": "+", "required": True, "help": "ids of machines"},
+    "name": {"required": True, "help": "name of the chunk, batch, analysis or runs"},
+    "results": {"type": Path, "required": True, "help": "folder of what is cached"},
+    "links": {"type": Path, "required": True, "help": "file for the links of points, Parquet"},
+    "jobs": {"type": Path, "required": True, "help": "file for the jobs of schedules, Parquet"},
+    "cores": {"type": int, "default": 1, "help": "cores that Snakemake grants"},
+    "batch-cpu-s": {"type": float, "required": True, "help": "predicted seconds a batch"},
+}
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Do one job."""
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.workflow.stages", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(required=True, metavar="STAGE")
-    jobs = {
-        "structure": build_machines, "analysis": make_analysis, "simulate": simulate_batch, "schedule": run_schedules,
-    }  # fmt: skip
-    for name, work in jobs.items():
+    for name, (work, takes) in _STAGES.items():
         stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
         stage.set_defaults(work=work)
-        stage.add_argument("--results", type=Path, required=True, help="folder of the stores")
-        stage.add_argument("--out", type=Path, required=True, help="file to write")
         stage.add_argument("--study", type=Path, required=True, help="study file")
-        if name == "schedule":
-            stage.add_argument("--points", type=Path, nargs="*", default=[], help="records of points, JSON lines")
-            stage.add_argument("--jobs", type=Path, required=True, help="file for jobs, Parquet")
-        if name == "simulate":
-            stage.add_argument("--cores", type=int, default=1, help="cores that Snakemake grants")
-        if name in ("simulate", "schedule"):
-            stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
-        stage.add_argument("--name", required=True, help="chunk, batch, analysis or runs of the plan")
-        stage.add_argument("--digest", required=True, help="what Snakemake saw of it")
+        stage.add_argument("--out", type=Path, required=True, help="file or folder to write")
+        for one in takes:
+            stage.add_argument(f"--{one}", **_ARGUMENTS[one])  # type: ignore[arg-type]
     args = parser.parse_args(arguments)
     _end_when_asked()
     args.work(args)

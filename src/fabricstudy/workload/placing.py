@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Protocol
 
@@ -41,12 +43,24 @@ class _HasJobs(Protocol):
 MOST_MESSAGES = 2**27
 
 
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where the ranks of a job run.
+
+    Parameters
+    ----------
+    node_of_rank : int32 array [ranks]
+        Node of each rank.
+    mapping_start : str or None
+        The start that the mapping is from, None where it does not try several.
+    """
+
+    node_of_rank: IntArray
+    mapping_start: str | None = None
+
+
 def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
     """Give each job of a point its nodes, map its ranks to them and generate its messages.
-
-    Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on
-    the seed, on its position, on itself and on the allocations before it; not on names, on later jobs, or on
-    what the other jobs send.
 
     Parameters
     ----------
@@ -67,19 +81,72 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
     WorkloadError
         If a job does not fit, or its pattern cannot be made where it lies.
     """
+    return send(point, machine, cut_side, dict(placements(point, machine)))
+
+
+def placements(
+    point: _HasJobs, machine: Machine, wanted: Collection[int] | None = None
+) -> Iterator[tuple[int, Placement]]:
+    """Allocate the nodes of jobs and map their ranks, in the order of the point's jobs.
+
+    Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on the seed,
+    on its position, on itself and on the allocations before it; not on bandwidths, on names, on later jobs, or on what
+    the other jobs send.
+
+    Parameters
+    ----------
+    wanted : collection of int, optional
+        Positions of the jobs whose ranks are mapped; all where left out.
+
+    Raises
+    ------
+    WorkloadError
+        At the first job that does not fit.
+    """
     holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
-    placed = []
-    for index, job in enumerate(point.jobs):
-        try:
+    last = max(wanted, default=-1) if wanted is not None else len(point.jobs) - 1
+    for index, job in enumerate(point.jobs[: last + 1]):
+        with _naming(index):
             grant = _allocate(job, index, point.seed, machine, holder)
             holder[grant.all_reserved] = index
-            slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
-            _refuse_hopeless(job.pattern, slots.ranks)
-            placed.append(_computing(_map_and_send(job, index, point.seed, slots, cut_side), job, index, point.seed))
-        except WorkloadError as error:
-            # By position: the point's record is shared by studies that name their jobs differently.
-            raise WorkloadError(f"job {index}: {error}") from None
-    return placed
+            if wanted is None or index in wanted:
+                slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
+                _refuse_hopeless(job.pattern, slots.ranks)
+                core, start = job.mapping.seat_ranks(
+                    slots, _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)
+                )
+                yield index, Placement(slots.node_of_core[core], start)
+
+
+def send(point: _HasJobs, machine: Machine, cut_side: Mask, placed: Mapping[int, Placement]) -> list[PlacedJob]:
+    """Generate the messages of jobs of a point whose ranks are placed, by position among its jobs.
+
+    Raises
+    ------
+    WorkloadError
+        If a pattern cannot be made where its job lies.
+    """
+    jobs = []
+    for index, placement in placed.items():
+        job = point.jobs[index]
+        with _naming(index):
+            site = Site(machine, placement.node_of_rank, cut_side)
+            messages = _messages(job, index, point.seed, len(placement.node_of_rank), site)[0]
+            lasts_ns = inf if job.background else None
+            sent = PlacedJob(
+                job.name, placement.node_of_rank, messages, lasts_ns, mapping_start=placement.mapping_start
+            )
+            jobs.append(_computing(sent, job, index, point.seed))
+    return jobs
+
+
+@contextmanager
+def _naming(index: int) -> Iterator[None]:
+    """Name the job of an error by position: the point's record is shared by studies that name their jobs otherwise."""
+    try:
+        yield
+    except WorkloadError as error:
+        raise WorkloadError(f"job {index}: {error}") from None
 
 
 def holders(point: _HasJobs, machine: Machine) -> IntArray:
@@ -114,19 +181,22 @@ def _ranks_per_node(job: Job, machine: Machine) -> int:
     return ranks_per_node
 
 
-def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask) -> PlacedJob:
-    """Map ranks and generate messages, that first on which the other depends."""
+def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:
+    """Return what a mapping goes by: no messages where the traffic follows the placement, or does not matter."""
+    if job.pattern.follows_placement or not (job.mapping.needs_traffic or job.mapping.needs_places):
+        return Tasks(ranks)
+    return Tasks(ranks, *_messages(job, index, seed, ranks, None))
+
+
+def _messages(job: Job, index: int, seed: int, ranks: int, site: Site | None) -> tuple[Messages, Indices | None]:
+    """Return the messages of a job in the order in which ranks send, and the ranks' places in the application."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
-    lasts_ns = inf if job.background else None
     if pattern.follows_placement:
-        node_of_rank, start = _map_ranks(job, index, seed, slots, Tasks(slots.ranks))
-        sends = pattern.sends_at(Site(slots.machine, node_of_rank, cut_side))
-        messages = _countable(in_send_order(sends, pattern, slots.ranks, order))
-        return PlacedJob(job.name, node_of_rank, messages, lasts_ns, mapping_start=start)
-    sends, places = _numbered(pattern, slots.ranks, index, seed)
-    messages = _countable(in_send_order(sends, pattern, slots.ranks, order))
-    node_of_rank, start = _map_ranks(job, index, seed, slots, Tasks(slots.ranks, messages, places))
-    return PlacedJob(job.name, node_of_rank, messages, lasts_ns, mapping_start=start)
+        assert site is not None
+        sends, places = pattern.sends_at(site), None
+    else:
+        sends, places = _numbered(pattern, ranks, index, seed)
+    return _countable(in_send_order(sends, pattern, ranks, order)), places
 
 
 def _countable(messages: Messages) -> Messages:
@@ -153,12 +223,6 @@ def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Send
     number = stream(seed, index, Purpose.NUMBERING).permutation(ranks)
     renumbered = replace(sends, source=number[sends.source], destination=number[sends.destination])
     return renumbered, None if places is None else places[np.argsort(number)]
-
-
-def _map_ranks(job: Job, index: int, seed: int, slots: Slots, tasks: Tasks) -> tuple[IntArray, str | None]:
-    """Return the node of each rank, int32 [ranks], and the start that the mapping is from."""
-    core, start = job.mapping.seat_ranks(slots, tasks, stream(seed, index, Purpose.MAPPING))
-    return slots.node_of_core[core], start
 
 
 def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:

@@ -104,7 +104,7 @@ def run_in(base: Path, version: str = "1.0", **changes: Any) -> Ran:
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     tables: Tables = collect(ran.plan, records, structures)
     write_tables(tables, ran.tables)
-    write_report(loaded, tables, study.read_bytes(), str(study), base / "reports/made-up")
+    write_report(ran.plan, tables, study.read_bytes(), str(study), base / "reports/made-up")
     for stage, seconds, megabytes in (
         ("structure/all", 9, 300),
         ("table", 6, "NA"),

@@ -23,7 +23,8 @@ from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engines
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.sst.adapter import Sst
-from fabricstudy.engine.stores import Stores
+from fabricstudy.core.store import point_store
+from fabricstudy.engine.definitions import built
 from fabricstudy.engine.validity import fingerprint, is_current
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -125,7 +126,9 @@ def test_no_more_work_on_a_point_than_were_granted_or_are_there(
     monkeypatch.setattr("fabricstudy.engine.batch.usable_cores", lambda: 6)
     batch = batches([planned(point(8))], Limits(), 1e6)[0]
     for cores in (1, 4, 8):
-        run_batch(batch, Stores(tmp_path), tmp_path / "shard", cores)
+        run_batch(
+            batch, point_store(tmp_path), lambda one: built(one.point.machine), tmp_path / "shard", tmp_path / "l", cores=cores
+        )
     assert seen == [1, 4, 6]
     assert at_most(planned(point(2)), 8) == planned(point(2)) and usable_cores() >= 1
 

@@ -15,7 +15,7 @@ from fabricstudy.engine.contract import OtherBackground
 from fabricstudy.engine.outcome import EngineResult, mean_of_senders_ns
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.stores import AnalysedMachine
+from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 

@@ -36,7 +36,7 @@ def test_a_claim_that_one_engine_has_not_run(tmp_path: Path) -> None:
 def test_known_reasons_are_those_of_the_points(tmp_path: Path) -> None:
     groups = {"of": "routing", "values": {"minimal": "minimal", "valiant": {"kind": "valiant", "via": "group"}}}
     of = planned(tmp_path, slowdown=False, sweep={**ENGINES, "routing": groups})
-    told = differences(of.study, collect(of, on_two_engines(of), structures(of)))
+    told = differences(of, collect(of, on_two_engines(of), structures(of)))
     says = " ".join(text for _, text in told)
     assert {engine for engine, _ in told} == {"caminos", "sst"}
     assert "detour leads through a group" in says
@@ -63,7 +63,7 @@ def test_known_reasons_of_codes(tmp_path: Path, machine: Any, routing: str, told
     of = planned(
         tmp_path, slowdown=False, machine=machine, routing=routing, jobs=jobs, sweep=sweep, claims=[], figures=[]
     )
-    found = differences(of.study, collect(of, on_two_engines(of), structures(of)))
+    found = differences(of, collect(of, on_two_engines(of), structures(of)))
     says = " ".join(text for engine, text in found if engine == "codes")
     assert told in says and untold not in says
 
@@ -71,7 +71,7 @@ def test_known_reasons_of_codes(tmp_path: Path, machine: Any, routing: str, told
 def test_one_engine_has_nothing_to_agree_with(tmp_path: Path) -> None:
     of = planned(tmp_path, slowdown=False)
     tables = collect(of, records(of).values(), structures(of))
-    assert not ratios(tables).rows and not verdicts(tables).rows and not differences(of.study, tables)
+    assert not ratios(tables).rows and not verdicts(tables).rows and not differences(of, tables)
 
 
 def test_slowdowns_of_engines_stand_side_by_side(tmp_path: Path) -> None:

@@ -77,6 +77,6 @@ def test_what_can_be_drawn_is_and_twice_the_same(
     study = study_of(**figure)
     of = plan(study)
     tables = collect(of, [], [], {}, schedule_tables(of, {}))
-    first, again = (draw(study.figures[0], tables, study) for _ in range(2))
+    first, again = (draw(study.figures[0], tables, of) for _ in range(2))
     assert bool(first.svg) == drawn and first.svg == again.svg and first.pdf == again.pdf
     assert pd.isna(tables.schedules["utilisation"]).all()

@@ -63,7 +63,7 @@ class Reader(HTMLParser):
 
 def written(case: Case, folder: Path) -> tuple[str, Reader]:
     """Write a case's report and read its page."""
-    write_report(case.study, case.tables, case.file.read_bytes(), str(case.file), folder)
+    write_report(case.plan, case.tables, case.file.read_bytes(), str(case.file), folder)
     text = (folder / "index.html").read_text()
     return text, Reader(text)
 
@@ -176,7 +176,7 @@ def test_labels_with_commas_can_be_told_apart(make: Make, tmp_path: Path) -> Non
 def test_fingerprints_stand_apart_and_are_counted(make: Make, tmp_path: Path) -> None:
     case = make(figures=[])
     points = case.tables.points.assign(fingerprint=["a-b-c, d"] * 8 + ["e-f-g"] * 16)
-    write_report(case.study, replace(case.tables, points=points), b"", "x", tmp_path)
+    write_report(case.plan, replace(case.tables, points=points), b"", "x", tmp_path)
     text = (tmp_path / "index.html").read_text()
     folded = text[text.index("<summary>Fingerprints") : text.index("</section>", text.index("<summary>Fingerprints"))]
     assert "<dd>a-b-c, d (8 points)</dd><dd>e-f-g (16 points)</dd>" in folded
@@ -217,7 +217,7 @@ def test_a_large_report_leaves_pictures_beside_the_page_to_stay_small(make: Make
     case = make(figures=[])
     figures = [Figure.model_validate({**FIGURES[0], "id": f"f{number}"}) for number in range(20)]
     drawn = [Drawn(figure, b"<svg/>" + b" " * 500_000, b"", "a", "b", 1) for figure in figures]
-    text = render(case.study, case.tables, drawn, b"", "study")
+    text = render(case.plan, case.tables, drawn, b"", "study")
     sources = [attributes["src"] or "" for tag, attributes in Reader(text).tags if tag == "img"]
     assert len(text) < 5_000_000
     assert sources[0].startswith("data:") and sources[-1] == "figures/f19.svg"

@@ -17,7 +17,8 @@ from tests.schedules import SCHEDULE, coupled
 
 from fabricstudy.core.columns import DONE, NOT_RUN
 from fabricstudy.engine.batch import run_batch
-from fabricstudy.engine.stores import Stores
+from fabricstudy.core.store import point_store
+from fabricstudy.engine.definitions import built
 from fabricstudy.machine.stage import keep_machine
 from fabricstudy.schedule.stage import run_chunk
 from fabricstudy.structure.stage import keep_structure
@@ -34,7 +35,9 @@ def simulated(of: Plan, folder: Path) -> list[dict[str, Any]]:
         keep_machine(folder, name, machine)
         keep_structure(folder, name)
     for name, batch in pipeline.batches.items():
-        run_batch(batch, Stores(folder), folder / f"{name}.jsonl")
+        run_batch(
+            batch, point_store(folder), lambda one: built(one.point.machine), folder / f"{name}.jsonl", folder / f"{name}.p"
+        )
     return [json.loads(line) for path in folder.glob("*.jsonl") for line in path.read_text().splitlines()]
 
 

@@ -14,7 +14,6 @@ from fabricstudy.core.errors import FabricstudyError, StudyError
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
-from fabricstudy.engine.stores import Stores
 from fabricstudy.report.explorer import explorer
 from fabricstudy.report.figures import draw
 from fabricstudy.study.file import read_study

@@ -1,0 +1,209 @@
+"""The plan as a file: written by the rule `plan`, read by every later rule, none of which plans.
+
+``plan.parquet`` has a row for each row of the plan, then one for each further point (baseline runs), with the whole
+definition of the point as JSON; ``plan_schedules.parquet`` has a row for each run of a schedule.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fabricstudy.core.columns import ALONE
+from fabricstudy.core.files import atomic_path
+from fabricstudy.core.kinds import only_extensions_of
+from fabricstudy.core.model import Model
+from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.engine.point import PlannedPoint, Point
+from fabricstudy.engine.settings import EngineSettings, Network
+from fabricstudy.machine.base import Topology
+from fabricstudy.routing.base import Routing
+from fabricstudy.schedule.run import Needed, PlannedRun, Run
+from fabricstudy.workload.job import Job
+
+from .model import Study
+from .plan import Plan
+from .schedules import RunRow, axes_of_schedules
+from .sweep import Row
+
+POINTS, WORKLOADS, SCHEDULES = FILES = "plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet"
+
+_SECTIONS: dict[str, type[Model]] = {
+    "machine": Topology,
+    "routing": Routing,
+    "network": Network,
+    "engine": EngineSettings,
+}
+"""Parts of a point, each a column ``point.<part>``; its jobs are the column ``point.jobs``."""
+
+M = TypeVar("M", bound=Model)
+
+
+def write_plan(
+    plan: Plan,
+    folder: Path,
+    of_point: Callable[[PlannedPoint], Mapping[str, Any]],
+    workloads: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Write a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What `read_plan` gives back.
+    folder : Path
+        ``results/<study>``.
+    of_point : callable
+        Further columns of a point, such as its batch.
+    workloads : sequence of mappings
+        Id of each workload, a point and a job that have it, and the chunk with which it is placed.
+    """
+    write = cache(lambda model: model.model_dump_json())
+    in_rows = {row.point_id for row in plan.rows}
+    baselines = [
+        Row(ALONE, dict.fromkeys(plan.axes), one.point.seed, name, (), tuple(job.name for job in one.point.jobs))
+        for name, one in plan.points.items()
+        if name not in in_rows
+    ]
+    further = {name: of_point(planned) for name, planned in plan.points.items()}
+    columns: dict[str, list[Any]] = {}
+    for row in [*plan.rows, *baselines]:
+        planned = plan.points[row.point_id]
+        cells = {
+            "experiment": row.experiment,
+            "seed": row.seed,
+            "point_id": row.point_id,
+            "machine_id": planned.machine_id,
+            **further[row.point_id],
+            **{f"axis.{name}": row.labels[name] for name in plan.axes},
+            "job_names": row.job_names,
+            "baseline_ids": row.alone_ids,
+            **{f"point.{name}": write(getattr(planned.point, name)) for name in _SECTIONS},
+            "point.jobs": [write(job) for job in planned.point.jobs],
+        }
+        for name, cell in cells.items():
+            columns.setdefault(name, []).append(cell)
+    _write(columns, folder / POINTS)
+    _write({name: [one[name] for one in workloads] for name in _OF_WORKLOAD}, folder / WORKLOADS)
+    _write(_schedule_columns(plan), folder / SCHEDULES)
+
+
+_OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
+
+
+def read_workloads(folder: Path, chunk: str) -> dict[str, dict[int, str]]:
+    """Return the workloads of a chunk: by point and by position of the job, its id."""
+    found: dict[str, dict[int, str]] = {}
+    for row in pq.read_table(folder / WORKLOADS, filters=[("chunk", "=", chunk)]).to_pylist():
+        found.setdefault(row["point_id"], {})[row["job"]] = row["workload_id"]
+    return found
+
+
+def _schedule_columns(plan: Plan) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {}
+    for row in plan.run_rows:
+        planned = plan.runs[f"{row.schedule} {row.run_id}"]
+        cells = {
+            "schedule": row.schedule,
+            "seed": row.seed,
+            "run_id": row.run_id,
+            "list_id": planned.list_id,
+            **{f"axis.{name}": row.labels[name] for name in plan.run_axes},
+            "keeps_jobs": planned.keeps_jobs,
+            "needs": json.dumps([[*key, asdict(needed)] for key, needed in planned.needs.items()]),
+            "run": planned.run.model_dump_json(),
+        }
+        for name, cell in cells.items():
+            columns.setdefault(name, []).append(cell)
+    return columns
+
+
+def _write(columns: Mapping[str, Sequence[Any]], path: Path) -> None:
+    with atomic_path(path) as out:
+        pq.write_table(pa.table(dict(columns)), out, compression="zstd")
+
+
+def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequence[str] | None = None) -> Plan:
+    """Read a plan that `write_plan` wrote, without planning.
+
+    Parameters
+    ----------
+    study : Study
+        Whose plan it is.
+    folder : Path
+        ``results/<study>``.
+    batch : str, optional
+        Read the points of this batch alone.
+    only : sequence of str, optional
+        Read these points alone.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
+    reader = _Reader(study)
+    rows: list[Row] = []
+    points: dict[str, PlannedPoint] = {}
+    chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
+    with only_extensions_of(study.extension_package):
+        for cells in pq.read_table(folder / POINTS, filters=chosen or None).to_pylist():
+            name = cells["point_id"]
+            if name not in points:
+                points[name] = PlannedPoint(name, cells["machine_id"], reader.point(cells))
+            if cells["experiment"] != ALONE:
+                ids, names = tuple(cells["baseline_ids"]), tuple(cells["job_names"])
+                rows.append(Row(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
+        run_rows, runs = reader.runs(pq.read_table(folder / SCHEDULES).to_pylist())
+    machines = {planned.machine_id: planned.point.machine for planned in points.values()}
+    return Plan(study, rows, points, machines, study.axes, run_rows, runs, axes_of_schedules(study.schedules))
+
+
+def _labels(cells: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
+    return {name: cells[f"axis.{name}"] for name in axes}
+
+
+class _Reader:
+    """Checks each distinct part of a plan once: points share most of their parts."""
+
+    def __init__(self, study: Study) -> None:
+        self._study, self._parts = study, dict[tuple[type[Model], str], Model]()
+        self._context = {**OUR_UNITS, "files_in": str(study.folder.resolve())}
+
+    def _part(self, model: type[M], text: str) -> M:
+        part = self._parts.get((model, text))
+        if part is None:
+            part = self._parts[model, text] = model.model_validate(json.loads(text), context=self._context)
+        return part  # type: ignore[return-value]  # kept under its own type
+
+    def point(self, cells: Mapping[str, Any]) -> Point:
+        """Return the point of a row."""
+        sections: dict[str, Any] = {
+            name: self._part(model, cells[f"point.{name}"]) for name, model in _SECTIONS.items()
+        }
+        jobs = tuple(self._part(Job, text) for text in cells["point.jobs"])
+        return Point.model_construct(set(Point.model_fields), **sections, jobs=jobs, seed=cells["seed"])
+
+    def runs(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[RunRow], dict[str, PlannedRun]]:
+        """Return rows and runs of schedules."""
+        axes = axes_of_schedules(self._study.schedules)
+        run_rows = [RunRow(one["schedule"], _labels(one, axes), one["seed"], one["run_id"]) for one in rows]
+        runs = {}
+        for one in rows:
+            needs = {(job, nodes): Needed(**_tuples(needed)) for job, nodes, needed in json.loads(one["needs"])}
+            run = self._part(Run, one["run"])
+            runs[f"{one['schedule']} {one['run_id']}"] = PlannedRun(
+                one["schedule"], one["run_id"], one["list_id"], run, needs, self._study.folder, one["keeps_jobs"]
+            )
+        return run_rows, runs
+
+
+def _tuples(needed: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in needed.items()}

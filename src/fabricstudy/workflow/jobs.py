@@ -1,0 +1,200 @@
+"""The jobs of the workflow as the Snakefile sees them: names, inputs, digests and resources, without the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.source import code_digest
+from fabricstudy.engine.batch import OWN_MEMORY_MB
+from fabricstudy.engine.point import PlannedPoint
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.structure.stage import structure_code
+from fabricstudy.study.file import parse_study_name
+from fabricstudy.study.plan_file import write_plan
+
+from .pipeline import Pipeline, pipelines, study_file
+
+FILE = "workflow.json"
+
+
+class MachineJob(BaseModel):
+    """Definition of some machines."""
+
+    machines: list[str]
+    digest: str
+
+
+class WorkloadJob(BaseModel):
+    """Placement of some workloads on the machines of some chunks."""
+
+    digest: str
+    machines: list[str]
+
+
+class SimulateJob(BaseModel):
+    """Simulation of a batch, with the chunks that define its machines and workloads."""
+
+    digest: str
+    machines: list[str]
+    workloads: list[str]
+    processes: int
+    simulation_MB: int
+    time_min: int
+
+    def memory_MB(self, attempt: int) -> int:
+        """Memory to ask a cluster for: what a simulation may take, and ours, which grows with each attempt."""
+        return self.simulation_MB + attempt * OWN_MEMORY_MB
+
+
+class ScheduleJob(BaseModel):
+    """Runs of a schedule, with the batches whose times slow their jobs down."""
+
+    digest: str
+    batches: list[str]
+
+
+class Jobs(BaseModel):
+    """All jobs of a study.
+
+    Parameters
+    ----------
+    file : Path
+        The study file.
+    machines, workloads, batches, schedules : dict
+        By the names of their files.
+    analyses : dict
+        Digest of each analysis by its name.
+    """
+
+    file: Path
+    plan: str
+    machines: dict[str, MachineJob]
+    structure: str
+    workloads: dict[str, WorkloadJob]
+    batches: dict[str, SimulateJob]
+    schedules: dict[str, ScheduleJob]
+    analyses: dict[str, str]
+    table: str
+    report: str
+    points: int
+    extensions: str
+
+
+def jobs_of(pipeline: Pipeline) -> Jobs:
+    """Return the jobs of a planned study."""
+    machine, workload = pipeline.chunk_of_machine, pipeline.chunk_of_workload
+    return Jobs(
+        file=pipeline.file,
+        plan=pipeline.plan_digest,
+        machines={
+            name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
+            for name, chunk in pipeline.machine_chunks.items()
+        },
+        structure=structure_code(),
+        workloads={
+            name: WorkloadJob(
+                digest=pipeline.workload_digest(name),
+                machines=sorted({machine[one.planned.machine_id] for one in chunk}),
+            )
+            for name, chunk in pipeline.workload_chunks.items()
+        },
+        batches={
+            name: SimulateJob(
+                digest=pipeline.batch_digest(name),
+                machines=sorted({machine[one.machine_id] for one in batch.points}),
+                workloads=sorted(
+                    {workload[id_] for one in batch.points for id_ in pipeline.workloads_of[one.point_id]}
+                ),
+                processes=batch.processes,
+                simulation_MB=ceil(batch.limits.memory_bytes / 1e6),
+                time_min=batch.time_min(1),
+            )
+            for name, batch in pipeline.batches.items()
+        },
+        schedules={
+            name: ScheduleJob(
+                digest=chunk.digest, batches=sorted({pipeline.batch_of_point[point] for point in chunk.points})
+            )
+            for name, chunk in pipeline.run_chunks.items()
+        },
+        analyses={name: pipeline.analysis_digest(name) for name in pipeline.analyses},
+        table=code_digest("fabricstudy.table.__main__"),
+        report=pipeline.report_digest,
+        points=len(pipeline.plan.points),
+        extensions=pipeline.plan.study.extension_package,
+    )
+
+
+def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
+    """Write the plan of a study and its jobs."""
+
+    def of_point(planned: PlannedPoint) -> dict[str, object]:
+        return {
+            "workload_ids": pipeline.workloads_of[planned.point_id],
+            "engine": planned.point.engine.kind,
+            "batch": pipeline.batch_of_point[planned.point_id],
+            "forecast_cpu_s": engine_named(planned.point.engine.kind).predict_cpu_s(planned.point),
+        }
+
+    workloads = [
+        {"workload_id": one.workload_id, "point_id": one.planned.point_id, "job": one.job, "chunk": name}
+        for name, chunk in pipeline.workload_chunks.items()
+        for one in chunk
+    ]
+    write_plan(pipeline.plan, folder, of_point, workloads)
+    with atomic_text(folder / FILE) as out:
+        out.write(jobs.model_dump_json(indent=1))
+
+
+@dataclass(frozen=True)
+class Studies:
+    """The studies of a call of Snakemake.
+
+    Parameters
+    ----------
+    jobs : mapping
+        Jobs of each study, by the name that it gives itself.
+    planned : mapping
+        What this call planned itself.
+    """
+
+    jobs: Mapping[str, Jobs]
+    planned: Mapping[str, Pipeline]
+
+    def renew_plans(self, results: Path) -> None:
+        """Write the plans anew that are there and are those of an earlier state of a study or of the code."""
+        for name, pipeline in self.planned.items():
+            file = results / name / FILE
+            if file.is_file() and file.read_text(encoding="utf-8") != self.jobs[name].model_dump_json(indent=1):
+                write_jobs(pipeline, self.jobs[name], file.parent)
+
+
+def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> Studies:
+    """Plan studies.
+
+    Parameters
+    ----------
+    names : str
+        Names or paths, with commas between them.
+    results : Path, optional
+        Folder of results with the plans of the studies: a job of a cluster, which reads the Snakefile again, takes
+        them from there if they are there.
+
+    Raises
+    ------
+    StudyError
+        If a study cannot be found or is wrong, or two have the same name.
+    """
+    if results is not None:
+        files = [study_file(name.strip()) for name in names.split(",")]
+        written = {name: results / name / FILE for name in map(parse_study_name, files)}
+        if all(path.is_file() for path in written.values()):
+            return Studies({name: Jobs.model_validate_json(path.read_bytes()) for name, path in written.items()}, {})
+    planned = pipelines(names, batch_cpu_s=batch_cpu_s)
+    return Studies({name: jobs_of(pipeline) for name, pipeline in planned.items()}, planned)

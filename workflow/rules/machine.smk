@@ -1,0 +1,60 @@
+# In:  results/{study}/plan.parquet.
+# Out: results/{study}/machine/{chunk}, definitions of some machines: links, nodes, routers (Parquet), parameters (JSON);
+#      results/{study}/structure/{chunk}.jsonl, sizes, distances and bisection of each machine.
+
+
+rule machine:
+    """Build some machines and write their definitions."""
+    input:
+        study=INPUTS.study,
+        plan=INPUTS.plan,
+    output:
+        expand("results/{{study}}/machine/{{chunk}}/{file}", file=MACHINE_FILES),
+    log:
+        "logs/{study}/machine/{chunk}.log",
+    benchmark:
+        "benchmarks/{study}/machine/{chunk}.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    params:
+        machines=lambda wildcards: STUDIES[wildcards.study]
+        .machines[wildcards.chunk]
+        .machines,
+        digest=lambda wildcards: STUDIES[wildcards.study]
+        .machines[wildcards.chunk]
+        .digest,
+    message:
+        "Building machines of {wildcards.study} (chunk {wildcards.chunk})"
+    shell:
+        "python -m fabricstudy.workflow.stages machine --study {input.study:q} --plan results/{wildcards.study}"
+        " --ids {params.machines} --out results/{wildcards.study}/machine/{wildcards.chunk} > {log:q} 2>&1"
+
+
+rule structure:
+    """Find distances and bisection of some machines."""
+    input:
+        study=INPUTS.study,
+        plan=INPUTS.plan,
+        machines="results/{study}/machine/{chunk}/machines.json",
+    output:
+        "results/{study}/structure/{chunk}.jsonl",
+    log:
+        "logs/{study}/structure/{chunk}.log",
+    benchmark:
+        "benchmarks/{study}/structure/{chunk}.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=lambda wildcards, attempt: 60 * attempt,
+    params:
+        machines=lambda wildcards: STUDIES[wildcards.study]
+        .machines[wildcards.chunk]
+        .machines,
+        digest=lambda wildcards: STUDIES[wildcards.study].structure,
+    message:
+        "Finding the bisection of machines of {wildcards.study} (chunk {wildcards.chunk})"
+    shell:
+        "python -m fabricstudy.workflow.stages structure --study {input.study:q} --plan results/{wildcards.study}"
+        " --machines results/{wildcards.study}/machine/{wildcards.chunk} --ids {params.machines} --results results"
+        " --out {output:q} > {log:q} 2>&1"

@@ -1,0 +1,24 @@
+# In:  the study file and the files that it names.
+# Out: results/{study}/plan.parquet, a row a point: id, labels, machine, workloads, engine, batch and forecast;
+#      plan_workloads.parquet and plan_schedules.parquet, a row a workload and a run; workflow.json, the jobs.
+
+
+# Without params: if Snakemake did this job again, it would do all others again. Where a plan is there and has changed,
+# `onstart` writes it anew.
+rule plan:
+    """Expand a study into the table of its points."""
+    input:
+        study=INPUTS.study,
+    output:
+        expand("results/{{study}}/{file}", file=[*PLAN_FILES, JOBS_FILE]),
+    log:
+        "logs/{study}/plan.log",
+    benchmark:
+        "benchmarks/{study}/plan.jsonl"
+    conda:
+        "../../envs/fabricstudy.yaml"
+    message:
+        "Planning {wildcards.study}"
+    shell:
+        "python -m fabricstudy.workflow.stages plan --study {input.study:q} --batch-cpu-s {SETTINGS.batch_cpu_s}"
+        " --out results/{wildcards.study} > {log:q} 2>&1"
