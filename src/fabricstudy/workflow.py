@@ -128,7 +128,8 @@ def products(pipeline: Pipeline) -> list[str]:
 
 def last_words(studies: Mapping[str, Pipeline], results: Path, since_s: float) -> list[str]:
     """Give the lines that a run which began at `since_s` ends with: what became of the points, and the reports."""
-    counted = [points_told(study, results, since_s) for study in studies.values()]
+    seen: set[bytes] = set()
+    counted = [points_told(study, results, since_s, seen) for study in studies.values()]
     return [*filter(None, counted), *(f"The report: {page}" for page in pages(studies))]
 
 
@@ -137,7 +138,7 @@ def pages(studies: Iterable[str]) -> list[Path]:
     return [page for name in studies if (page := Path("reports", name, "index.html")).is_file()]
 
 
-def points_told(pipeline: Pipeline, results: Path, since_s: float) -> str:
+def points_told(pipeline: Pipeline, results: Path, since_s: float, seen: set[bytes]) -> str:
     """Count in a line the points of a study that have ended, and those that this run tried; "" if it has none.
 
     Parameters
@@ -148,18 +149,22 @@ def points_told(pipeline: Pipeline, results: Path, since_s: float) -> str:
         Folder of results.
     since_s : float
         When the run began, in seconds since 1970. A record says when its simulation began.
+    seen : set of bytes
+        Ids of points that were told as new; those of this study are added. Studies that share one tell it once.
     """
     if not pipeline.batches:
         return ""
     start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds").encode()
     statuses: Counter[str] = Counter()
-    new = 0
+    before = len(seen)
     for name in pipeline.batches:
         with suppress(FileNotFoundError), (results / pipeline.name / "simulate" / f"{name}.jsonl").open("rb") as lines:
             for record in map(_facts, lines):
                 statuses[record[b"status"].decode()] += 1
-                new += record[b"status"] != b"skipped" and record[b"started"] >= start
+                if record[b"status"] != b"skipped" and record[b"started"] >= start:
+                    seen.add(record[b"point_id"])
     others = "".join(f", {statuses[one]:,} {one}" for one in STATUSES if one != DONE and statuses[one])
+    new = len(seen) - before
     kept = statuses.total() - statuses["skipped"] - new
     done = f"{statuses[DONE]:,} of {len(pipeline.plan.points):,} points done"
     return f"{pipeline.name}: {done}{others} ({new:,} new, {kept:,} cached)"
@@ -167,7 +172,7 @@ def points_told(pipeline: Pipeline, results: Path, since_s: float) -> str:
 
 def _facts(line: bytes) -> dict[bytes, bytes]:
     # No other part of a record has such keys, and JSON escapes quotes in texts: a twentieth of the time of json.loads.
-    return dict(re.findall(rb'"(started|status)": "([^"]*)"', line))
+    return dict(re.findall(rb'"(point_id|started|status)": "([^"]*)"', line))
 
 
 def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:

@@ -169,21 +169,25 @@ def test_a_run_tells_how_many_points_are_new(stored: Pipeline) -> None:
     lines = [
         json.dumps(
             {
+                "point_id": f"p{number}",
                 "started": datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
                 "reason": '"status": "x"',
                 "status": status,
             }
         )
-        for status, at in records
+        for number, (status, at) in enumerate(records)
     ]
     shard = Path("results/small/simulate/analysis-all.jsonl")
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
     told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 cached)"
-    assert points_told(stored, Path("results"), now) == told
+    assert points_told(stored, Path("results"), now, set()) == told
     assert last_words({"small": stored}, Path("results"), now) == [told, "The report: reports/small/index.html"]
+    # Each simulation is told once, by the first of the studies that share its point.
+    again = told.replace("(2 new, 2 cached)", "(0 new, 4 cached)")
+    assert last_words({"small": stored, "its twin": stored}, Path("results"), now)[:2] == [told, again]
     shard.unlink()
-    assert points_told(stored, Path("results"), now) == "small: 0 of 2 points done (0 new, 0 cached)"
+    assert points_told(stored, Path("results"), now, set()) == "small: 0 of 2 points done (0 new, 0 cached)"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
