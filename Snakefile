@@ -28,6 +28,7 @@ STARTED_S = time.time()
 use_own_programs()
 
 try:
+    ours.check_cores(workflow.resource_settings.cores)
     SETTINGS = ours.settings(config)
     STUDIES = pipelines(SETTINGS.study, batch_cpu_s=SETTINGS.batch_cpu_s)
     for study in STUDIES.values():

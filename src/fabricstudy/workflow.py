@@ -79,6 +79,24 @@ def settings(config: Mapping[str, Any]) -> Settings:
         raise error.in_file("--config") from None
 
 
+def check_cores(cores: int | None) -> None:
+    """Refuse a number of cores on which nothing runs: with 0 Snakemake waits for ever, with less it takes any number.
+
+    Parameters
+    ----------
+    cores : int or None
+        As Snakemake was given it; None where it was not.
+
+    Raises
+    ------
+    StudyError
+        If it is below 1.
+    """
+    if cores is not None and cores < 1:
+        remedy = "give 1 or more, or all"
+        raise StudyError("no core to run on", remedy, path="--cores", value=cores, code="out-of-range")
+
+
 def check_dates(file: Path, made: Iterable[str] = ()) -> None:
     """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
 

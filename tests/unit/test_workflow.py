@@ -24,6 +24,7 @@ from fabricstudy.pipeline import Pipeline, pipelines
 from fabricstudy.structure.stage import keep_structure
 from fabricstudy.workflow import (
     WILDCARDS,
+    check_cores,
     check_dates,
     forget_what_is_gone,
     last_words,
@@ -74,6 +75,15 @@ def test_config_is_taken_as_it_is_written() -> None:
 @pytest.mark.parametrize("engine", [*engines(), "booksim2", "ns-3"])
 def test_file_names_of_any_engine_fit_the_rules(engine: str) -> None:
     assert re.fullmatch(WILDCARDS["batch"], f"{engine}-all") and re.fullmatch(WILDCARDS["batch"], f"{engine}-0110")
+
+
+@pytest.mark.parametrize("cores", [0, -1])
+def test_cores_on_which_nothing_runs_are_refused(cores: int) -> None:
+    check_cores(None)
+    check_cores(1)
+    with pytest.raises(StudyError) as caught:
+        check_cores(cores)
+    assert (caught.value.code, caught.value.path, caught.value.value) == ("out-of-range", "--cores", cores)
 
 
 def test_a_file_of_tomorrow_is_refused(tmp_path: Path) -> None:
