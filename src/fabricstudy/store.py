@@ -150,11 +150,18 @@ class Store:
             return None
         return record
 
+    def _shelf(self, identity: str) -> Path:
+        """Make the folder in which that of a thing stands, also where a file has taken its place."""
+        shelf = self.folder(identity).parent
+        if shelf.is_file():
+            shelf.unlink(missing_ok=True)
+        shelf.mkdir(parents=True, exist_ok=True)
+        return shelf
+
     @contextlib.contextmanager
     def lock(self, identity: str) -> Iterator[None]:
         """Hold a thing against other processes; the lock goes with the process, however it ends."""
-        path = self.folder(identity).with_suffix(".lock")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = self._shelf(identity) / f"{identity}.lock"
         descriptor = _locked(path)
         try:
             yield
@@ -166,8 +173,7 @@ class Store:
     @contextlib.contextmanager
     def workspace(self, identity: str) -> Iterator[Path]:
         """Give an empty folder beside the thing, removed at the end unless `keep` took it."""
-        parent = self.folder(identity).parent
-        parent.mkdir(parents=True, exist_ok=True)
+        parent = self._shelf(identity)
         folder = Path(tempfile.mkdtemp(prefix=f".{identity}-", dir=parent))
         # mkdtemp lets nobody else in, but colleagues may read a store on a shared file system.
         folder.chmod(stat.S_IMODE(parent.stat().st_mode))

@@ -17,7 +17,7 @@ from fabricstudy.study.plan import Plan
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
 from .gathered import Columns, Gathered, Record
-from .link_loads import link_loads
+from .link_loads import link_loads, without_lost
 from .predictors import axes_left, predictors
 from .schemas import checked, checked_analysis, labels
 from .store import Tables
@@ -57,7 +57,8 @@ def collect(
     schedules : mapping, optional
         The tables of its schedules, as `schedule_tables` gives them.
     points : Store, optional
-        Finished simulations, which a study that asks for its links one by one needs.
+        Finished simulations, which a study that asks for its links one by one needs. A point whose links it has lost
+        is damaged.
 
     Returns
     -------
@@ -68,20 +69,18 @@ def collect(
     ------
     pandera.errors.SchemaErrors
         If a record holds something that is not a result.
-    TableError
-        If links are asked for one by one, and the store has lost them.
     """
     axes = list(plan.axes)
     keys = _keys(plan)
     facts = {name: _facts(name, keys) for name in ("points", "jobs", "links")}
-    found = Gathered(records, plan.points, **facts)
+    found = Gathered(without_lost(plan, records, points), plan.points, **facts)
     frames = {
         "points": pd.concat([keys, found.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, found),
         "links": _links(plan, keys, found),
         "machines": _machines(plan, keys, structures),
     }
-    if plan.study.link_loads:
+    if plan.study.link_loads and points is not None:
         frames[BY_LINK] = link_loads(plan, keys, found, points)
     del found
     frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fabricstudy.columns import names_of
+from fabricstudy.columns import DONE, names_of
 from fabricstudy.engine.outcome import LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
 from fabricstudy.machine.graph import Machine
 from fabricstudy.store import Store
 from fabricstudy.study.plan import Plan
 
-from .gathered import Gathered
+from .gathered import Gathered, Record
 from .store import TableError
 
 
-def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store | None) -> pd.DataFrame:
+def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store) -> pd.DataFrame:
     """Give a row for each directed link of each point that is done, of the experiments that the study names.
 
     Parameters
@@ -27,21 +28,16 @@ def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store | 
     keys : DataFrame
         One row a planned point, in the order of the plan, with the study's axes.
     found : Gathered
-        Which points are done.
-    points : Store or None
+        Which points are done, as `without_lost` leaves them.
+    points : Store
         Where the arrays are.
-
-    Raises
-    ------
-    TableError
-        If a point that is done is not in the store any more.
     """
     built: dict[str, Machine] = {}
     parts = []
     for index, row in enumerate(plan.rows):
         if row.experiment not in plan.study.link_loads or not found.is_done(row.point_id):
             continue
-        arrays = arrays_of(points, row.point_id)
+        arrays = load_arrays(points.folder(row.point_id))
         if arrays[LINKS] is None:
             continue
         planned = plan.points[row.point_id]
@@ -54,7 +50,16 @@ def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store | 
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
 
 
-def arrays_of(points: Store | None, point_id: str) -> dict[str, Any]:
+def without_lost(plan: Plan, records: Iterable[Record], points: Store | None) -> Iterator[Record]:
+    """Give records of points; in place of those whose links are asked for and cannot be read, records that say so."""
+    asked = {row.point_id for row in plan.rows if row.experiment in plan.study.link_loads}
+    for record in records:
+        point_id = record["point_id"]
+        lost = _lost(points, point_id) if point_id in asked and record["status"] == DONE else ""
+        yield {"point_id": point_id, "status": "damaged", "reason": lost} if lost else record
+
+
+def arrays_of(points: Store, point_id: str) -> dict[str, Any]:
     """Read what the store has for each link of a point.
 
     Raises
@@ -62,18 +67,20 @@ def arrays_of(points: Store | None, point_id: str) -> dict[str, Any]:
     TableError
         If the point is not there, or what is there was damaged.
     """
-    if points is None:
-        problem = "no store of points is given"
-    elif points.folder(point_id).exists():
-        problem = points.damage(point_id) or ""
-    else:
-        problem = f"it is not in {points.root}"
-    if points is None or problem:
-        # Only what is gone, or has another size, is noticed when the workflow starts.
-        folder = "" if points is None else f"remove {points.folder(point_id)} if it is there and "
-        remedy = f"{folder}run the same command again"
-        raise TableError(f"{point_id}: its links are asked for, and {problem}; {remedy}", "gone-from-store")
+    if lost := _lost(points, point_id):
+        raise TableError(f"{point_id}: {lost}", "gone-from-store")
     return load_arrays(points.folder(point_id))
+
+
+def _lost(points: Store | None, point_id: str) -> str:
+    """Return why the links of a point cannot be read, with the remedy; "" if they can."""
+    if points is None:
+        return "its links are asked for, and no store of points is given"
+    folder = points.folder(point_id)
+    problem = points.damage(point_id) if folder.exists() else f"it is not in {points.root}"
+    # Only what is gone, or has another size, is noticed when the workflow starts.
+    remedy = f"remove {folder} if it is there and run the same command again"
+    return f"its links are asked for, and {problem}; {remedy}" if problem else ""
 
 
 def _links(arrays: dict[str, Any], machine: Machine) -> pd.DataFrame:

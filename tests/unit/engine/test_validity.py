@@ -8,12 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import fabricstudy
@@ -29,11 +27,9 @@ from fabricstudy.engine.validity import Validity, fingerprint, input_digest, val
 from fabricstudy.errors import FabricstudyError
 from fabricstudy.kept import Kept
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.stage import keep_machine, machine_store
 from fabricstudy.source import OURS, PACKAGE, imported
 from fabricstudy.store import Record, sealed
 from fabricstudy.structure.bisection import bisect
-from fabricstudy.structure.stage import keep_structure, structure_store
 from fabricstudy.workload.placing import place
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
@@ -439,60 +435,6 @@ def test_a_record_that_cannot_be_checked_is_simulated_again(
     assert done_by(*stored)["status"] == ("done" if damage == "links" else "failed") and runs == ["run"]
 
 
-def _shortened(folder: Path) -> None:
-    os.truncate(folder / "links.npy", 20)
-
-
-def _emptied(folder: Path) -> None:
-    (folder / "record.json").write_text("")
-
-
-def _halved(folder: Path) -> None:
-    record = json.loads((folder / "record.json").read_text())
-    record["jobs"][0]["runtime_ns"] /= 2
-    (folder / "record.json").write_text(json.dumps(record))
-
-
-def _nested(folder: Path) -> None:
-    (folder / "record.json").write_text("[" * 100_000)
-
-
-def _of_another_load(folder: Path) -> None:
-    np.save(folder / "links.npy", np.load(folder / "links.npy")[::-1])
-
-
-def _gone(folder: Path) -> None:
-    (folder / "links.npy").unlink()
-
-
-def _another_point(folder: Path) -> None:
-    record = json.loads((folder / "record.json").read_text())
-    record["physics"]["seed"] += 1
-    del record["sha256"]
-    (folder / "record.json").write_text(sealed(record))
-
-
-DAMAGES = [_shortened, _emptied, _halved, _nested, _of_another_load, _gone, _another_point]
-
-
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_what_was_damaged_is_told_and_simulated_again(
-    stored: tuple[PlannedPoint, Stores],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    damage: Callable[[Path], None],
-) -> None:
-    planned, stores = stored
-    before = done_by(*stored)
-    damage(stores.points.folder(planned.point_id))
-    runs = runs_of(monkeypatch)
-    after = done_by(*stored)
-    assert runs == ["run"] and after["jobs"] == before["jobs"] and after["links"] == before["links"]
-    told = capsys.readouterr().out.splitlines()
-    assert len(told) == 1 and told[0].startswith(planned.point_id)
-    assert stores.points.damage(planned.point_id) is None
-
-
 def test_a_record_of_another_format_is_refused_by_its_name(stored: tuple[PlannedPoint, Stores]) -> None:
     planned, stores = stored
     edit(*stored, format=99)
@@ -524,20 +466,6 @@ def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}", input="other")
     skipped = simulate(planned, engine, None, "it is not here", stores, Limits())
     assert (skipped["status"], skipped["reason"]) == ("skipped", "it is not here")
-
-
-@pytest.mark.parametrize("name", ["machines/*/*/machine.npz", "structures/*/*/cut_side.npy"])
-def test_machines_and_structures_with_a_changed_byte_are_made_again(
-    stored: tuple[PlannedPoint, Stores], name: str
-) -> None:
-    planned, stores = stored
-    (file,) = stores.results.glob(name)
-    before = bytearray(file.read_bytes())
-    file.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
-    keep_machine(stores.results, planned.machine_id, planned.point.machine)
-    keep_structure(stores.results, planned.machine_id)
-    for store in (machine_store(stores.results), structure_store(stores.results)):
-        assert store.damage(planned.machine_id) is None
 
 
 def test_removed_machines_and_structures_are_made_again(

@@ -20,6 +20,7 @@ from fabricstudy.report.figures import draw
 from fabricstudy.study.file import read_study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.collect import collect
+from fabricstudy.table.link_loads import arrays_of
 from fabricstudy.table.store import Tables, read_tables, write_tables
 
 FIGURES: list[dict[str, Any]] = [
@@ -90,18 +91,18 @@ def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables) 
     assert by_id["ecdf"].basis.startswith("40 values of n = 2 points")
 
 
-def test_a_store_that_has_lost_a_point_is_told(tmp_path: Path) -> None:
+def test_points_that_the_store_has_lost_are_damaged(tmp_path: Path) -> None:
+    """What is done to arrays stands in the tests of damage; here the store itself is another, or none."""
     planned, stores = plan(read_study(STUDY)), Stores(tmp_path / "results")
     engine = engine_named("analysis")
     records = [simulate(one, engine, None, None, stores, Limits()) for one in planned.points.values()]
-    with pytest.raises(FabricstudyError) as error:
-        collect(planned, records, [], points=Stores(tmp_path / "other").points)
-    assert error.value.code == "gone-from-store"
-    # Loads that cannot be read are no traceback: the message says what to remove.
-    for damaged in (tmp_path / "results").glob("points/*/*/links.npy"):
-        damaged.write_bytes(b"torn")
+    for points in (Stores(tmp_path / "other").points, None):
+        lost = collect(planned, records, [], points=points)
+        assert set(lost.points["status"]) == {"damaged"} and lost.link_loads.empty
+    (first, *_) = planned.points
+    (stores.points.folder(first) / "links.npy").write_bytes(b"torn")
     with pytest.raises(FabricstudyError, match="results/points") as error:
-        collect(planned, records, [], points=stores.points)
+        arrays_of(stores.points, first)
     assert error.value.code == "gone-from-store"
 
 
