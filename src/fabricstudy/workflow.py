@@ -211,11 +211,16 @@ def forget_what_is_gone(pipeline: Pipeline, results: Path) -> list[Path]:
     def there(machine_id: str) -> bool:
         return has_machine(results, machine_id) and has_structure(results, machine_id)
 
-    stores, made = Stores(results), results / pipeline.name
+    def whole(point_id: str) -> bool:
+        points = Stores(results).points
+        # Arrays are read by the table of links alone, whose size is bounded; elsewhere their sizes suffice.
+        return points.record(point_id) is not None and not (point_id in read and points.damage(point_id))
+
+    read, made = pipeline.plan.with_links, results / pipeline.name
     folders = {"tables": made / "tables", "figures": results.parent / "reports" / pipeline.name / "figures"}
     gone = [
         *_marks(made / "structure", ".stored", _machines(pipeline), there),
-        *_marks(made / "simulate", ".stored", _points(pipeline), lambda one: stores.point(one) is not None),
+        *_marks(made / "simulate", ".stored", _points(pipeline), whole),
         *_marks(made, ".stored", _listed(made, folders), lambda one: Path(one).is_file()),
     ]
     for mark in gone:

@@ -25,6 +25,7 @@ from fabricstudy.store import Record, sealed
 from fabricstudy.structure.stage import has_structure, keep_structure
 from fabricstudy.table.__main__ import main as make_tables
 from fabricstudy.table.store import read_tables
+from fabricstudy.workflow import forget_what_is_gone
 
 STUDY = """\
 study: two
@@ -248,26 +249,29 @@ OF_POINTS: dict[str, tuple[Damage, int]] = {
     "folder a file": (replaced_by(Path.touch), 1),
     "folder gone": (replaced_by(lambda folder: None), 0),
     "shelf a file": (shelf_a_file, 0),
-    "lock left behind": (lambda place: place.points[0].with_suffix(".lock").touch(), 0),
 }
 """What happens to points, and how many of them are told and simulated again."""
 
-OF_MACHINES: dict[str, tuple[Damage, int]] = {
-    "machine cut": (cut("machines/*/*/machine.npz", 300), 0),
-    "machine twice as fast": (twice_as_fast, 0),
-    "machine with a changed byte": (changed_byte("machines/*/*/machine.npz"), 0),
-    "half of the cut with a changed byte": (changed_byte("structures/*/*/cut_side.npy"), 0),
-    "structure edited": (structure_edited, 0),
-    "half of the cut of another length": (
-        lambda place: np.save(place.one("structures/*/*/cut_side.npy"), np.zeros(2, bool)),
-        0,
+OF_OTHERS: dict[str, Damage] = {
+    "lock left behind": lambda place: place.points[0].with_suffix(".lock").touch(),
+    "machine cut": cut("machines/*/*/machine.npz", 300),
+    "machine twice as fast": twice_as_fast,
+    "machine with a changed byte": changed_byte("machines/*/*/machine.npz"),
+    "half of the cut with a changed byte": changed_byte("structures/*/*/cut_side.npy"),
+    "structure edited": structure_edited,
+    "half of the cut of another length": lambda place: np.save(
+        place.one("structures/*/*/cut_side.npy"), np.zeros(2, bool)
     ),
 }
-"""The same of machines and structures, which are made again in silence: it takes milliseconds."""
+"""What no point lacks; machines and structures are made again in silence: it takes milliseconds."""
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"), [pytest.param(*one, id=name) for name, one in (OF_POINTS | OF_MACHINES).items()]
+    ("damage", "told", "lost"),
+    [
+        *(pytest.param(*one, True, id=name) for name, one in OF_POINTS.items()),
+        *(pytest.param(one, 0, False, id=name) for name, one in OF_OTHERS.items()),
+    ],
 )
 def test_what_was_damaged_is_told_and_made_again(
     place: Place,
@@ -275,12 +279,18 @@ def test_what_was_damaged_is_told_and_made_again(
     capsys: pytest.CaptureFixture[str],
     damage: Damage,
     told: int,
+    lost: bool,
 ) -> None:
     ids, study = {folder.name for folder in place.points}, str(place.folder / "two.yaml")
+    mark = place.results / "two/simulate/caminos-all.stored"
+    mark.parent.mkdir(parents=True)
+    mark.touch()
     damage(place)
     for command in (["status", study], ["plan", study], *(["point", one, "--study", study] for one in ids)):
         assert cli.main([*command, "--results", str(place.results), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)
+    # Snakemake runs the batch again, also where arrays alone have changed.
+    assert forget_what_is_gone(place.pipeline, place.results) == ([mark] if lost else [])
     place.simulate()
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == told and {line.partition(":")[0] for line in lines} <= ids
@@ -296,7 +306,7 @@ def test_what_was_damaged_is_told_and_made_again(
 def test_tables_believe_nothing_that_was_damaged(
     place: Place, whole: tuple[Place, dict[str, pd.DataFrame]], damage: Damage
 ) -> None:
-    """Also where nothing is simulated before, because only arrays have changed, which are not read to plan."""
+    """Also if it happens after the simulations, when the tables are made."""
     folders = place.points
     damage(place)
     tables = place.tables()

@@ -52,7 +52,7 @@ def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store) -
 
 def without_lost(plan: Plan, records: Iterable[Record], points: Store | None) -> Iterator[Record]:
     """Give records of points; in place of those whose links are asked for and cannot be read, records that say so."""
-    asked = {row.point_id for row in plan.rows if row.experiment in plan.study.link_loads}
+    asked = plan.with_links
     for record in records:
         point_id = record["point_id"]
         lost = _lost(points, point_id) if point_id in asked and record["status"] == DONE else ""
@@ -78,7 +78,6 @@ def _lost(points: Store | None, point_id: str) -> str:
         return "its links are asked for, and no store of points is given"
     folder = points.folder(point_id)
     problem = points.damage(point_id) if folder.exists() else f"it is not in {points.root}"
-    # Only what is gone, or has another size, is noticed when the workflow starts.
     remedy = f"remove {folder} if it is there and run the same command again"
     return f"its links are asked for, and {problem}; {remedy}" if problem else ""
 
