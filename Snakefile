@@ -32,6 +32,7 @@ from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
+    check_cores,
     check_dates,
     settings,
     summary,
@@ -42,6 +43,7 @@ STARTED_S = time.time()
 use_own_programs()
 
 try:
+    check_cores(workflow.resource_settings.cores)
     SETTINGS = settings(config)
     # A job on another node reads the Snakefile again, and takes its jobs from the plan that is there.
     LOADED = load_studies(

@@ -13,11 +13,11 @@ from typing import Any
 
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import Engine
+from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.quality import loads_by_routes
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.structure.summary import structure
 from fabricstudy.workload.placing import place
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.structure.summary import structure
 
 LINKS = {"bandwidth": "10 GB/s"}

@@ -14,10 +14,10 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.structure.bisection import bisect
 
 from ..machines import point_on

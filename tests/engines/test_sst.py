@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.sst.adapter import Sst
-from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob

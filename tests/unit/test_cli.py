@@ -18,11 +18,11 @@ from fabricstudy import cli
 from fabricstudy.commands import common
 from fabricstudy.core.paths import SNAKEFILE
 from fabricstudy.core.phrasing import cpu_time
+from fabricstudy.core.store import point_store
+from fabricstudy.engine.definitions import built
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
-from fabricstudy.core.store import point_store
-from fabricstudy.engine.definitions import built
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 

@@ -16,8 +16,8 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.commands.status import show_status
-from fabricstudy.engine.registry import engine_named
 from fabricstudy.core.store import point_store
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan

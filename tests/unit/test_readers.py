@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import itertools
+import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -168,3 +170,30 @@ def test_what_is_wrong_is_told(tmp_path: Path, name: str, cuts: list[tuple[float
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_told(tmp_path: Path, name: str, data: bytes) -> None:
     check(READERS[name][0], tmp_path / f"{next(NUMBER)}{Path(name).suffix}", data)
+
+
+def peak_bytes(path: Path, reader: Reader) -> int:
+    """Most memory that a reader takes at once, whether it refuses the file or not."""
+    tracemalloc.start()
+    try:
+        with suppress(FabricstudyError, ConfigError):
+            reader(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "reader", "line"),
+    [("a.swf", log, ";12345\n"), ("b.swf", log, "1\n"), ("a.csv", graph, "#12345\n"), ("a.mtx", graph, "%12345\n")],
+)
+def test_many_short_lines_take_no_more_memory_than_the_file(
+    tmp_path: Path, name: str, reader: Reader, line: str
+) -> None:
+    """Kept as one text each, they would take thirty times as much."""
+    path, lines = tmp_path / name, 200_000
+    path.write_text("%%MatrixMarket matrix coordinate real general\n" if name.endswith("mtx") else "")
+    with path.open("a") as file:
+        file.write(line * lines)
+    reader_s_own = 2_000_000  # what it imports, and what a small file takes
+    assert peak_bytes(path, reader) < 5 * len(line) * lines + reader_s_own

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,20 +18,8 @@ import pytest
 
 from fabricstudy.core.errors import StudyError
 from fabricstudy.engine.registry import engines
-from fabricstudy.engine.stores import Stores
-from fabricstudy.machine.stage import keep_machine
-from fabricstudy.structure.stage import keep_structure
-from fabricstudy.workflow.pipeline import Pipeline, pipelines
-from fabricstudy.workflow.snakefile import (
-    WILDCARDS,
-    check_dates,
-    forget_what_is_gone,
-    last_words,
-    pages,
-    points_told,
-    products,
-    settings,
-)
+from fabricstudy.workflow.jobs import Studies, load_studies
+from fabricstudy.workflow.snakefile import WILDCARDS, Inputs, check_cores, check_dates, settings, summary
 
 STUDY = """\
 study: small
@@ -76,114 +64,88 @@ def test_file_names_of_any_engine_fit_the_rules(engine: str) -> None:
     assert re.fullmatch(WILDCARDS["batch"], f"{engine}-all") and re.fullmatch(WILDCARDS["batch"], f"{engine}-0110")
 
 
-def test_a_file_of_tomorrow_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "a.yaml"
-    file.touch()
-    check_dates(file, [str(tmp_path / "not there"), str(file)])
-    result = tmp_path / "jobs.parquet"
-    result.touch()
-    for one in (result, file):
-        os.utime(one, (time.time() + 86_400,) * 2)
-        with pytest.raises(StudyError) as caught:
-            check_dates(file, [str(result)])
-        assert caught.value.code == "file-from-the-future" and caught.value.file == str(one)
-        os.utime(one)
+@pytest.mark.parametrize("cores", [0, -1])
+def test_cores_on_which_nothing_runs_are_refused(cores: int) -> None:
+    check_cores(None)
+    check_cores(1)
+    with pytest.raises(StudyError) as caught:
+        check_cores(cores)
+    assert (caught.value.code, caught.value.path, caught.value.value) == ("out-of-range", "--cores", cores)
 
 
 @pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
-    """A study of two machines, one batch of two points, all of which are in the stores, and all of its files."""
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Studies:
+    """A study of two machines, with one batch of two points, and all files that a run leaves."""
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(STUDY)
-    pipeline = pipelines("small.yaml")["small"]
-    for machine_id, config in pipeline.plan.machines.items():
-        keep_machine(Path("results"), machine_id, config)
-        keep_structure(Path("results"), machine_id)
-    store = Stores(Path("results")).points
-    for point_id in pipeline.plan.points:
-        with store.lock(point_id), store.workspace(point_id) as folder:
-            (folder / "links.npy").touch()
-            store.keep(folder, {"point_id": point_id, "status": "done", "links": [{"class": "all"}]})
-    for name in products(pipeline):
+    studies = load_studies("small.yaml", 60.0)
+    for name in Inputs(studies.jobs).reports("small"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
-    for mark, file in (("tables", Path("results/small/tables/jobs.csv")), ("figures", FIGURE)):
-        file.parent.unlink()
-        file.parent.mkdir()
-        file.touch()
-        Path(f"results/small/{mark}.stored").write_text(f"{file.name}\n")
-    return pipeline
+    return studies
 
 
-def first(pattern: str) -> Path:
-    return min(Path("results").glob(pattern))
+def test_a_file_of_tomorrow_is_refused(study: Studies) -> None:
+    check_dates(study.jobs)
+    for one in ("results/small/tables/jobs.parquet", "small.yaml"):
+        os.utime(one, (time.time() + 86_400,) * 2)
+        with pytest.raises(StudyError) as caught:
+            check_dates(study.jobs)
+        assert caught.value.code == "file-from-the-future" and caught.value.file == one
+        os.utime(one)
 
 
-STRUCTURES, POINTS = (f"results/small/{name}" for name in ("structure/all.stored", "simulate/analysis-all.stored"))
-FIGURE = Path("reports/small/figures/time.svg")
-LOSSES: dict[str, tuple[Callable[[], object], list[str]]] = {
-    "nothing": (lambda: None, []),
-    "a point": (lambda: first("points/*/*/record.json").unlink(), [POINTS]),
-    "a point, damaged": (lambda: first("points/*/*/record.json").write_text('{"point_id": '), [POINTS]),
-    "the links of a point": (lambda: first("points/*/*/links.npy").unlink(), [POINTS]),
-    "a point that is another": (lambda: first("points/*/*/record.json").write_text('{"point_id": "p0"}'), [POINTS]),
-    "a machine": (lambda: first("machines/*/*/machine.npz").unlink(), [STRUCTURES]),
-    "a machine, cut short": (lambda: os.truncate(first("machines/*/*/machine.npz"), 100), [STRUCTURES]),
-    "a structure": (lambda: first("structures/*/*/cut_side.npy").unlink(), [STRUCTURES]),
-    "a structure, cut short": (lambda: os.truncate(first("structures/*/*/cut_side.npy"), 100), [STRUCTURES]),
-    "a table": (lambda: first("small/tables/jobs.csv").unlink(), ["results/small/tables.stored"]),
-    "a figure": (FIGURE.unlink, ["results/small/figures.stored"]),
-    "the store of points": (lambda: Path("results/points").rename("elsewhere"), [POINTS]),
-}
+def test_a_plan_is_written_anew_where_it_is_that_of_another_state(study: Studies) -> None:
+    results = Path("results")
+    plan = results / "small/plan.parquet"
+    (results / "small/workflow.json").touch()
+    study.renew_plans(results)
+    assert plan.stat().st_size and (results / "small/workflow.json").stat().st_size
+    written = plan.stat().st_mtime_ns
+    study.renew_plans(results)
+    assert plan.stat().st_mtime_ns == written
+    # A job of a cluster takes its jobs from there, and does not plan.
+    assert load_studies("small.yaml", 60.0, results) == Studies(study.jobs, {})
+    Path("small.yaml").write_text(STUDY.replace("2: 2 GB/s", "3: 3 GB/s"))
+    load_studies("small.yaml", 60.0).renew_plans(results)
+    assert plan.stat().st_mtime_ns != written
+    # Where there is none its rule makes it.
+    (results / "small/workflow.json").unlink()
+    study.renew_plans(results)
+    assert not (results / "small/workflow.json").exists()
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_what_is_gone_is_noticed(stored: Pipeline, loss: str) -> None:
-    lose, marks = LOSSES[loss]
-    lose()
-    assert [str(path) for path in forget_what_is_gone(stored, Path("results"))] == marks
-    assert [name for name in products(stored) if not Path(name).exists()] == marks
+def test_only_reports_that_are_there_are_told(study: Studies) -> None:
+    assert summary(study.jobs, time.time())[1:] == ["The report: reports/small/index.html"]
+    Path("reports/small/index.html").unlink()
+    assert len(summary(study.jobs, time.time())) == 1
 
 
-def test_points_that_cannot_be_made_again_are_kept(stored: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fabricstudy.engine.contract import Probe
-    from fabricstudy.engine.registry import engine_named
-    from fabricstudy.workflow import snakefile as workflow
-
-    monkeypatch.setattr(type(engine_named("analysis")), "probe", lambda engine: Probe("analysis", False))
-    Path("results/points").rename("elsewhere")
-    assert workflow.forget_what_is_gone(stored, Path("results")) == []
-
-
-def test_only_reports_that_are_there_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = Path("reports/one/index.html")
-    page.parent.mkdir(parents=True)
-    page.touch()
-    assert pages(["one", "two"]) == [page]
-
-
-def test_a_run_tells_how_many_points_are_new(stored: Pipeline) -> None:
+def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     now = time.time()
     records = [("done", now - 60), ("done", now), ("refused", now + 9), ("timeout", now - 1e6), ("skipped", now)]
     lines = [
         json.dumps(
             {
+                "point_id": f"p{number}",
                 "started": datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
                 "reason": '"status": "x"',
                 "status": status,
             }
         )
-        for status, at in records
+        for number, (status, at) in enumerate(records)
     ]
     shard = Path("results/small/simulate/analysis-all.jsonl")
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
     told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 cached)"
-    assert points_told(stored, Path("results"), now) == told
-    assert last_words({"small": stored}, Path("results"), now) == [told, "The report: reports/small/index.html"]
+    assert summary(study.jobs, now) == [told, "The report: reports/small/index.html"]
+    # Each simulation is counted once, by the first of the studies that share its point.
+    shutil.copytree("results/small", "results/its-twin")
+    again = told.replace("small", "its-twin").replace("(2 new, 2 cached)", "(0 new, 4 cached)")
+    assert summary({**study.jobs, "its-twin": study.jobs["small"]}, now)[:2] == [told, again]
     shard.unlink()
-    assert points_told(stored, Path("results"), now) == "small: 0 of 2 points done (0 new, 0 cached)"
+    assert summary(study.jobs, now)[0] == "small: 0 of 2 points done (0 new, 0 cached)"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -62,6 +62,11 @@ def test_a_broken_study_says_so_and_runs_nothing(workplace: Workplace) -> None:
     assert not (workplace.folder / "results").exists()
 
 
+def test_no_cores_are_refused(workplace: Workplace) -> None:
+    workplace.write_study()
+    assert "--cores: " in workplace.run("--cores", "0", code=1)
+
+
 def test_unknown_and_strange_studies_are_refused(workplace: Workplace) -> None:
     """In one process: that Snakemake says such errors is seen in the test above."""
     workplace.write_study(TINY.replace("study: tiny", "study: $(touch pwned)"))

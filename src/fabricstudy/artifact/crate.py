@@ -53,7 +53,8 @@ _OUTPUTS = {
     "report": "The page that shows figures, claims and provenance.",
     "figures": "Each figure as SVG and PDF.",
     "records": "One record a simulated point, as the workflow's batches wrote them.",
-    "analysis": "What needs no simulation, one object a row.",
+    "machine": "Links, nodes and routers of each machine, and its parameters.",
+    "workload": "Nodes of the ranks of each job, and what it sends.",
     "schedule": "Runs of schedules, one object a run, and the jobs of some.",
 }
 _DESCRIPTIONS = {
@@ -161,8 +162,9 @@ def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any])
     outputs = {"tables": _collection(crate, tables, "Tables", files), "report": files[f"{report}index.html"]}
     if run.outputs.shards:
         outputs["records"] = _collection(crate, simulated, "Records of the simulations", files)
-    if run.outputs.analyses:
-        outputs["analysis"] = _collection(crate, f"results/{name}/analysis/", "Rows of the analyses", files)
+    for stage, says in (("machine", "Machine definitions"), ("workload", "Workload definitions")):
+        if any(path.startswith(f"results/{name}/{stage}/") for path in files):
+            outputs[stage] = _collection(crate, f"results/{name}/{stage}/", says, files)
     if run.outputs.schedules:
         outputs["schedule"] = _collection(crate, f"results/{name}/schedule/", "Records of the schedules", files)
     if any(path.startswith(f"{report}figures/") for path in files):

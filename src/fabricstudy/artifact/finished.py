@@ -37,8 +37,8 @@ class Outputs:
     study : str
         Name of the study.
     shards, structures, analyses, schedules : tuple of Path
-        Records of points, structures of machines, rows of analyses and records of runs, JSON lines; beside those of
-        runs stand their jobs.
+        Records of points, structures of machines, tables of analyses and records of runs; beside those of runs stand
+        their jobs.
     """
 
     base: Path
@@ -76,8 +76,10 @@ class Outputs:
     def files(self) -> list[Path]:
         """All of them, in a stable order."""
         timings = [path for paths in self.benchmarks.values() for path in paths]
-        folders = [path for folder in (self.tables, self.report) for path in folder.rglob("*")]
-        kept = [path for path in folders if path.is_file() and not path.name.startswith(".")]
+        made = self.tables.parent
+        folders = (self.tables, self.report, made / "machine", made / "workload")
+        found = [*made.glob("plan*.parquet"), *(path for folder in folders for path in folder.rglob("*"))]
+        kept = [path for path in found if path.is_file() and not path.name.startswith(".")]
         jobs = [path.with_suffix(".parquet") for path in self.schedules]
         return sorted({*self.shards, *self.structures, *self.analyses, *self.schedules, *jobs, *timings, *kept})
 

@@ -31,7 +31,7 @@ POINTS, STRUCTURES = STORES = ("points", "structures")
 
 
 FORMAT = 1
-"""Version of what records hold."""
+"""Version of what records and tables hold."""
 
 RECORD = "record.json"
 FILES = "files"
@@ -67,11 +67,16 @@ def unsealed(line: bytes) -> Record | None:
         return None
     record: Record = json.loads(b"{" + rest)
     if record["format"] != FORMAT:
-        problem = f"a record has the format {record['format']}, and this version of fabricstudy reads {FORMAT}"
-        raise FabricstudyError(
-            f"{problem}; run the version that wrote it, or start with an empty results folder", "other-format"
-        )
+        raise other_format("a record", record["format"])
     return record
+
+
+def other_format(what: str, found: object) -> FabricstudyError:
+    """Return the error for what another version of this project wrote."""
+    problem = f"{what} has the format {found}, and this version of fabricstudy reads {FORMAT}"
+    return FabricstudyError(
+        f"{problem}; run the version that wrote it, or start with an empty results folder", "other-format"
+    )
 
 
 def read_sealed(path: Path) -> Iterator[tuple[int, Record | None]]:
@@ -155,11 +160,18 @@ class Store:
             return None
         return record
 
+    def _shelf(self, identity: str) -> Path:
+        """Make the folder in which that of a thing stands, also where a file has taken its place."""
+        shelf = self.folder(identity).parent
+        if shelf.is_file():
+            shelf.unlink(missing_ok=True)
+        shelf.mkdir(parents=True, exist_ok=True)
+        return shelf
+
     @contextlib.contextmanager
     def lock(self, identity: str) -> Iterator[None]:
         """Hold a thing against other processes; the lock goes with the process, however it ends."""
-        path = self.folder(identity).with_suffix(".lock")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path = self._shelf(identity) / f"{identity}.lock"
         descriptor = _locked(path)
         try:
             yield
@@ -171,8 +183,7 @@ class Store:
     @contextlib.contextmanager
     def workspace(self, identity: str) -> Iterator[Path]:
         """Give an empty folder beside the thing, removed at the end unless `keep` took it."""
-        parent = self.folder(identity).parent
-        parent.mkdir(parents=True, exist_ok=True)
+        parent = self._shelf(identity)
         folder = Path(tempfile.mkdtemp(prefix=f".{identity}-", dir=parent))
         # mkdtemp lets nobody else in, but colleagues may read a store on a shared file system.
         folder.chmod(stat.S_IMODE(parent.stat().st_mode))

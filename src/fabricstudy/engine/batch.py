@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from fabricstudy.core.chunks import divide_in_at_most
 from fabricstudy.core.files import atomic_path, atomic_text
+from fabricstudy.core.parquet import CHECKED, FORMAT
 from fabricstudy.core.store import Store, sealed
 
 from .definitions import AnalysedMachine
@@ -127,7 +128,7 @@ def run_batch(
     with (
         atomic_text(records) as out,
         atomic_path(links) as link_file,
-        pq.ParquetWriter(link_file, LINK_COLUMNS, compression="zstd") as link_rows,
+        pq.ParquetWriter(link_file, LINK_COLUMNS.with_metadata(FORMAT), **CHECKED) as link_rows,
     ):
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe.version, missing, store, machine_of, batch.limits)

@@ -6,8 +6,7 @@ columns are; bandwidths and latencies stand beside each link, too, where the JSO
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +18,9 @@ import pyarrow.parquet as pq
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
+from fabricstudy.core.parquet import CHECKED, FORMAT, read_parquet
+from fabricstudy.core.store import sealed, unsealed
 
-from .base import Topology
 from .dimension import Dimension
 from .graph import LinkClass, Machine
 from .named import NAMES, NamedMachine
@@ -28,13 +28,13 @@ from .named import NAMES, NamedMachine
 LINKS, NODES, ROUTERS, MACHINES = FILES = ("links.parquet", "nodes.parquet", "routers.parquet", "machines.json")
 
 
-def write_machines(machines: Mapping[str, Topology], folder: Path) -> None:
-    """Build machines and write their definitions.
+def write_machines(machines: Iterable[tuple[str, dict[str, Any], Machine]], folder: Path) -> None:
+    """Write the definitions of machines.
 
     Parameters
     ----------
-    machines : mapping
-        By id.
+    machines : iterable of (id, parameters, machine)
+        The parameters are those of the topology, as plain values.
     folder : Path
         Gets the files `FILES`.
     """
@@ -43,13 +43,12 @@ def write_machines(machines: Mapping[str, Topology], folder: Path) -> None:
         atomic_path(folder / LINKS) as links,
         atomic_path(folder / NODES) as nodes,
         atomic_path(folder / ROUTERS) as routers,
-        pq.ParquetWriter(links, _LINKS, compression="zstd") as link_rows,
-        pq.ParquetWriter(nodes, _NODES, compression="zstd") as node_rows,
-        pq.ParquetWriter(routers, _ROUTERS, compression="zstd") as router_rows,
+        pq.ParquetWriter(links, _LINKS.with_metadata(FORMAT), **CHECKED) as link_rows,
+        pq.ParquetWriter(nodes, _NODES.with_metadata(FORMAT), **CHECKED) as node_rows,
+        pq.ParquetWriter(routers, _ROUTERS.with_metadata(FORMAT), **CHECKED) as router_rows,
     ):
-        for machine_id, topology in machines.items():
-            machine = topology.build()
-            facts[machine_id] = _facts(topology, machine)
+        for machine_id, parameters, machine in machines:
+            facts[machine_id] = {"parameters": parameters, **_facts(machine)}
             for writer, columns in (
                 (link_rows, _links(machine)),
                 (node_rows, _nodes(machine)),
@@ -60,7 +59,7 @@ def write_machines(machines: Mapping[str, Topology], folder: Path) -> None:
                 table = pa.table({"machine_id": pa.repeat(machine_id, rows), **columns}, schema=schema)
                 writer.write_table(table, row_group_size=max(rows, 1))
         with atomic_text(folder / MACHINES) as out:
-            json.dump(facts, out, indent=1)
+            out.write(sealed(facts))
 
 
 _LINKS = pa.schema(
@@ -110,10 +109,9 @@ def _routers(machine: Machine) -> dict[str, Any]:
     }
 
 
-def _facts(topology: Topology, machine: Machine) -> dict[str, Any]:
+def _facts(machine: Machine) -> dict[str, Any]:
     names = {name: getattr(machine, name) for name in NAMES} if isinstance(machine, NamedMachine) else {}
     return {
-        "parameters": topology.model_dump(mode="json"),
         "kind": machine.kind,
         "routers": machine.routers,
         "cores_per_node": machine.cores_per_node,
@@ -132,12 +130,15 @@ def read_machine(folders: tuple[Path, ...], machine_id: str) -> Machine:
     Raises
     ------
     FabricstudyError
-        If it is in none of them.
+        If it is in none of them, or one was damaged.
     """
     for folder in folders:
-        facts = json.loads((folder / MACHINES).read_bytes()).get(machine_id)
-        if facts is not None:
-            return _read(folder, machine_id, facts)
+        definitions = unsealed((folder / MACHINES).read_bytes())
+        if definitions is None:
+            problem = f"{folder / MACHINES}: damaged; remove it and run the same command again"
+            raise FabricstudyError(problem, "gone-from-store")
+        if machine_id in definitions:
+            return _read(folder, machine_id, definitions[machine_id])
     raise FabricstudyError(f"no machine {machine_id}; run the same command again", "gone-from-store")
 
 
@@ -145,7 +146,7 @@ def _read(folder: Path, machine_id: str, facts: dict[str, Any]) -> Machine:
     classes = tuple(LinkClass(**one) for one in facts["classes"])
     number = {one.name: index for index, one in enumerate(classes)}
     links, nodes, routers = (
-        pq.read_table(folder / name, filters=[("machine_id", "=", machine_id)]) for name in (LINKS, NODES, ROUTERS)
+        read_parquet(folder / name, [("machine_id", "=", machine_id)]) for name in (LINKS, NODES, ROUTERS)
     )
     optional = {name: routers[name] for name in ("group", "level", "coordinates") if not routers[name].null_count}
     arrays: dict[str, Any] = {

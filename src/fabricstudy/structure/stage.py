@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import digest_of, imported
-from fabricstudy.core.store import STRUCTURES, Record, Store
+from fabricstudy.core.store import STRUCTURES, Record, Store, read_sealed
 from fabricstudy.machine.graph import Machine
 
 from .summary import structure
@@ -51,17 +50,32 @@ def described(machine: Machine) -> dict[str, Any]:
     return {**found.to_json(), HALF: np.flatnonzero(found.bisection.cut_side).tolist()}
 
 
+def read_structures(path: Path) -> Iterator[Record]:
+    """Read the structures of a chunk of machines.
+
+    Raises
+    ------
+    FabricstudyError
+        If one was damaged.
+    """
+    for number, record in read_sealed(path):
+        if record is None:
+            problem = f"{path}, line {number}: damaged; remove the file and run the same command again"
+            raise FabricstudyError(problem, "gone-from-store")
+        yield record
+
+
 def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> npt.NDArray[np.bool_]:
     """Return the routers in one half of a machine's best cut, bool [routers], from files of structures.
 
     Raises
     ------
     FabricstudyError
-        If none of the files has the machine.
+        If none of the files has the machine, or one was damaged.
     """
     for path in files:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if machine_id in line and (record := json.loads(line))["machine_id"] == machine_id:
+        for record in read_structures(path):
+            if record["machine_id"] == machine_id:
                 side = np.zeros(routers, dtype=np.bool_)
                 side[record[HALF]] = True
                 return side

@@ -54,6 +54,11 @@ class Plan:
     """Runs of schedules, each by the name of its schedule and its id."""
     run_axes: tuple[str, ...]
 
+    @property
+    def with_links(self) -> set[str]:
+        """Ids of the points of which each link is a row of a table."""
+        return {row.point_id for row in self.rows if row.experiment in self.study.link_loads}
+
 
 def plan(study: Study) -> Plan:
     """Expand a study into its points, and check each of them.

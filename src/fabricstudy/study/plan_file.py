@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fabricstudy.core.columns import ALONE
-from fabricstudy.core.files import atomic_path
 from fabricstudy.core.kinds import only_extensions_of
 from fabricstudy.core.model import Model
+from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.settings import EngineSettings, Network
@@ -90,9 +89,9 @@ def write_plan(
         }
         for name, cell in cells.items():
             columns.setdefault(name, []).append(cell)
-    _write(columns, folder / POINTS)
-    _write({name: [one[name] for one in workloads] for name in _OF_WORKLOAD}, folder / WORKLOADS)
-    _write(_schedule_columns(plan), folder / SCHEDULES)
+    write_parquet(pa.table(columns), folder / POINTS)
+    write_parquet(pa.table({name: [one[name] for one in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS)
+    write_parquet(pa.table(_schedule_columns(plan)), folder / SCHEDULES)
 
 
 _OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
@@ -101,7 +100,7 @@ _OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
 def read_workloads(folder: Path, chunk: str) -> dict[str, dict[int, str]]:
     """Return the workloads of a chunk: by point and by position of the job, its id."""
     found: dict[str, dict[int, str]] = {}
-    for row in pq.read_table(folder / WORKLOADS, filters=[("chunk", "=", chunk)]).to_pylist():
+    for row in read_parquet(folder / WORKLOADS, [("chunk", "=", chunk)]).to_pylist():
         found.setdefault(row["point_id"], {})[row["job"]] = row["workload_id"]
     return found
 
@@ -123,11 +122,6 @@ def _schedule_columns(plan: Plan) -> dict[str, list[Any]]:
         for name, cell in cells.items():
             columns.setdefault(name, []).append(cell)
     return columns
-
-
-def _write(columns: Mapping[str, Sequence[Any]], path: Path) -> None:
-    with atomic_path(path) as out:
-        pq.write_table(pa.table(dict(columns)), out, compression="zstd")
 
 
 def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequence[str] | None = None) -> Plan:
@@ -154,14 +148,14 @@ def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequen
     points: dict[str, PlannedPoint] = {}
     chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
     with only_extensions_of(study.extension_package):
-        for cells in pq.read_table(folder / POINTS, filters=chosen or None).to_pylist():
+        for cells in read_parquet(folder / POINTS, chosen).to_pylist():
             name = cells["point_id"]
             if name not in points:
                 points[name] = PlannedPoint(name, cells["machine_id"], reader.point(cells))
             if cells["experiment"] != ALONE:
                 ids, names = tuple(cells["baseline_ids"]), tuple(cells["job_names"])
                 rows.append(Row(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
-        run_rows, runs = reader.runs(pq.read_table(folder / SCHEDULES).to_pylist())
+        run_rows, runs = reader.runs(read_parquet(folder / SCHEDULES).to_pylist())
     machines = {planned.machine_id: planned.point.machine for planned in points.values()}
     return Plan(study, rows, points, machines, study.axes, run_rows, runs, axes_of_schedules(study.schedules))
 

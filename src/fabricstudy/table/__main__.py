@@ -11,6 +11,7 @@ from pathlib import Path
 from fabricstudy.core.errors import exit_code_of
 from fabricstudy.core.store import read_sealed
 from fabricstudy.engine.validity import is_current
+from fabricstudy.structure.stage import read_structures
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.plan_file import read_plan
@@ -39,7 +40,10 @@ def main(arguments: list[str] | None = None) -> None:
     for path in args.schedules:
         runs.setdefault(schedule_of(path), []).extend(read_shards([path]))
     schedules = schedule_tables(planned, runs, [path.with_suffix(".parquet") for path in args.schedules])
-    records, structures = _records(args.shards, planned), read_shards(args.structures)
+    records, structures = (
+        _records(args.shards, planned),
+        (one for path in args.structures for one in read_structures(path)),
+    )
     tables = collect(planned, records, structures, analyses, schedules, args.links)
     write_tables(replace(tables, analyses={}), args.out)  # those of analyses are there
 

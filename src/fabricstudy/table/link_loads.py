@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fabricstudy.core.columns import names_of
+from fabricstudy.core.parquet import read_parquet
 from fabricstudy.study.plan import Plan
 
 
@@ -25,11 +25,13 @@ def link_loads(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.Data
     files : iterable of Path
         Links of the points of each batch.
     """
+    columns = list(dict.fromkeys([*keys, *names_of("link_loads")]))
+    found = [read_parquet(path) for path in files] if plan.study.link_loads else []
+    if not found:
+        return pd.DataFrame(columns=columns)
     asked = keys[keys["experiment"].isin(plan.study.link_loads)]
-    found = [pq.read_table(path) for path in files] if len(asked) else []
-    links = pa.concat_tables(found).to_pandas(types_mapper=_types) if found else pd.DataFrame(columns=["point_id"])
-    rows = asked.merge(links, on="point_id", how="inner")
-    return rows.reindex(columns=list(dict.fromkeys([*keys, *names_of("link_loads")])))
+    rows = asked.merge(pa.concat_tables(found).to_pandas(types_mapper=_types), on="point_id", how="inner")
+    return rows[columns]
 
 
 def _types(kind: pa.DataType) -> object:

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path
+from fabricstudy.core.parquet import read_parquet, write_parquet
 
 
 class TableError(FabricstudyError):
@@ -95,8 +97,7 @@ def write_tables(tables: Tables, folder: Path) -> None:
 
 def write_table(frame: pd.DataFrame, path: Path, as_text: bool = True) -> None:
     """Write a table as Parquet, and as CSV beside that; a reader never sees half a file."""
-    with atomic_path(path) as parquet:
-        frame.to_parquet(parquet, index=False)
+    write_parquet(pa.Table.from_pandas(frame, preserve_index=False), path)
     if as_text:
         with atomic_path(path.with_suffix(".csv")) as text:
             write_csv(frame, text)
@@ -138,6 +139,7 @@ def read_table(path: Path) -> pd.DataFrame:
         If it is absent or broken.
     """
     try:
-        return pd.read_parquet(path)
+        frame: pd.DataFrame = read_parquet(path).to_pandas()
+        return frame
     except (OSError, ValueError) as problem:
         raise TableError(f"{path}: cannot be read ({problem}); make the tables again") from None

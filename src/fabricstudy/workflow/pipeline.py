@@ -191,17 +191,11 @@ class Pipeline:
         """Names of the analyses."""
         return tuple(self.plan.study.analyses)
 
-    @property
-    def with_links(self) -> set[str]:
-        """Ids of the points whose links are rows of the table `link_loads`."""
-        asked = self.plan.study.link_loads
-        return {row.point_id for row in self.plan.rows if row.experiment in asked}
-
     def batch_digest(self, name: str) -> str:
         """Digest of the points of a batch, of the code and program that simulate them, and of what is asked of them."""
         batch = self.batches[name]
         states = sorted({str(fingerprint(point.point)) for point in batch.points})
-        links = sorted(self.with_links & {point.point_id for point in batch.points})
+        links = sorted(self.plan.with_links & {point.point_id for point in batch.points})
         return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
 
     def analysis_digest(self, name: str) -> str:

@@ -217,6 +217,24 @@ class Inputs:
         ]
 
 
+def check_cores(cores: int | None) -> None:
+    """Refuse a number of cores on which nothing runs: with 0 Snakemake waits for ever, with less it takes any number.
+
+    Parameters
+    ----------
+    cores : int or None
+        As Snakemake was given it; None where it was not.
+
+    Raises
+    ------
+    StudyError
+        If it is below 1.
+    """
+    if cores is not None and cores < 1:
+        remedy = "give 1 or more, or all"
+        raise StudyError("no core to run on", remedy, path="--cores", value=cores, code="out-of-range")
+
+
 def check_dates(studies: Mapping[str, Jobs]) -> None:
     """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
 
@@ -248,31 +266,39 @@ def check_dates(studies: Mapping[str, Jobs]) -> None:
 
 def summary(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
     """Return the lines that a run which began at `since_s` ends with: how its points ended, and the reports."""
-    counted = [count_points(name, jobs, since_s) for name, jobs in studies.items()]
+    seen: set[bytes] = set()
+    counted = [count_points(name, jobs, since_s, seen) for name, jobs in studies.items()]
     pages = [page for name in studies if (page := REPORTS / name / "index.html").is_file()]
     return [*filter(None, counted), *(f"The report: {page}" for page in pages)]
 
 
-def count_points(study: str, jobs: Jobs, since_s: float) -> str:
+def count_points(study: str, jobs: Jobs, since_s: float, seen: set[bytes]) -> str:
     """Count in a line the points of a study that have ended, and those that this run tried; "" if it has none.
 
-    A record says when its simulation began, in UTC.
+    Parameters
+    ----------
+    since_s : float
+        When the run began, in seconds since 1970. A record says when its simulation began.
+    seen : set of bytes
+        Ids of points that were counted as new; those of this study are added. Studies that share one count it once.
     """
     start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds").encode()
     statuses: Counter[str] = Counter()
-    new = 0
+    before = len(seen)
     for name in jobs.batches:
         with suppress(FileNotFoundError), (RESULTS / study / "simulate" / f"{name}.jsonl").open("rb") as lines:
             for record in map(_facts, lines):
                 statuses[record[b"status"].decode()] += 1
-                new += record[b"status"] != b"skipped" and record[b"started"] >= start
+                if record[b"status"] != b"skipped" and record[b"started"] >= start:
+                    seen.add(record[b"point_id"])
     if not jobs.batches:
         return ""
     others = "".join(f", {statuses[one]:,} {one}" for one in STATUSES if one != DONE and statuses[one])
+    new = len(seen) - before
     cached = statuses.total() - statuses["skipped"] - new
     return f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
 
 
 def _facts(line: bytes) -> dict[bytes, bytes]:
     # No other part of a record has such keys, and JSON escapes quotes in texts: a twentieth of the time of json.loads.
-    return dict(re.findall(rb'"(started|status)": "([^"]*)"', line))
+    return dict(re.findall(rb'"(point_id|started|status)": "([^"]*)"', line))

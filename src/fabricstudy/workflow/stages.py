@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import time
@@ -38,11 +37,13 @@ def define_machines(args: argparse.Namespace) -> None:
     from fabricstudy.machine.definitions import write_machines
 
     machines = _plan(args).machines
-    write_machines({machine_id: machines[machine_id] for machine_id in args.ids}, args.out)
+    chosen = ((name, machines[name]) for name in args.ids)
+    write_machines(((name, one.model_dump(mode="json"), one.build()) for name, one in chosen), args.out)
 
 
 def analyse_machines(args: argparse.Namespace) -> None:
     """Find distances and bisection of some machines, and write one JSON object a line."""
+    from fabricstudy.core.store import sealed
     from fabricstudy.machine.definitions import read_machine
     from fabricstudy.machine.stage import machine_code
     from fabricstudy.structure.stage import describe
@@ -52,7 +53,7 @@ def analyse_machines(args: argparse.Namespace) -> None:
         for machine_id in args.ids:
             code = machine_code(plan.machines[machine_id])
             record = describe(machine_id, read_machine(tuple(args.machines), machine_id), code, args.results)
-            out.write(json.dumps(record) + "\n")
+            out.write(sealed(record) + "\n")
 
 
 def place_workloads(args: argparse.Namespace) -> None:
@@ -88,8 +89,7 @@ def simulate_batch(args: argparse.Namespace) -> None:
         raise FabricstudyError(f"{problem}; start Snakemake again", "study-changed")
     batch = Batch(args.name, points[0].point.engine.kind, points, 0.0, plan.study.limits)
     definitions = Definitions(args.machines, args.structures, args.workloads)
-    with_links = {row.point_id for row in plan.rows if row.experiment in plan.study.link_loads}
-    run_batch(batch, point_store(args.results), definitions.of, args.out, args.links, with_links, args.cores)
+    run_batch(batch, point_store(args.results), definitions.of, args.out, args.links, plan.with_links, args.cores)
 
 
 def make_analysis(args: argparse.Namespace) -> None:

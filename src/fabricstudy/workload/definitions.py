@@ -14,10 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from fabricstudy.core.files import atomic_path
 from fabricstudy.core.model import Model
+from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
@@ -96,8 +95,7 @@ _COLUMNS = pa.schema(
 
 def write_workloads(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Write rows of workloads, as `workload_rows` gives them, as one Parquet file."""
-    with atomic_path(path) as out:
-        pq.write_table(pa.Table.from_pylist(list(rows), schema=_COLUMNS), out, compression="zstd")
+    write_parquet(pa.Table.from_pylist(list(rows), schema=_COLUMNS), path)
 
 
 def workload_rows(
@@ -140,7 +138,7 @@ def read_placements(paths: Sequence[Path], wanted: Iterable[str]) -> dict[str, P
     chosen = [("workload_id", "in", sorted(set(wanted)))]
     found: dict[str, Placement | str] = {}
     for path in paths:
-        rows = pq.read_table(path, filters=chosen, columns=["workload_id", "mapping_start", "reason", "node_of_rank"])
+        rows = read_parquet(path, chosen, ["workload_id", "mapping_start", "reason", "node_of_rank"])
         for row in rows.to_batches():
             nodes = row.column("node_of_rank")
             for number, (identity, start, reason) in enumerate(

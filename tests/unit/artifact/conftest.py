@@ -17,6 +17,7 @@ from fabricstudy.artifact.finished import Finished, finished
 from fabricstudy.report.page import write_report
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.collect import collect
 from fabricstudy.table.store import Tables, read_tables, write_tables
 
@@ -103,6 +104,7 @@ def run_in(base: Path, version: str = "1.0", **changes: Any) -> Ran:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     tables: Tables = collect(ran.plan, records, structures)
+    write_plan(ran.plan, ran.tables.parent, lambda one: {})
     write_tables(tables, ran.tables)
     write_report(ran.plan, tables, study.read_bytes(), str(study), base / "reports/made-up")
     for stage, seconds, megabytes in (

@@ -17,7 +17,9 @@ from fabricstudy.artifact.pack import pack
 from fabricstudy.report.page import write_report
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
+from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.collect import collect
+from fabricstudy.table.schemas import checked_analysis
 from fabricstudy.table.store import read_tables, write_tables
 
 STUDY = {
@@ -37,27 +39,24 @@ def ran(tmp_path: Path) -> Finished:
     file = base / "small-tori.yaml"
     file.write_text(yaml.safe_dump(STUDY))
     study = load_study(file)
-    rows = {name: config.rows() for name, config in study.analyses.items()}
-    shard = base / "results/small-tori/analysis/squares.jsonl"
-    shard.parent.mkdir(parents=True)
-    shard.write_text("".join(f"{json.dumps(row)}\n" for row in rows["squares"]))
-    tables = collect(plan(study), [], [], rows)
+    planned = plan(study)
+    tables = collect(planned, [], [], {name: checked_analysis(one, one.rows()) for name, one in study.analyses.items()})
+    write_plan(planned, base / "results/small-tori", lambda one: {})
     write_tables(tables, base / "results/small-tori/tables")
-    write_report(study, tables, file.read_bytes(), str(file), base / "reports/small-tori")
-    return finished(file, base, [], [], [shard])
+    write_report(planned, tables, file.read_bytes(), str(file), base / "reports/small-tori")
+    return finished(file, base, [], [], [base / "results/small-tori/tables/analysis-squares.parquet"])
 
 
 def test_it_is_packed_with_its_rows_and_says_that_nothing_was_simulated(ran: Finished, tmp_path: Path) -> None:
     pack(ran, checkout(), tmp_path / "out.tar.gz")
     shutil.unpack_archive(tmp_path / "out.tar.gz", tmp_path)
     unpacked = tmp_path / "small-tori-artifact"
-    assert (unpacked / "results/small-tori/analysis/squares.jsonl").is_file()
+    assert (unpacked / "results/small-tori/tables/analysis-squares.parquet").is_file()
     assert "results/small-tori/tables/analysis-squares.csv" in (unpacked / "APPENDIX.md").read_text()
     graph = {
         entity["@id"]: entity for entity in json.loads((unpacked / "ro-crate-metadata.json").read_text())["@graph"]
     }
     assert graph["#run"]["description"] == "1 analyses, no simulations."
-    assert graph["#parameter-analysis"]["workExample"] == {"@id": "results/small-tori/analysis/"}
 
 
 def test_a_value_of_an_analysis_that_differs_is_found_by_its_row(ran: Finished, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_study_that_never_ran(ran: Ran) -> None:
 )
 def test_tables_older_than_the_study(ran: Ran, changes: dict[str, Any]) -> None:
     rewrite(ran, **changes)
-    with pytest.raises(ArtifactError, match=f"tables: the tables are older than the study .*{AGAIN}"):
+    with pytest.raises(ArtifactError, match=f"older than the study .*{AGAIN}"):
         ran.finished()
 
 

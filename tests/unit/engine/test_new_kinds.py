@@ -14,8 +14,8 @@ import pytest
 from fabricstudy.core.kinds import register
 from fabricstudy.engine import Limits, batches, engine_named, engines
 from fabricstudy.engine.attempt import attempt
-from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.definitions import AnalysedMachine
+from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig

@@ -14,17 +14,17 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.core.errors import StudyError
+from fabricstudy.core.store import point_store
 from fabricstudy.engine.batch import batches, run_batch
 from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.definitions import built
 from fabricstudy.engine.parallel import Parallel, at_most, usable_cores
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engines
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.sst.adapter import Sst
-from fabricstudy.core.store import point_store
-from fabricstudy.engine.definitions import built
 from fabricstudy.engine.validity import fingerprint, is_current
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -127,7 +127,12 @@ def test_no_more_work_on_a_point_than_were_granted_or_are_there(
     batch = batches([planned(point(8))], Limits(), 1e6)[0]
     for cores in (1, 4, 8):
         run_batch(
-            batch, point_store(tmp_path), lambda one: built(one.point.machine), tmp_path / "shard", tmp_path / "l", cores=cores
+            batch,
+            point_store(tmp_path),
+            lambda one: built(one.point.machine),
+            tmp_path / "shard",
+            tmp_path / "l",
+            cores=cores,
         )
     assert seen == [1, 4, 6]
     assert at_most(planned(point(2)), 8) == planned(point(2)) and usable_cores() >= 1

@@ -12,10 +12,10 @@ from fabricstudy.core.store import Record
 from fabricstudy.engine.analysis import Analysis
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import OtherBackground
+from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.outcome import EngineResult, mean_of_senders_ns
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 

@@ -8,32 +8,28 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import fabricstudy
-from fabricstudy.core import source
+from fabricstudy import source
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kept import Kept
 from fabricstudy.core.source import OURS, PACKAGE, imported
-from fabricstudy.core.store import Record, sealed
+from fabricstudy.core.store import Record, Store, point_store, sealed
 from fabricstudy.engine.attempt import attempt
 from fabricstudy.engine.contract import Engine, Probe
+from fabricstudy.engine.definitions import AnalysedMachine, built
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import OF_STORE, simulate
-from fabricstudy.engine.stores import AnalysedMachine, Stores
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.stage import keep_machine, machine_store
 from fabricstudy.structure.bisection import bisect
-from fabricstudy.structure.stage import keep_structure, structure_store
 from fabricstudy.workload.placing import place
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
@@ -287,7 +283,7 @@ def test_all_versions_of_python_give_the_same() -> None:
     found = {}
     for version in ("3.11", "3.12", "3.13", "3.14"):
         for program in _interpreters(version):
-            command = [program, "-c", script, str(PACKAGE / "core/source.py"), str(PACKAGE)]
+            command = [program, "-c", script, str(PACKAGE / "source.py"), str(PACKAGE)]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode == 0:
                 found[version] = done.stdout.split()
@@ -344,24 +340,28 @@ def test_what_was_read_of_a_module_is_kept_and_believed_for_its_text_alone(
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> tuple[PlannedPoint, Stores]:
+def stored(tmp_path: Path) -> tuple[PlannedPoint, Store]:
     """A point that the engine caminos has done, and the stores that hold it."""
     this = named("stencil", engine="caminos")
     planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
-    stores = Stores(tmp_path / "results")
+    stores = point_store(tmp_path / "results")
     assert done_by(planned, stores)["status"] == "done"
     return planned, stores
 
 
-def done_by(planned: PlannedPoint, stores: Stores) -> Record:
+def machine_of(planned: PlannedPoint) -> AnalysedMachine:
+    return built(planned.point.machine)
+
+
+def done_by(planned: PlannedPoint, stores: Store) -> Record:
     engine = engine_named("caminos")
-    return simulate(planned, engine, "a version", None, stores, Limits())
+    return simulate(planned, engine, "a version", None, stores, machine_of, Limits())
 
 
-def edit(planned: PlannedPoint, stores: Stores, **facts: Any) -> None:
-    record = stores.points.record(planned.point_id)
+def edit(planned: PlannedPoint, stores: Store, **facts: Any) -> None:
+    record = stores.record(planned.point_id)
     assert record is not None
-    (stores.points.folder(planned.point_id) / "record.json").write_text(sealed(record | facts))
+    (stores.folder(planned.point_id) / "record.json").write_text(sealed(record | facts))
 
 
 def with_mark(planned: PlannedPoint, part: int, text: str) -> str:
@@ -382,14 +382,14 @@ def runs_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return runs
 
 
-def test_a_record_of_this_code_stands(stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_of_this_code_stands(stored: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     runs = runs_of(monkeypatch)
-    first = stored[1].points.record(stored[0].point_id)
+    first = stored[1].record(stored[0].point_id)
     assert done_by(*stored) == {key: value for key, value in (first or {}).items() if key not in OF_STORE} and not runs
 
 
 def test_other_code_with_the_same_input_is_stamped_anew(
-    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch
+    stored: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned, stores = stored
     before = done_by(*stored)
@@ -400,8 +400,8 @@ def test_other_code_with_the_same_input_is_stamped_anew(
     assert not runs and after["fingerprint"] == str(fingerprint(planned.point))
     # Our own part is computed anew; what was measured stays.
     assert after["jobs"] == before["jobs"] and after["links"] == before["links"] and after["host"] == "elsewhere"
-    assert validity(stores.points.record(planned.point_id), planned.point) is Validity.VALID
-    assert (stores.points.folder(planned.point_id) / "links.npy").exists()
+    assert validity(stores.record(planned.point_id), planned.point) is Validity.VALID
+    assert (stores.folder(planned.point_id) / "links.npy").exists()
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,7 @@ def test_other_code_with_the_same_input_is_stamped_anew(
     ],
 )
 def test_whatever_else_differs_is_simulated_again(
-    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch, part: int, facts: dict[str, Any]
+    stored: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch, part: int, facts: dict[str, Any]
 ) -> None:
     planned, _ = stored
     mark = with_mark(planned, part, "0" * 12)
@@ -426,133 +426,50 @@ def test_whatever_else_differs_is_simulated_again(
 
 @pytest.mark.parametrize("damage", ["links", "raises"])
 def test_a_record_that_cannot_be_checked_is_simulated_again(
-    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch, damage: str
+    stored: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     """Neither a cut file nor a point that raises costs the batch."""
     planned, stores = stored
     edit(*stored, fingerprint=with_mark(planned, 0, "0" * 12))
     if damage == "links":
-        os.truncate(stores.points.folder(planned.point_id) / "links.npy", 20)
+        os.truncate(stores.folder(planned.point_id) / "links.npy", 20)
     else:
         monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.prepare", lambda *given: 1 / 0)
     runs = runs_of(monkeypatch)
     assert done_by(*stored)["status"] == ("done" if damage == "links" else "failed") and runs == ["run"]
 
 
-def _shortened(folder: Path) -> None:
-    os.truncate(folder / "links.npy", 20)
-
-
-def _emptied(folder: Path) -> None:
-    (folder / "record.json").write_text("")
-
-
-def _halved(folder: Path) -> None:
-    record = json.loads((folder / "record.json").read_text())
-    record["jobs"][0]["runtime_ns"] /= 2
-    (folder / "record.json").write_text(json.dumps(record))
-
-
-def _nested(folder: Path) -> None:
-    (folder / "record.json").write_text("[" * 100_000)
-
-
-def _of_another_load(folder: Path) -> None:
-    np.save(folder / "links.npy", np.load(folder / "links.npy")[::-1])
-
-
-def _gone(folder: Path) -> None:
-    (folder / "links.npy").unlink()
-
-
-def _another_point(folder: Path) -> None:
-    record = json.loads((folder / "record.json").read_text())
-    record["physics"]["seed"] += 1
-    del record["sha256"]
-    (folder / "record.json").write_text(sealed(record))
-
-
-DAMAGES = [_shortened, _emptied, _halved, _nested, _of_another_load, _gone, _another_point]
-
-
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_what_was_damaged_is_told_and_simulated_again(
-    stored: tuple[PlannedPoint, Stores],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    damage: Callable[[Path], None],
-) -> None:
-    planned, stores = stored
-    before = done_by(*stored)
-    damage(stores.points.folder(planned.point_id))
-    runs = runs_of(monkeypatch)
-    after = done_by(*stored)
-    assert runs == ["run"] and after["jobs"] == before["jobs"] and after["links"] == before["links"]
-    told = capsys.readouterr().out.splitlines()
-    assert len(told) == 1 and told[0].startswith(planned.point_id)
-    assert stores.points.damage(planned.point_id) is None
-
-
-def test_a_record_of_another_format_is_refused_by_its_name(stored: tuple[PlannedPoint, Stores]) -> None:
+def test_a_record_of_another_format_is_refused_by_its_name(stored: tuple[PlannedPoint, Store]) -> None:
     planned, stores = stored
     edit(*stored, format=99)
     with pytest.raises(FabricstudyError, match="99") as caught:
-        stores.point(planned.point_id)
+        stores.record(planned.point_id)
     assert caught.value.code == "other-format"
 
 
 @pytest.mark.parametrize("text", ["", "f", "a-b", None, 3, "x" * 100])
-def test_a_record_with_a_damaged_mark_is_not_believed(stored: tuple[PlannedPoint, Stores], text: object) -> None:
+def test_a_record_with_a_damaged_mark_is_not_believed(stored: tuple[PlannedPoint, Store], text: object) -> None:
     edit(*stored, fingerprint=text)
     planned, stores = stored
-    assert validity(stores.points.record(planned.point_id), planned.point) is Validity.INVALID
+    assert validity(stores.record(planned.point_id), planned.point) is Validity.INVALID
 
 
 def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
-    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch
+    stored: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tables are often made where the simulator is not."""
     planned, stores = stored
     edit(*stored, fingerprint=with_mark(planned, 2, "the program of another host"))
     monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.program", lambda self: None)
-    record = stores.points.record(planned.point_id)
+    record = stores.record(planned.point_id)
     assert validity(record, planned.point) is Validity.VALID
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}")
     engine = engine_named("caminos")
-    kept = simulate(planned, engine, None, "it is not here", stores, Limits())
+    kept = simulate(planned, engine, None, "it is not here", stores, machine_of, Limits())
     assert kept["status"] == "done" and kept["fingerprint"].endswith("-theirs")
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}", input="other")
-    skipped = simulate(planned, engine, None, "it is not here", stores, Limits())
+    skipped = simulate(planned, engine, None, "it is not here", stores, machine_of, Limits())
     assert (skipped["status"], skipped["reason"]) == ("skipped", "it is not here")
-
-
-@pytest.mark.parametrize("name", ["machines/*/*/machine.npz", "structures/*/*/cut_side.npy"])
-def test_machines_and_structures_with_a_changed_byte_are_made_again(
-    stored: tuple[PlannedPoint, Stores], name: str
-) -> None:
-    planned, stores = stored
-    (file,) = stores.results.glob(name)
-    before = bytearray(file.read_bytes())
-    file.write_bytes(before[:-1] + bytes([before[-1] ^ 1]))
-    keep_machine(stores.results, planned.machine_id, planned.point.machine)
-    keep_structure(stores.results, planned.machine_id)
-    for store in (machine_store(stores.results), structure_store(stores.results)):
-        assert store.damage(planned.machine_id) is None
-
-
-def test_removed_machines_and_structures_are_made_again(
-    stored: tuple[PlannedPoint, Stores], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """B11: a missing structure once stopped the stage for good."""
-    _, stores = stored
-    before = done_by(*stored)
-    for name in ("machines", "structures", "points"):
-        shutil.rmtree(stores.results / name)
-    from fabricstudy.engine.stores import _analysed
-
-    _analysed.cache_clear()
-    after = done_by(*stored)
-    assert [job["bound_ns"] for job in after["jobs"]] == [job["bound_ns"] for job in before["jobs"]]
 
 
 class Raising:

@@ -15,8 +15,8 @@ from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import OUR_UNITS
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.definitions import read_machine, write_machines
 from fabricstudy.machine.distances import distances
-from fabricstudy.machine.named import load
 from fabricstudy.study.file import load_machine
 
 EDGES = [("a", "b", "up", 2, "25 GB/s", "100 ns"), ("b", "c", "up", 1, "25 GB/s", "100 ns"),
@@ -104,8 +104,8 @@ def test_all_formats_give_the_same_machine(tmp_path, name):
 def test_it_is_kept_with_its_names(tmp_path):
     write_csv(fabric(), tmp_path / "f.csv")
     machine = machine_of(tmp_path, "f.csv").build()
-    machine.save(tmp_path / "machine.npz")
-    again = load(tmp_path / "machine.npz")
+    write_machines([("m", {}, machine)], tmp_path)
+    again = read_machine((tmp_path,), "m")
     assert (again.router_of, again.node_of, again.node_names) == (
         machine.router_of,
         machine.node_of,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.machine.definitions import read_machine, write_machines
 from fabricstudy.machine.graph import LinkClass, Machine
 
 
@@ -48,8 +49,8 @@ def test_links_are_two_a_row():
 )
 def test_a_saved_machine_comes_back_whole(tmp_path, optional):
     machine = triangle(**optional)
-    machine.save(tmp_path / "machine.npz")
-    loaded = Machine.load(tmp_path / "machine.npz")
+    write_machines([("m1", {}, triangle()), ("m2", {}, machine)], tmp_path)
+    loaded = read_machine((tmp_path,), "m2")
     for part in fields(Machine):
         before, after = getattr(machine, part.name), getattr(loaded, part.name)
         if isinstance(before, np.ndarray):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.definitions import read_machine, write_machines
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
@@ -183,8 +184,8 @@ def test_hops_of_a_dimension_are_those_of_a_search(length: int) -> None:
 
 def test_grids_come_back_from_their_file(tmp_path: Any) -> None:
     machine = config("express-mesh", shape=[5, 4], gap=2, nodes_per_router=2).build()
-    machine.save(tmp_path / "machine.npz")
-    loaded = Machine.load(tmp_path / "machine.npz")
+    write_machines([("m", {}, machine)], tmp_path)
+    loaded = read_machine((tmp_path,), "m")
     assert loaded.dimensions == (Dimension(5, False, 2), Dimension(4, False, 2))
     assert np.array_equal(loaded.coordinates, machine.coordinates)
 

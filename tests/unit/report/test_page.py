@@ -22,6 +22,7 @@ from fabricstudy.report.below_bounds import below_bounds
 from fabricstudy.report.figures import Drawn
 from fabricstudy.report.page import _again, _bounds, render, write_report
 from fabricstudy.study.figures import Figure
+from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.store import write_tables
 
 from .conftest import FIGURES, HOSTILE, STUDY, Case
@@ -290,8 +291,20 @@ def test_the_command_line_writes_the_same_page_each_time(
 ) -> None:
     case = make(lost=2, figures=FIGURES[2:3])
     write_tables(case.tables, tmp_path / "tables")
+    write_plan(case.plan, tmp_path, lambda one: {})
     for name in ("one", "two"):
-        main(["--study", str(case.file), "--tables", str(tmp_path / "tables"), "--out", str(tmp_path / name)])
+        main(
+            [
+                "--study",
+                str(case.file),
+                "--plan",
+                str(tmp_path),
+                "--tables",
+                str(tmp_path / "tables"),
+                "--out",
+                str(tmp_path / name),
+            ]
+        )
         assert capsys.readouterr().out == (
             f"hostile: 22 of 24 points done (2 failed: see Failures); {tmp_path / name}/index.html\n"
         )

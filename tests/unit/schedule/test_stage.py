@@ -16,12 +16,10 @@ import yaml
 from tests.schedules import SCHEDULE, coupled
 
 from fabricstudy.core.columns import DONE, NOT_RUN
-from fabricstudy.engine.batch import run_batch
 from fabricstudy.core.store import point_store
+from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.definitions import built
-from fabricstudy.machine.stage import keep_machine
 from fabricstudy.schedule.stage import run_chunk
-from fabricstudy.structure.stage import keep_structure
 from fabricstudy.study.file import read_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.schedules import schedule_tables
@@ -31,12 +29,13 @@ from fabricstudy.workflow.pipeline import Pipeline
 def simulated(of: Plan, folder: Path) -> list[dict[str, Any]]:
     """Run the points of a study, and give their records."""
     pipeline = Pipeline(Path("study.yaml"), of)
-    for name, machine in of.machines.items():
-        keep_machine(folder, name, machine)
-        keep_structure(folder, name)
     for name, batch in pipeline.batches.items():
         run_batch(
-            batch, point_store(folder), lambda one: built(one.point.machine), folder / f"{name}.jsonl", folder / f"{name}.p"
+            batch,
+            point_store(folder),
+            lambda one: built(one.point.machine),
+            folder / f"{name}.jsonl",
+            folder / f"{name}.p",
         )
     return [json.loads(line) for path in folder.glob("*.jsonl") for line in path.read_text().splitlines()]
 

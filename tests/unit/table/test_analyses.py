@@ -16,6 +16,7 @@ from fabricstudy.study.file import read_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.claims import judge
 from fabricstudy.table.collect import collect
+from fabricstudy.table.schemas import checked_analysis
 from fabricstudy.table.select import observe
 from fabricstudy.table.store import Tables, read_tables, write_tables
 
@@ -47,7 +48,7 @@ def planned() -> Plan:
 
 @pytest.fixture
 def tables(planned: Plan) -> Tables:
-    return collect(planned, [], [], {"p": ROWS})
+    return collect(planned, [], [], {"p": checked_analysis(planned.study.analyses["p"], ROWS)})
 
 
 def test_types_and_files(tables: Tables, tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_types_and_files(tables: Tables, tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"gain": "large"}, {"choice": None}])
 def test_a_row_that_is_none_is_refused(planned: Plan, change: dict[str, Any]) -> None:
     with pytest.raises((pandera.errors.SchemaErrors, pandera.errors.SchemaError)):
-        collect(planned, [], [], {"p": [{**ROWS[0], **change}]})
+        checked_analysis(planned.study.analyses["p"], [{**ROWS[0], **change}])
 
 
 def test_a_figure_leaves_out_rows_without_the_number(tables: Tables) -> None:
@@ -130,9 +131,9 @@ def test_rows_of_an_analysis_that_was_not_made(planned: Plan) -> None:
 
 
 def test_the_page_says_that_nothing_was_simulated(planned: Plan, tables: Tables, tmp_path: Path) -> None:
-    write_report(planned.study, tables, b"study: alone", "alone.yaml", tmp_path)
+    write_report(planned, tables, b"study: alone", "alone.yaml", tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert "Nothing is simulated" in page and 'id="analyses"' in page and "2x2x2" in page
     assert not any(f'id="{name}"' in page for name in ("machines", "bounds", "agreement", "failures"))
     assert 'src="data:image/svg' in page and "simulations done" not in page
-    assert render(planned.study, tables, [], b"study: alone", "alone.yaml").count("</html>") == 1
+    assert render(planned, tables, [], b"study: alone", "alone.yaml").count("</html>") == 1

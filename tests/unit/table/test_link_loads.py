@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fabricstudy.core.errors import FabricstudyError, StudyError
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.core.errors import StudyError
+from fabricstudy.core.store import point_store, read_sealed
+from fabricstudy.engine.batch import batches, run_batch
+from fabricstudy.engine.definitions import built
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.simulate import simulate
 from fabricstudy.report.explorer import explorer
 from fabricstudy.report.figures import draw
 from fabricstudy.study.file import read_study
@@ -45,10 +46,11 @@ STUDY: dict[str, Any] = {
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Tables:
-    planned, stores = plan(read_study(STUDY)), Stores(tmp_path / "results")
-    engine = engine_named("analysis")
-    records = [simulate(one, engine, None, None, stores, Limits()) for one in planned.points.values()]
-    return collect(planned, records, [], points=stores.points)
+    planned = plan(read_study(STUDY))
+    (batch,) = batches(planned.points.values(), Limits(), 60.0)
+    files = tmp_path / "a.jsonl", tmp_path / "a.links.parquet"
+    run_batch(batch, point_store(tmp_path), lambda one: built(one.point.machine), *files, planned.with_links)
+    return collect(planned, [record for _, record in read_sealed(files[0]) if record], [], links=[files[1]])
 
 
 def test_each_link_is_a_row_and_they_add_up(tables: Tables, tmp_path: Path) -> None:
@@ -77,8 +79,8 @@ def test_the_explorer_has_them(tables: Tables) -> None:
 
 
 def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables) -> None:
-    study = read_study(STUDY)
-    first, again = ([draw(figure, tables, study) for figure in study.figures] for _ in range(2))
+    of = plan(read_study(STUDY))
+    first, again = ([draw(figure, tables, of) for figure in of.study.figures] for _ in range(2))
     assert [one.svg for one in first] == [one.svg for one in again]
     by_id = {one.figure.id: one for one in first}
     assert not by_id["stall"].svg and "stall_ns" in by_id["stall"].basis
@@ -87,21 +89,6 @@ def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables) 
         assert all(f"<!-- {word} -->" in by_id[name].svg.decode() for word in words)
     assert by_id["load"].panels == 2
     assert by_id["ecdf"].basis.startswith("40 values of n = 2 points")
-
-
-def test_a_store_that_has_lost_a_point_is_told(tmp_path: Path) -> None:
-    planned, stores = plan(read_study(STUDY)), Stores(tmp_path / "results")
-    engine = engine_named("analysis")
-    records = [simulate(one, engine, None, None, stores, Limits()) for one in planned.points.values()]
-    with pytest.raises(FabricstudyError) as error:
-        collect(planned, records, [], points=Stores(tmp_path / "other").points)
-    assert error.value.code == "gone-from-store"
-    # Loads that cannot be read are no traceback: the message says what to remove.
-    for damaged in (tmp_path / "results").glob("points/*/*/links.npy"):
-        damaged.write_bytes(b"torn")
-    with pytest.raises(FabricstudyError, match="results/points") as error:
-        collect(planned, records, [], points=stores.points)
-    assert error.value.code == "gone-from-store"
 
 
 @pytest.mark.parametrize(

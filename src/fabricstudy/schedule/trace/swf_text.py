@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.input_files import split_lines
 
 from ..jobs import Jobs
 from ..scheduled import Scheduled
@@ -43,7 +44,8 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _HEADER = re.compile(r";\s*(\w+):\s*(\d{1,15})\b")
 
 LONGEST_LINE = 10_000
-"""Characters of a line: 18 numbers take some hundred."""
+SHORTEST_LINE = 2 * len(FIELDS) - 1
+"""Characters of a line: 18 numbers take some hundred, and no less than a digit each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,7 @@ def read_swf(text: str, file: str) -> Log:
     """
     header: dict[str, tuple[int, int]] = {}
     numbers, lines = [], []
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(split_lines(text), start=1):
         if line.startswith(";"):
             match = _HEADER.match(line)
             if match:
@@ -109,7 +111,9 @@ def read_swf(text: str, file: str) -> Log:
         elif len(line) > LONGEST_LINE:
             problem, remedy = f"a line of {len(line):,} characters", "give a log in the standard workload format"
             raise refusal(file, number, None, problem, line[:60], remedy, "trace-fields")
-        elif line.strip():
+        elif words := line.strip():
+            if len(words) < SHORTEST_LINE:  # refused now, before millions of them are kept
+                _slow_table([line], [number], file)
             numbers.append(number)
             lines.append(line)
     fields = _table(lines)

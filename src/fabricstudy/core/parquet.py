@@ -1,0 +1,48 @@
+"""Parquet files, with the version of their format, and with checksums that tell what was damaged since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from .errors import FabricstudyError
+from .files import atomic_path
+from .store import FORMAT as FORMAT_VERSION
+from .store import other_format
+
+CHECKED = {"compression": "zstd", "write_page_checksum": True}
+"""How all of them are written."""
+
+
+FORMAT = {b"fabricstudy.format": str(FORMAT_VERSION).encode()}
+"""Metadata of all of them."""
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Write a table; a reader sees the whole file or the old one."""
+    with atomic_path(path) as out:
+        pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **FORMAT}), out, **CHECKED)
+
+
+def read_parquet(path: Path, filters: list[Any] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a table, or some rows and columns of it.
+
+    Raises
+    ------
+    FabricstudyError
+        If the file was damaged, or another version of this project wrote it.
+    """
+    try:
+        found = (pq.read_schema(path).metadata or {}).get(b"fabricstudy.format", b"none")
+        if found != FORMAT[b"fabricstudy.format"]:
+            raise other_format(str(path), found.decode())
+        return pq.read_table(path, filters=filters or None, columns=columns, page_checksum_verification=True)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        problem = f"{path}: damaged ({str(error).splitlines()[0]})"
+        raise FabricstudyError(f"{problem}; remove it and run the same command again", "gone-from-store") from None
