@@ -23,7 +23,7 @@ from .rules import due_after, planned, rerun
 
 LIBRARIES = (
     "numpy", "pandas", "pandera.pandas", "pandera.strategies.pandas_strategies", "pyarrow.csv",
-    "pyarrow.parquet", "pydantic", "scipy.sparse.csgraph", "scipy.optimize", "yaml",
+    "pyarrow.parquet", "pydantic", "scipy.sparse.csgraph", "scipy.optimize", "snakemake.io", "yaml",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import json
 import re
 import shlex
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from snakemake.io import expand, is_flagged
 
 RULES = Path(__file__).resolve().parents[2] / "workflow" / "rules"
 MEMORY = Path("remembered.json")
@@ -89,73 +92,82 @@ def _main_of(module: str) -> Any:
     return importlib.import_module(f"{module}.__main__" if is_package else module).main
 
 
-def jobs_of(study: Any) -> Iterator[Job]:
-    """Give all jobs of a planned study, those first whose outputs others read."""
+def jobs_of(name: str, jobs: Any) -> Iterator[Job]:
+    """Give all jobs of a planned study but its plan, those first whose outputs others read."""
     wildcards = {
-        "structure": ("chunk", study.machine_chunks),
-        "analysis": ("analysis", study.analyses),
-        "simulate": ("batch", study.batches),
-        "schedule": ("runs", study.run_chunks),
-        "table": ("study", [study.name]),
-        "report": ("study", [study.name]),
+        "machine": ("chunk", jobs.machines),
+        "structure": ("chunk", jobs.machines),
+        "workload": ("placed", jobs.workloads),
+        "analysis": ("analysis", jobs.analyses),
+        "simulate": ("batch", jobs.batches),
+        "schedule": ("runs", jobs.schedules),
+        "table": ("study", [name]),
+        "report": ("study", [name]),
     }
-    texts = {name: body for file in RULES.glob("*.smk") for name, body in _RULE.findall(file.read_text())}
+    texts = {rule: body for file in RULES.glob("*.smk") for rule, body in _RULE.findall(file.read_text())}
+    names = _names(name, jobs)
     for rule, (wildcard, values) in wildcards.items():
         blocks = dict(_BLOCK.findall(texts[rule]))
         for value in values:
-            yield _job(rule, blocks, study, {"study": study.name, wildcard: value})
+            yield _job(rule, blocks, names, {"study": name, wildcard: value})
 
 
-def _job(rule: str, blocks: dict[str, str], study: Any, wildcards: dict[str, str]) -> Job:
-    names = _names(study)
+def _job(rule: str, blocks: dict[str, str], names: dict[str, Any], wildcards: dict[str, str]) -> Job:
     given = SimpleNamespace(**wildcards)
-    of = {
-        block: _values(eval(f"_given({blocks[block]})", names), given) for block in ("input", "output", "params", "log")
-    }
+    of: dict[str, _Named] = {}
+    for block in ("input", "output", "params", "log"):
+        of[block] = _values(eval(f"_given({blocks[block]})", names), given, of.get("input"))
     command = ast.literal_eval(f"({blocks['shell']})").format(**of, wildcards=given, threads=1)
     params = vars(of["params"])
     return Job(rule, " ".join(wildcards.values()), tuple(of["input"].all()), tuple(of["output"].all()), params, command)
 
 
-def _values(given: tuple[tuple[Any, ...], dict[str, Any]], wildcards: SimpleNamespace) -> _Named:
+def _values(given: tuple[tuple[Any, ...], dict[str, Any]], wildcards: SimpleNamespace, inputs: _Named | None) -> _Named:
     positional, named = given
     every = {f"_{number}": value for number, value in enumerate(positional)} | named
-    return _Named(**{name: _value(value, wildcards) for name, value in every.items()})
+    return _Named(**{name: _value(value, wildcards, inputs) for name, value in every.items()})
 
 
-def _value(value: Any, wildcards: SimpleNamespace) -> Any:
-    value = value(wildcards) if callable(value) else value
+def _value(value: Any, wildcards: SimpleNamespace, inputs: _Named | None) -> Any:
+    if callable(value):
+        value = value(wildcards, inputs) if "input" in inspect.signature(value).parameters else value(wildcards)
+    if is_flagged(value, "ancient"):
+        return _Ancient(value)
     if isinstance(value, list):
-        return _Paths(value)
+        return _Paths(one.format(**vars(wildcards)) for one in value)
     if isinstance(value, Path):
         return _Path(value)
-    return _Path(value.format(**vars(wildcards))) if type(value) is str else value
+    return _Path(value.format(**vars(wildcards))) if isinstance(value, str) else value
 
 
-def _names(study: Any) -> dict[str, Any]:
+def _names(name: str, jobs: Any) -> dict[str, Any]:
     """Give what stands in rules: the study, our functions, and those of Snakemake."""
-    from fabricstudy.core.source import code_digest
-    from fabricstudy.structure.stage import structure_code
+    from fabricstudy.core.columns import PARQUET_ONLY, TABLES
+    from fabricstudy.machine.definitions import FILES
     from fabricstudy.workflow.pipeline import BATCH_CPU_S
-
-    def expand(pattern: str, **lists: Any) -> list[str]:
-        ((name, values),) = ((name, values) for name, values in lists.items() if not isinstance(values, str))
-        rest = {name: values for name, values in lists.items() if isinstance(values, str)}
-        return [pattern.format(**rest, **{name: value}) for value in values]
+    from fabricstudy.workflow.snakefile import Inputs
 
     def same(path: Any, **_: Any) -> Any:
         return path
 
     return {
-        "STUDIES": {study.name: study},
+        "STUDIES": {name: jobs},
+        "INPUTS": Inputs({name: jobs}),
         "SETTINGS": SimpleNamespace(batch_cpu_s=BATCH_CPU_S),
-        "code_digest": code_digest,
-        "structure_code": structure_code,
+        "MACHINE_FILES": FILES,
+        "PARQUET_ONLY": PARQUET_ONLY,
+        "TABLES": TABLES,
         "expand": expand,
-        "ancient": lambda path: _Ancient(path),
-        **dict.fromkeys(("touch", "directory", "report"), same),
-        "_given": lambda *positional, **named: (positional, named),
+        "multiext": lambda start, **ends: {key: start + end for key, end in ends.items()},
+        **dict.fromkeys(("directory", "report"), same),
+        "_given": _given,
     }
+
+
+def _given(*positional: Any, **named: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for one in [one for one in positional if isinstance(one, dict)]:  # what `multiext` names
+        named |= one
+    return tuple(one for one in positional if not isinstance(one, dict)), named
 
 
 def due_jobs(jobs: list[Job]) -> list[Job]:
@@ -175,23 +187,28 @@ def due_jobs(jobs: list[Job]) -> list[Job]:
 
 def planned(study_file: str) -> Any:
     """Plan a study of this folder, once for all its jobs."""
-    from fabricstudy.table import __main__ as table
-    from fabricstudy.workflow import stages
-    from fabricstudy.workflow.pipeline import pipelines
+    from fabricstudy.study.file import load_study
+    from fabricstudy.workflow.jobs import load_studies
 
-    (study,) = pipelines(study_file).values()
-    vars(stages)["_pipeline"] = lambda args: study
-    vars(table).update(load_study=lambda file: study.plan.study, plan=lambda loaded: study.plan)
-    return study
+    studies = load_studies(study_file, 60.0)
+    loaded = load_study(study_file)
+    # Each job reads it again, which takes longer than most jobs of this study.
+    for module in ("fabricstudy.workflow.stages", "fabricstudy.table.__main__"):
+        found = importlib.import_module(module)
+        vars(found)["_study" if module.endswith("stages") else "load_study"] = lambda _: loaded
+    return studies
 
 
-def rerun(study: Any) -> list[str]:
+def rerun(studies: Any) -> list[str]:
     """Do what is due of a study in this folder, and give the rules of the jobs."""
-    from fabricstudy.workflow import snakefile as ours
+    from fabricstudy.workflow.jobs import write_jobs
 
-    if MEMORY.exists():
-        ours.forget_what_is_gone(study, Path("results"))
-    jobs = list(jobs_of(study))
+    ((name, pipeline),) = studies.planned.items()
+    results = Path("results")
+    studies.renew_plans(results)
+    if not (results / name / "plan.parquet").exists():
+        write_jobs(pipeline, studies.jobs[name], results / name)
+    jobs = list(jobs_of(name, studies.jobs[name]))
     due = due_jobs(jobs)
     for job in due:
         job.do()
@@ -199,15 +216,17 @@ def rerun(study: Any) -> list[str]:
     return [job.rule for job in due]
 
 
-def due_after(study: Any, changes: list[tuple[str, str, str]]) -> list[list[str]]:
+def due_after(studies: Any, changes: list[tuple[str, str, str]]) -> list[list[str]]:
     """Give the rules of the jobs that would be due after each change of a file of ours: its path, old and new text.
 
     Nothing is imported anew: digests are of texts.
     """
+    from fabricstudy.workflow.jobs import jobs_of as jobs_now
     from fabricstudy.workflow.pipeline import Pipeline
 
+    ((name, study),) = studies.planned.items()
     # As a name of its package, `validity` is a function.
-    modules = [importlib.import_module(f"fabricstudy.{name}") for name in ("source", "engine.validity")]
+    modules = [importlib.import_module(f"fabricstudy.{one}") for one in ("core.source", "engine.validity")]
     caches = [one for module in modules for one in vars(module).values() if hasattr(one, "cache_clear")]
     found = []
     for path, old, new in changes:
@@ -216,7 +235,9 @@ def due_after(study: Any, changes: list[tuple[str, str, str]]) -> list[list[str]
             Path(path).write_text(text.replace(old, new))
             for cache in caches:
                 cache.cache_clear()
-            found.append([job.rule for job in due_jobs(list(jobs_of(Pipeline(study.file, study.plan))))])
+            found.append(
+                [job.rule for job in due_jobs(list(jobs_of(name, jobs_now(Pipeline(study.file, study.plan)))))]
+            )
         finally:
             Path(path).write_text(text)
     return found

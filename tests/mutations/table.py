@@ -59,7 +59,7 @@ def known(name: str, file: str, old: str, due: tuple[str, ...] = (), new: str = 
 TABLE = ("table", "report")
 """Rules that are due after any other."""
 
-ALL = ("structure", "analysis", "simulate", "schedule", *TABLE)
+ALL = ("machine", "structure", "workload", "analysis", "simulate", "schedule", *TABLE)
 
 MACHINES = (
     Mutation(

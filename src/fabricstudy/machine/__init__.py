@@ -3,14 +3,13 @@
 In: the machine of a study, a `Topology`: one module a kind, which says what may be written, tells nodes and cables in
 closed form, and builds the arrays.
 Out: `Machine`, numpy arrays: the router of each node, one row for the cables between two routers, and the table of
-link classes. A machine is built from its description alone, the same each time; `write_machines` writes the machines of
-a study as Parquet and JSON, and `read_machine` reads one of them. `hops` tells how far apart routers are, on grids
+link classes. A machine is built from its description alone, the same each time; `definitions` writes the machines of a
+study as Parquet and JSON. `hops` tells how far apart routers are, on grids
 without a matrix; `distances` gives the matrix.
 Router and node numbers are those of the topology's module; everything after this stage uses only the arrays.
 """
 
 from .base import Topology, published
-from .definitions import read_machine, write_machines
 from .dimension import Dimension
 from .distances import distances
 from .graph import LinkClass, Machine
@@ -25,6 +24,4 @@ __all__ = [
     "distances",
     "hops",
     "published",
-    "read_machine",
-    "write_machines",
 ]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import fabricstudy
-from fabricstudy import source
+from fabricstudy.core import source
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kept import Kept
 from fabricstudy.core.source import OURS, PACKAGE, imported

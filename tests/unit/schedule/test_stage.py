@@ -22,6 +22,7 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.schedule.stage import run_chunk
 from fabricstudy.study.file import read_study
 from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.schedules import schedule_tables
 from fabricstudy.workflow.pipeline import Pipeline
 
@@ -95,13 +96,14 @@ def test_killed_and_run_again_the_bytes_are_the_same(tmp_path: Path) -> None:
     study.write_text(yaml.safe_dump({"study": "small", "schedules": {"s": {**SCHEDULE, "seeds": 300}}}))
     of = Pipeline(study, plan(read_study(yaml.safe_load(study.read_text()), study)), 1e6)
     (chunk,) = of.run_chunks.values()
+    write_plan(of.plan, tmp_path, lambda one: {})
 
     def command(folder: str) -> list[str]:
         out = tmp_path / folder
         return [
             sys.executable, "-m", "fabricstudy.workflow.stages", "schedule", "--study", str(study), "--name",
-            chunk.name, "--digest", chunk.digest, "--batch-cpu-s", "1e6", "--results", str(tmp_path),
-            "--out", f"{out}/a.jsonl", "--jobs", f"{out}/a.parquet",
+            chunk.name, "--plan", str(tmp_path), "--batch-cpu-s", "1e6", "--out", f"{out}/a.jsonl",
+            "--jobs", f"{out}/a.parquet",
         ]  # fmt: skip
 
     subprocess.run(command("whole"), check=True, capture_output=True)

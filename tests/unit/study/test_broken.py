@@ -251,7 +251,6 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
         "figures.0", "not-run-alone",
     ),
     "study called like a store": ({"study": "points"}, "study", "reserved-name"),
-    "study called like the other stores": ({"study": "machines"}, "study", "reserved-name"),
     "study called like a store of structures": ({"study": "structures"}, "study", "reserved-name"),
     "long study name": ({"study": "a" * 300}, "study", "wrong-length"),
     "id of a figure as a path": ({"figures": [FIGURE | {"id": "../x"}]}, "figures.0.id", "bad-name"),
