@@ -73,7 +73,7 @@ class Topology(Kind):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give what a study would write of the machines of this kind that fit, without bandwidth and latency.
+        """Return what a study would write of the machines of this kind that fit, without bandwidth and latency.
 
         They have at most so many ports as are wanted, and may have more routers. Of a kind that none is chosen of, such
         as that of one product, there are none.
@@ -118,10 +118,7 @@ class Topology(Kind):
     def _check(self) -> None:
         """Refuse what cannot be built.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the machine.
+        Raises ConfigError, with the path below the machine.
         """
 
     @model_validator(mode="after")
@@ -189,7 +186,7 @@ class LinkLatencies(EachClass):
 
 
 def link_classes(bandwidth: EachClass, latency: EachClass) -> tuple[tuple[LinkClass, ...], LinkClass]:
-    """Give the classes of the cables between routers, and the class of the host links, which both name last."""
+    """Return the classes of the cables between routers, and the class of the host links, which both name last."""
     names = [str(field.alias) for field in type(bandwidth).model_fields.values()]
     both = zip(names, vars(bandwidth).values(), vars(latency).values(), strict=True)
     *classes, host = (LinkClass(*quantities) for quantities in both)
@@ -197,7 +194,7 @@ def link_classes(bandwidth: EachClass, latency: EachClass) -> tuple[tuple[LinkCl
 
 
 def published(name: str) -> Topology:
-    """Give the published machine of this name.
+    """Return the published machine of this name.
 
     Raises
     ------

@@ -39,7 +39,6 @@ class BlueGenePConfig(GridConfig):
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         wraps = spread(self.wrap, 3)
         return tuple(Dimension(8 * count, wrap) for count, wrap in zip(self.midplanes, wraps, strict=True))
 

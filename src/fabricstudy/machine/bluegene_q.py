@@ -38,6 +38,5 @@ class BlueGeneQConfig(GridConfig):
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         lengths = (*(4 * count for count in self.midplanes), 2)
         return tuple(Dimension(length, True, pair_cables=2) for length in lengths)

@@ -81,7 +81,7 @@ class Dimension:
         return (length**2 - length % 2) / (4 * length) if self.wrap else line
 
     def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Give the lower and the higher coordinate of each two that are joined, shortest cables first.
+        """Return the lower and the higher coordinate of each two that are joined, shortest cables first.
 
         Examples
         --------
@@ -133,7 +133,7 @@ class Dimension:
         return crossing if side < self.length else (crossing + self.is_closed) * self.parallel
 
     def keeps_routes(self, side: int) -> bool:
-        """Say whether shortest routes between `side` consecutive routers never leave them.
+        """Return whether shortest routes between `side` consecutive routers never leave them.
 
         On a ring of k routers that holds for all k, and for at most (k + 1) / 2, where the way within is the shorter.
 
@@ -145,7 +145,7 @@ class Dimension:
         return not self.wrap or side == self.length or side <= (self.length + 1) // 2
 
     def longest_span(self, distance: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Give the longest of the `spans` that does not lead past a goal `distance` coordinates away, at least 1.
+        """Return the longest of the `spans` that does not lead past a goal `distance` coordinates away, at least 1.
 
         Examples
         --------

@@ -105,7 +105,7 @@ class DragonflyConfig(Topology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
+        """Return those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
         for in_group in range(1, wanted.radix):
             for groups in range(2, min(wanted.most_nodes, wanted.most_routers) // in_group + 1):
                 for nodes in wanted.shares(groups * in_group, wanted.radix - in_group):
@@ -118,22 +118,18 @@ class DragonflyConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.groups * self.routers_per_group
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a group."""
         return self.routers_per_group * self.nodes_per_router
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, local and global."""
         local = self.groups * self.routers_per_group * (self.routers_per_group - 1) // 2
         return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
 

@@ -27,14 +27,13 @@ class ExpressMeshConfig(GridConfig):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give the grids that may fit; gaps are powers of two."""
+        """Return the grids that may fit; gaps are powers of two."""
         for shape in wanted.shapes(MOST_DIMENSIONS, least_length=4):
             for gap in (1 << power for power in range(1, (shape[0] - 2).bit_length())):
                 yield {"shape": list(shape), "gap": gap}, tuple(Dimension(length, gap=gap) for length in shape)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         return tuple(Dimension(length, gap=self.gap) for length in self.shape)
 
     def _check(self) -> None:

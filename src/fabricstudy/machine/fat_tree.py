@@ -88,7 +88,6 @@ class FatTreeConfig(Topology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit."""
         for radix in range(2, wanted.radix + 1, 2):
             for pods in range(2, radix + 1):
                 if wanted.least_nodes <= pods * (radix // 2) ** 2 <= wanted.most_nodes:
@@ -112,17 +111,14 @@ class FatTreeConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return 2 * self.pod_count * self.half_radix + self.core_routers
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.pod_count * self.half_radix**2
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a pod."""
         return self.half_radix**2
 
     @property

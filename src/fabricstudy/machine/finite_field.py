@@ -68,7 +68,7 @@ def field_of(q: int) -> Field:
 
 
 def prime_of(q: int) -> int | None:
-    """Give the prime of which `q` is a power, or None if it is no prime power.
+    """Return the prime of which `q` is a power, or None if it is no prime power.
 
     Examples
     --------
@@ -86,10 +86,7 @@ def prime_of(q: int) -> int | None:
 def check_prime_power(q: int) -> None:
     """Refuse a key `q` that is no prime power.
 
-    Raises
-    ------
-    ConfigError
-        With the next ones.
+    Raises ConfigError, with the next ones.
     """
     if prime_of(q) is None:
         near = ", ".join(map(str, sorted(_prime_powers_near(q))))
@@ -97,7 +94,7 @@ def check_prime_power(q: int) -> None:
 
 
 def _prime_powers_near(q: int) -> set[int]:
-    """Give the next prime power below and above `q`."""
+    """Return the next prime power below and above `q`."""
     below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
     above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
     return {below, above}

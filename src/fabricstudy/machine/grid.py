@@ -85,7 +85,7 @@ def _shortest(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def one_or_each(kind: Any, words: str, example: Any, of: str = "dimension") -> Any:
-    """Give the type of a tuple of `kind`, one for all or one for each of `of`; one alone is no list."""
+    """Return the type of a tuple of `kind`, one for all or one for each of `of`; one alone is no list."""
     named = {bool: {"type": "boolean"}, int: {"type": "integer", "minimum": 1}}
     item = named.get(type(example), {"type": "string", "examples": [example]})
     return Annotated[
@@ -148,12 +148,11 @@ class GridConfig(Topology):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give what a study would write of the grids that may fit, without nodes, and their dimensions."""
+        """Return what a study would write of the grids that may fit, without nodes, and their dimensions."""
         return iter(())
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give the grids that fit, with all numbers of nodes on a router."""
         for written, grid in cls.grids(wanted):
             ports = sum(map(_ports, grid))
             for nodes in wanted.shares(math.prod(dimension.length for dimension in grid), wanted.radix - ports):
@@ -161,17 +160,14 @@ class GridConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return math.prod(dimension.length for dimension in self.grid)
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, parallel ones counted each."""
         routers = self.routers
         return sum(routers // dimension.length * dimension.cables for dimension in self.grid)
 

@@ -71,12 +71,9 @@ class Hops:
 
 @lru_cache(maxsize=2)
 def hops(machine: Machine) -> Hops:
-    """Give the hops of a machine; the last ones are kept.
+    """Return the hops of a machine; the last ones are kept.
 
-    Raises
-    ------
-    ValueError
-        If some router cannot be reached.
+    Raises ValueError if some router cannot be reached.
     """
     if machine.coordinates is None or not machine.dimensions:
         tables, place = [distances(machine)], np.arange(machine.routers, dtype=np.int32)[:, None]

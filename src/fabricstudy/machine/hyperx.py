@@ -23,12 +23,10 @@ class HyperXConfig(GridConfig):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give the grids that may fit."""
         for shape in wanted.shapes(MOST_DIMENSIONS):
             if sum(shape) - len(shape) < wanted.radix:
                 yield {"shape": list(shape)}, tuple(Dimension(length, gap=1) for length in shape)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         return tuple(Dimension(length, gap=1) for length in self.shape)

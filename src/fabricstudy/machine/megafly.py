@@ -54,7 +54,7 @@ class MegaflyConfig(Topology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
+        """Return those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
         for leaves in range(1, wanted.radix):
             for groups in range(2, min(wanted.most_nodes, wanted.most_routers // 2) // leaves + 1):
                 for nodes in wanted.shares(groups * leaves, wanted.radix - leaves):
@@ -71,22 +71,18 @@ class MegaflyConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.groups * self.routers_per_group
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.groups * self.group_nodes
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a group."""
         return self.leaves_per_group * self.nodes_per_leaf
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, local and global."""
         local = self.groups * self.leaves_per_group * self.spines_per_group
         return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
 

@@ -23,11 +23,9 @@ class MeshConfig(GridConfig):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give the grids that may fit."""
         for shape in wanted.shapes(MOST_DIMENSIONS):
             yield {"shape": list(shape)}, tuple(map(Dimension, shape))
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         return tuple(map(Dimension, self.shape))

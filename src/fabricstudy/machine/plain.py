@@ -22,12 +22,11 @@ class PlainTopology(Topology):
     )
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Give the routers at both ends of each cable."""
+        """Return the routers at both ends of each cable."""
         raise NotImplementedError
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     def build(self) -> Machine:

@@ -75,19 +75,16 @@ class PolarFlyConfig(PlainTopology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit, with all numbers of nodes on a router."""
         for q in filter(prime_of, range(2, wanted.radix - 1)):
             for nodes in wanted.shares(q * q + q + 1, wanted.radix - q - 1):
                 yield {"q": q, "nodes_per_router": nodes}
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.q**2 + self.q + 1
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers."""
         return self.q * (self.q + 1) ** 2 // 2
 
     @property

@@ -19,10 +19,7 @@ def starts(tail: npt.NDArray[np.integer], routers: int) -> npt.NDArray[np.int64]
 def hops_between_all(first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]) -> npt.NDArray[np.int16]:
     """Hops between all routers, int16 [routers, routers]; `first` and `head` are as in `Adjacency`.
 
-    Raises
-    ------
-    ValueError
-        If some router cannot be reached.
+    Raises ValueError if some router cannot be reached.
     """
     routers = len(first) - 1
     distance = np.zeros((routers, routers), dtype=np.int16)
@@ -55,7 +52,7 @@ def reach(
 
 
 def _layers(first: npt.NDArray[np.int64]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Give the first link of each router, then the second, and so on: the routers that have one, and its place."""
+    """Return the first link of each router, then the second, and so on: the routers that have one, and its place."""
     degree = np.diff(first)
     for k in range(degree.max(initial=0)):
         rows = np.flatnonzero(degree > k)

@@ -77,7 +77,7 @@ def _across(elements: FiniteField) -> IntArray:
 
 
 def delta_of(q: int) -> int:
-    """Give the integer -1, 0 or 1 for which a prime power q above 2 is 4 w + delta.
+    """Return the integer -1, 0 or 1 for which a prime power q above 2 is 4 w + delta.
 
     Examples
     --------
@@ -112,7 +112,6 @@ class SlimFlyConfig(Topology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit, with all numbers of nodes on a router."""
         for q in filter(prime_of, range(3, wanted.radix)):
             for nodes in wanted.shares(2 * q * q, wanted.radix - router_degree(q)):
                 yield {"q": q, "nodes_per_router": nodes}
@@ -129,22 +128,18 @@ class SlimFlyConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return 2 * self.q**2
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a group."""
         return self.q * self.nodes_per_router
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers."""
         return self.routers * self.degree // 2
 
     def _check(self) -> None:

@@ -13,7 +13,7 @@ from .named import load
 
 
 def machine_store(results: Path) -> Store:
-    """Give the store of machines under the folder `results`."""
+    """Return the store of machines under the folder `results`."""
     return Store(results / MACHINES, "machine_id")
 
 
@@ -35,7 +35,7 @@ def keep_machine(results: Path, machine_id: str, config: Topology) -> None:
 
 
 def has_machine(results: Path, machine_id: str) -> bool:
-    """Say whether a machine is in the store, whole."""
+    """Return whether a machine is in the store, whole."""
     return machine_store(results).record(machine_id) is not None
 
 

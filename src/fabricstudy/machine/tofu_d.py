@@ -42,7 +42,6 @@ class TofuDConfig(GridConfig):
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         outer = zip(self.units, spread(self.wrap, 3), strict=True)
         return (*(Dimension(length, wrap) for length, wrap in outer), *UNIT)
 

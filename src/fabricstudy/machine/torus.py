@@ -29,13 +29,11 @@ class TorusConfig(GridConfig):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give the grids that may fit."""
         for shape in wanted.shapes(MOST_DIMENSIONS, least_length=3):
             yield {"shape": list(shape)}, tuple(Dimension(length, wrap=True) for length in shape)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         wraps = spread(self.wrap, len(self.shape))
         return tuple(
             Dimension(length, wrap, pair_cables=self.pair_cables)

@@ -89,7 +89,7 @@ class TwistedTorusConfig(Topology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those with a symmetric twist that fit, with all numbers of nodes on a router."""
+        """Return those with a symmetric twist that fit, with all numbers of nodes on a router."""
         for short in range(2, wanted.most_nodes):
             for shape in ([short, 2 * short], [short, short, 2 * short], [short, 2 * short, 2 * short]):
                 for nodes in wanted.shares(math.prod(shape), wanted.radix - 2 * len(shape)):
@@ -104,12 +104,10 @@ class TwistedTorusConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return math.prod(self.shape)
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property

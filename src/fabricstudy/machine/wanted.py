@@ -28,7 +28,7 @@ class Wanted:
     most_routers: int
 
     def shares(self, parts: int, most: int) -> range:
-        """Give the numbers of nodes, up to `most`, that each of `parts` routers may have.
+        """Return the numbers of nodes, up to `most`, that each of `parts` routers may have.
 
         Examples
         --------
@@ -40,7 +40,7 @@ class Wanted:
         return range(-(-self.least_nodes // parts), min(self.most_nodes // parts, most) + 1)
 
     def shapes(self, dimensions: range, least_length: int = 2) -> Iterator[tuple[int, ...]]:
-        """Give the lengths of grids, never falling, with enough ports for the nodes and not too many routers.
+        """Return the lengths of grids, never falling, with enough ports for the nodes and not too many routers.
 
         Examples
         --------
@@ -54,7 +54,7 @@ class Wanted:
 
 
 def halvings(most: int) -> list[int]:
-    """Give a number, its half, quarter and eighth, each rounded down, while they are at least 1.
+    """Return a number, its half, quarter and eighth, each rounded down, while they are at least 1.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:
 
 
 def tree_arrays(down: tuple[int, ...], up: tuple[int, ...], parallel: tuple[int, ...]) -> dict[str, Any]:
-    """Give the arrays of a `Machine` that a tree has: cables by level, nodes, `group` and `level`.
+    """Return the arrays of a `Machine` that a tree has: cables by level, nodes, `group` and `level`.
 
     The group is the subtree below the top, and one more for the routers of the top.
     """
@@ -149,17 +149,14 @@ class XgftConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return sum(members(self.down, self.up))
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return prod(self.down)
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a subtree below the top."""
         return prod(self.down[:-1])
 
     @property
@@ -170,7 +167,6 @@ class XgftConfig(Topology):
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, parallel ones counted each."""
         return sum(self.cables_of_class)
 
     @property

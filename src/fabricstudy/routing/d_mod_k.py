@@ -91,5 +91,4 @@ class DModK(Routing):
     kind: Literal["d-mod-k"] = "d-mod-k"
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine."""
         return DModKRoutes(machine)

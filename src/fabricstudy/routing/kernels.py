@@ -157,7 +157,7 @@ def minimal_loads(
 def minimal_loads_between(
     first: Ints, link: Ints, head: Ints, kind: Ints, cables: Floats, weight: Ints, traffic: Floats
 ) -> Floats:
-    """Give what `minimal_loads` gives, for bytes [source, destination]; the diagonal does not count.
+    """Return what `minimal_loads` gives, for bytes [source, destination]; the diagonal does not count.
 
     Lists of as many messages as there are pairs of routers would take five times the memory.
     """
@@ -332,7 +332,7 @@ def detour_support(
     number_of: Ints,
     senders: Ints,
 ) -> Bools:
-    """Tell which directed links packets may take by way of any router that carries nodes.
+    """Return which directed links packets may take by way of any router that carries nodes.
 
     They go by minimal paths to it, then to their goal, and end where they meet that. Those of router s have the goals
     ``goal[goals_of[s] : goals_of[s + 1]]``, each once. Goals are numbered from 0 in `number_of` [routers], where others

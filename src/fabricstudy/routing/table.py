@@ -71,7 +71,7 @@ class TableRoutes(ObliviousMemoryless):
         return np.repeat(np.arange(len(self._ways)), self._count), self._link
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
-        """Give the hops of the table; a packet at the router of its node has none."""
+        """Return the hops of the table; a packet at the router of its node has none."""
         packet = np.flatnonzero(at != self._goal[goal])
         way = self._table[at[packet], goal[packet]]
         count = self._count[way]
@@ -159,13 +159,13 @@ class _Names:
             self._links.setdefault((tail, head), []).append(link)
 
     def router(self, name: str, where: str) -> int:
-        """Give the number of a router."""
+        """Return the number of a router."""
         if name not in self._routers:
             raise FileMistake("the machine has no such router", _REMEDY, where, name)
         return self._routers[name]
 
     def destination(self, entry: Entry) -> Ints:
-        """Give the nodes that an entry leads to; none if the machine has not got it and need not."""
+        """Return the nodes that an entry leads to; none if the machine has not got it and need not."""
         if entry.to_router:
             return np.flatnonzero(self._machine.node_router == self.router(entry.destination, entry.where))
         if entry.destination in self._nodes:
@@ -175,7 +175,7 @@ class _Names:
         return np.empty(0, dtype=np.int64)
 
     def way(self, router: int, entry: Entry) -> tuple[int, ...]:
-        """Give the links that lead on."""
+        """Return the links that lead on."""
         if entry.onward is not None:
             links = self._links.get((router, self.router(entry.onward, entry.where)))
             if links is None:
@@ -195,11 +195,11 @@ class _Names:
             raise FileMistake("the machine's ports have no numbers", remedy, where)
 
     def name_of_router(self, number: int) -> str:
-        """Give its name in the file, or its number."""
+        """Return its name in the file, or its number."""
         return self._named.router_names[number] if self._named else str(number)
 
     def name_of_node(self, number: int) -> str:
-        """Give its name in the file, or its number."""
+        """Return its name in the file, or its number."""
         return self._named.node_names[number] if self._named else str(number)
 
 
@@ -228,19 +228,9 @@ class Table(FromFile, Routing):
         return {}
 
     def check_machine(self, machine: Topology) -> None:
-        """Refuse a machine that the table does not fit."""
         _checked(self, machine)
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine.
-
-        Raises
-        ------
-        ConfigError
-            If the table does not fit it, or packets would go round in a circle or nowhere.
-        StudyError
-            If the file is gone or has changed.
-        """
         try:
             return TableRoutes(machine, self.content())
         except FileMistake as mistake:

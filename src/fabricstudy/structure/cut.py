@@ -21,10 +21,7 @@ ROUTERS_FOR_RANDOM_STARTS = 500
 def router_weights(machine: Machine) -> Ints:
     """What each router counts in a half, int64 [routers]: its nodes, in units of which all are multiples.
 
-    Raises
-    ------
-    ValueError
-        If fewer than two routers have nodes.
+    Raises ValueError if fewer than two routers have nodes.
     """
     nodes = machine.nodes_of_router.astype(np.int64)
     if np.count_nonzero(nodes) < 2:
@@ -122,7 +119,7 @@ def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
 
 
 def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
-    """Give the half that weighs less; `cut_side` itself if they weigh the same."""
+    """Return the half that weighs less; `cut_side` itself if they weigh the same."""
     return cut_side if 2 * weight[cut_side].sum() <= weight.sum() else ~cut_side
 
 

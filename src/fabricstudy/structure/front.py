@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 
 def on_front(costs: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Tell which of several things no other one beats: none costs no more in all ways and less in one.
+    """Return which of several things no other one beats: none costs no more in all ways and less in one.
 
     Parameters
     ----------

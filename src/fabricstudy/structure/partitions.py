@@ -101,7 +101,7 @@ class Space:
         return _flat_cut(tuple(sorted(dimension for dimension in dimensions if dimension[0] > 1)))
 
     def partition(self, geometry: Geometry) -> tuple[Dimension, ...]:
-        """Give the dimensions of a partition."""
+        """Return the dimensions of a partition."""
         blocks = (*geometry, *(1,) * (len(self.dimensions) - self.outer))
         return tuple(
             self._shortened(dimension, count * routers)
@@ -114,10 +114,7 @@ class Space:
     def geometries(self) -> list[Geometry]:
         """List all cuboids of building blocks that fit, each once.
 
-        Raises
-        ------
-        FabricstudyError
-            If there are more than a million.
+        Raises FabricstudyError if there are more than a million.
         """
         blocks = self.blocks
         if math.prod(blocks) > MOST_GEOMETRIES:
@@ -131,10 +128,7 @@ class Space:
     def canonical(self, geometry: Sequence[int]) -> Geometry:
         """Write a geometry as `geometries` does: with all dimensions, the longest first if rotation does not matter.
 
-        Raises
-        ------
-        FabricstudyError
-            If it does not fit the machine.
+        Raises FabricstudyError if it does not fit the machine.
         """
         full = (*geometry, *(1,) * (self.outer - len(geometry)))
         blocks = self.blocks
@@ -260,7 +254,7 @@ def _misordered(space: Space, geometries: Sequence[Geometry]) -> int:
 
 
 def space_of(machine: GridConfig) -> Space:
-    """Give what a grid machine of a study is divided into.
+    """Return what a grid machine of a study is divided into.
 
     Examples
     --------

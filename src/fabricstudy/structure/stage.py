@@ -23,7 +23,7 @@ def structure_code() -> str:
 
 
 def structure_store(results: Path) -> Store:
-    """Give the store of structures under the folder `results`."""
+    """Return the store of structures under the folder `results`."""
     return Store(results / STRUCTURES, "machine_id")
 
 
@@ -45,12 +45,12 @@ def keep_structure(results: Path, machine_id: str) -> Record:
 
 
 def has_structure(results: Path, machine_id: str) -> bool:
-    """Say whether the structure of a machine is in the store, whole."""
+    """Return whether the structure of a machine is in the store, whole."""
     return structure_store(results).record(machine_id) is not None
 
 
 def load_structure(results: Path, machine_id: str) -> tuple[Record, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """Give the record of a machine's structure and the routers in one half of its best cut."""
+    """Return the record of a machine's structure and the routers in one half of its best cut."""
     store = structure_store(results)
     record = store.record(machine_id)
     if record is None:

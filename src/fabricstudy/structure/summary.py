@@ -100,10 +100,7 @@ def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, f
     In a grid hops add up over the dimensions, so distances along each of them suffice. Elsewhere searches from some
     routers at a time keep the memory small.
 
-    Raises
-    ------
-    ValueError
-        If some router with nodes cannot be reached from another one.
+    Raises ValueError if some router with nodes cannot be reached from another one.
     """
     edge_router = np.flatnonzero(machine.nodes_of_router)
     pairs = len(edge_router) * (len(edge_router) - 1)

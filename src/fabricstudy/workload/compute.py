@@ -44,7 +44,7 @@ class Compute(QuantityOrMapping):
 
 
 def computing(compute: Compute, messages: Messages, iterations: int, rng: np.random.Generator) -> Computing:
-    """Give what the ranks of a job compute.
+    """Return what the ranks of a job compute.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def computing(compute: Compute, messages: Messages, iterations: int, rng: np.ran
 
 
 def _ranks_in_phases(messages: Messages) -> tuple[IntArray, IntArray]:
-    """Give phase and rank of all that send or get something, each pair once, sorted."""
+    """Return phase and rank of all that send or get something, each pair once, sorted."""
     ends = np.concatenate([messages.source, messages.destination])
     ranks = int(ends.max(initial=0)) + 1
     key = np.unique(np.tile(messages.phase, 2).astype(np.int64) * ranks + ends)
@@ -82,7 +82,7 @@ def _ranks_in_phases(messages: Messages) -> tuple[IntArray, IntArray]:
 
 
 def _first_of_iteration(phase: IntArray, rank: IntArray, iterations: int) -> npt.NDArray[np.int64]:
-    """Give the rows that are the first of their rank in an iteration, in their order."""
+    """Return the rows that are the first of their rank in an iteration, in their order."""
     phases = int(phase.max(initial=-1)) + 1
     if phases % iterations:
         raise WorkloadError(

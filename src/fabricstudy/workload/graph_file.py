@@ -81,10 +81,7 @@ class _Read(NamedTuple):
 def read_graph(path: Path) -> tuple[GraphFile, str]:
     """Read a graph, and give the SHA-256 of its file, too.
 
-    Raises
-    ------
-    ConfigError
-        With the path ``file`` if it cannot be read or is no such graph.
+    Raises ConfigError, with the path ``file`` if it cannot be read or is no such graph.
     """
     return read(path, graph_of, "graph-file")
 
@@ -92,10 +89,7 @@ def read_graph(path: Path) -> tuple[GraphFile, str]:
 def graph_of(path: Path, data: bytes) -> GraphFile:
     """Read a graph; its kind goes by the end of the file's name.
 
-    Raises
-    ------
-    FileMistake
-        With the line.
+    Raises FileMistake, with the line.
     """
     source, destination, units, work = by_suffix(_READERS, path)(data)
     if work is None:
@@ -230,15 +224,12 @@ def tens(total: float, near: float) -> float:
 
 
 def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
-    """Give the rank of each task where there are as many tasks as ranks, or more.
+    """Return the rank of each task where there are as many tasks as ranks, or more.
 
     `how` is ``blocks``, of consecutive tasks, or ``metis``: k-way by work and traffic (Karypis and Kumar 1998), with
     about the same work in each group.
 
-    Raises
-    ------
-    ConfigError
-        If there are more ranks than tasks.
+    Raises ConfigError if there are more ranks than tasks.
     """
     if ranks > graph.tasks:
         problem = f"the graph has {graph.tasks} vertices for {ranks} ranks"
@@ -266,7 +257,7 @@ def _in_32_bits(weights: npt.NDArray[np.number]) -> Ints:
 
 
 def _none_empty(part: Ints, ranks: int) -> Ints:
-    """Give each empty group a task of the largest one, since each rank has some."""
+    """Return each empty group a task of the largest one, since each rank has some."""
     for empty in np.setdiff1d(np.arange(ranks), part):
         part[np.flatnonzero(part == np.argmax(np.bincount(part, minlength=ranks)))[-1]] = empty
     return part

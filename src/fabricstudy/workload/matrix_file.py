@@ -62,10 +62,7 @@ class MatrixFile:
 def read_matrix(path: Path, data: bytes) -> MatrixFile:
     """Read a matrix in the format that the end of the file's name says; whole bytes, what a rank sends itself left out.
 
-    Raises
-    ------
-    FileMistake
-        With line and column, of the file or of the matrix.
+    Raises FileMistake, with line and column, of the file or of the matrix.
     """
     matrix = by_suffix(_READERS, path)(data)
     if matrix.dtype.kind == "c":
@@ -97,10 +94,7 @@ def read_matrix_market(data: bytes) -> Any:
 
     `scipy.io.mmread` ends the process on some files that are damaged.
 
-    Raises
-    ------
-    FileMistake
-        With the line.
+    Raises FileMistake, with the line.
     """
     from scipy.sparse import coo_array
 

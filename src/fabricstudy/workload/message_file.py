@@ -48,10 +48,7 @@ class MessageFile:
 def read_messages(path: Path, data: bytes) -> MessageFile:
     """Read messages in the format that the end of the file's name says.
 
-    Raises
-    ------
-    FileMistake
-        With line and column.
+    Raises FileMistake, with line and column.
     """
     rows, places = by_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
     if not len(rows):

@@ -140,15 +140,12 @@ MOST_REPEATED = 20_000_000
 
 
 def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
-    """Give a background job with as many rounds of its messages as fill `PlacedJob.lasts_ns`, and any other as it is.
+    """Return a background job with as many rounds of its messages as fill `PlacedJob.lasts_ns`, and any other as it is.
 
     A rank cannot send its bytes faster than its node's link takes them. So whatever an engine calls the end of a send,
     each rank that sends something to another node still has bytes to send after that time.
 
-    Raises
-    ------
-    WorkloadError
-        If that are too many messages.
+    Raises WorkloadError if that are too many messages.
     """
     sent = job.messages
     if job.lasts_ns is None or not job.between_nodes.any():

@@ -42,7 +42,7 @@ MOST_MESSAGES = 2**27
 
 
 def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
-    """Give each job of a point its nodes, map its ranks to them and generate its messages.
+    """Return each job of a point its nodes, map its ranks to them and generate its messages.
 
     Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on
     the seed, on its position, on itself and on the allocations before it; not on names, on later jobs, or on
@@ -83,12 +83,9 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
 
 
 def holders(point: _HasJobs, machine: Machine) -> IntArray:
-    """Give the job that runs on each node of a placed point, `NOBODY` where none does, int32 [nodes].
+    """Return the job that runs on each node of a placed point, `NOBODY` where none does, int32 [nodes].
 
-    Raises
-    ------
-    WorkloadError
-        If a job does not fit.
+    Raises WorkloadError if a job does not fit.
     """
     reserved, used = (np.full(machine.nodes, NOBODY, dtype=np.int32) for _ in range(2))
     for index, job in enumerate(point.jobs):
@@ -146,7 +143,7 @@ def _computing(placed: PlacedJob, job: Job, index: int, seed: int) -> PlacedJob:
 
 
 def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Sends, Indices | None]:
-    """Give the sends and the ranks' places in the application, with the numbers of ranks that the pattern states."""
+    """Return the sends and the ranks' places in the application, with the numbers of ranks that the pattern states."""
     sends, places = pattern.sends(ranks, stream(seed, index, Purpose.PATTERN)), pattern.places(ranks)
     if not isinstance(pattern, MessagePattern) or pattern.numbering == "natural":
         return sends, places

@@ -36,7 +36,7 @@ def _lengths(ranks: int, dimensions: int, longest: int) -> tuple[int, ...] | Non
 
 @lru_cache(maxsize=4096)
 def divisors(number: int) -> tuple[int, ...]:
-    """Give all divisors, ascending.
+    """Return all divisors, ascending.
 
     Examples
     --------

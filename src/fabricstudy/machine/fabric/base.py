@@ -104,10 +104,7 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
 
     A vertex is a node if it says ``role: node``, else a router, on which there may be ``nodes: 4`` without names.
 
-    Raises
-    ------
-    FileMistake
-        At the first thing that is wrong.
+    Raises FileMistake at the first thing that is wrong.
     """
     routers: dict[str, int | None] = {}
     hosts = set()
@@ -141,10 +138,7 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
 def link_of(edge: Edge, name: str | None) -> tuple[Link, int]:
     """Read what an edge says of itself; without a class it is named after its bandwidth, or "link".
 
-    Raises
-    ------
-    FileMistake
-        If that cannot be.
+    Raises FileMistake if that cannot be.
     """
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
     no_lookalike(says, KEYS, edge.where)

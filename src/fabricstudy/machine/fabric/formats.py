@@ -23,9 +23,6 @@ FORMATS: dict[str, Callable[[bytes], Fabric]] = {
 def read_fabric(path: Path, data: bytes) -> Fabric:
     """Read a fabric in the format that the end of its name says.
 
-    Raises
-    ------
-    FileMistake
-        With the place in the file.
+    Raises FileMistake, with the place in the file.
     """
     return by_suffix(FORMATS, path)(data)

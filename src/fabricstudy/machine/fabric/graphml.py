@@ -16,10 +16,7 @@ from .base import Edge, Fabric, fabric_of
 def read(data: bytes) -> Fabric:
     """Read a graph.
 
-    Raises
-    ------
-    FileMistake
-        With the line.
+    Raises FileMistake, with the line.
     """
     reader = _Reader()
     try:

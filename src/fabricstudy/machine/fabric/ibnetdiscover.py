@@ -87,10 +87,7 @@ def guid_of(text: str) -> str:
 def read(data: bytes) -> Fabric:
     """Read what was printed.
 
-    Raises
-    ------
-    FileMistake
-        With the line.
+    Raises FileMistake, with the line.
     """
     dump = _Dump()
     for number, line in lines_of(data):

@@ -22,9 +22,6 @@ FORMATS: dict[str, Callable[[bytes], list[Entry]]] = {
 def read_entries(path: Path, data: bytes) -> list[Entry]:
     """Read a forwarding table in the format that the end of its name says.
 
-    Raises
-    ------
-    FileMistake
-        With the place in the file.
+    Raises FileMistake, with the place in the file.
     """
     return by_suffix(FORMATS, path)(data)

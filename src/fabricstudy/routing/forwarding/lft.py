@@ -22,10 +22,7 @@ _GUID = re.compile(r"portguid (0x[0-9a-fA-F]+)")
 def read(data: bytes) -> list[Entry]:
     """Read the tables of all switches.
 
-    Raises
-    ------
-    FileMistake
-        With the line.
+    Raises FileMistake, with the line.
     """
     entries: dict[tuple[str, str], Entry] = {}
     switch = None

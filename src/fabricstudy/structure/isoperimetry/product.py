@@ -18,7 +18,7 @@ def product_weights(
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
 ) -> Weights:
-    """Give the links of a product of rings (a torus) or cliques (a HyperX).
+    """Return the links of a product of rings (a torus) or cliques (a HyperX).
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def _terms(lengths: Sequence[int], size: int) -> list[float]:
 
 
 def s_r(lengths: Sequence[int], size: int) -> tuple[int, ...] | None:
-    """Give the cuboid that meets `torus_bound`, or None where there is none.
+    """Return the cuboid that meets `torus_bound`, or None where there is none.
 
     Lemma 3.2 of Oltchik and Schwartz: for the r of the least term, the r shortest dimensions are filled and the
     others have equal sides. It exists where that side is a whole number and fits.
@@ -120,7 +120,7 @@ def best_cuboid_cuts(
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Give the least number of links that leave a cuboid of each size; parameters as of `cuboid_cut`.
+    """Return the least number of links that leave a cuboid of each size; parameters as of `cuboid_cut`.
 
     Returns
     -------

@@ -44,10 +44,7 @@ class Tariff:
     def routers(self, ports: Floats) -> Floats:
         """Prices of routers with so many ports.
 
-        Raises
-        ------
-        FabricstudyError
-            If one is below 0, as that of a line fitted to larger ones may be.
+        Raises FabricstudyError if one is below 0, as that of a line fitted to larger ones may be.
         """
         price = self.router + self.port * ports
         if np.any(price < 0):
@@ -76,5 +73,5 @@ class Prices(Kind):
     FAMILY: ClassVar[Family] = Family("price list", "fabricstudy.structure.prices")
 
     def tariff(self) -> Tariff:
-        """Give its prices."""
+        """Return its prices."""
         raise NotImplementedError

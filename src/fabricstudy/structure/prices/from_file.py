@@ -75,12 +75,5 @@ class PricesFromFile(FromFile, Prices):
         return {}
 
     def tariff(self) -> Tariff:
-        """Give its prices.
-
-        Raises
-        ------
-        StudyError
-            If the file is gone or has changed.
-        """
         tariff: Tariff = self.content()
         return tariff

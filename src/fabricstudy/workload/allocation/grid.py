@@ -42,7 +42,7 @@ def routers_needed(machine: Machine | Topology, nodes: int) -> int:
 
 
 def dimensions_of(machine: Topology) -> tuple[Dimension, ...]:
-    """Give the dimensions of a machine that has such."""
+    """Return the dimensions of a machine that has such."""
     assert isinstance(machine, GridConfig)  # policies that ask need dimensions
     return machine.grid
 
@@ -55,10 +55,7 @@ def nodes_of_box(machine: Topology, box: Sides) -> int:
 def check_sides(sides: Sides, machine: Topology, key: str) -> None:
     """Refuse sides of a cuboid that do not fit in a machine.
 
-    Raises
-    ------
-    ConfigError
-        With the path below the policy.
+    Raises ConfigError, with the path below the policy.
     """
     lines = dimensions_of(machine)
     if len(sides) != len(lines):
@@ -76,7 +73,7 @@ def shape_of(machine: Topology) -> str:
 
 
 def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step: Sides | None = None) -> Grant:
-    """Give the job the first of the cuboids that is free somewhere, at the first such place; it reserves all of it.
+    """Return the job the first of the cuboids that is free somewhere, at the first such place; it reserves all of it.
 
     Parameters
     ----------

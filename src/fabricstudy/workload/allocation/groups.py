@@ -14,10 +14,7 @@ from .request import NOBODY, Grant, Request
 def whole(request: Request) -> Grant:
     """Take the first groups without jobs that together are large enough; the job reserves all their nodes.
 
-    Raises
-    ------
-    WorkloadError
-        If all together are too small.
+    Raises WorkloadError if all together are too small.
     """
     sizes, taken = sizes_and_taken(request)
     free = np.flatnonzero((taken == 0) & (sizes > 0))
@@ -35,10 +32,7 @@ def whole_nodes(machine: Topology, nodes: int) -> int:
 def check_fits(nodes: int, most: int, part: str, value: str) -> None:
     """Refuse a job that is larger than the part of the machine that it may have.
 
-    Raises
-    ------
-    ConfigError
-        At the policy.
+    Raises ConfigError at the policy.
     """
     if nodes > most:
         problem = f"the job needs {nodes} nodes, and a {part} has {most}"
@@ -48,7 +42,7 @@ def check_fits(nodes: int, most: int, part: str, value: str) -> None:
 
 
 def reserved_groups(request: Request, groups: Indices) -> Grant:
-    """Give the job the first nodes of some groups, and reserve all."""
+    """Return the job the first nodes of some groups, and reserve all."""
     nodes = np.flatnonzero(np.isin(_group_of_node(request), groups))
     return Grant(nodes[: request.wanted], nodes)
 

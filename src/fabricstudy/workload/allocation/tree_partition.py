@@ -37,13 +37,7 @@ class TreePartition(Allocation):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the leaves or pods that the rule reserves.
-
-        Raises
-        ------
-        ConfigError
-            If the rule leaves no room for so many nodes.
-        """
+        """Nodes of the leaves or pods that the rule reserves."""
         assert isinstance(machine, FatTreeConfig)  # the policy needs pods
         leaf = machine.half_radix
         if self.rule == "one-leaf":
@@ -54,13 +48,7 @@ class TreePartition(Allocation):
         return groups.whole_nodes(machine, nodes) if self.rule == "whole-pods" else nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take nodes by the rule of the study: see the model, and the function of each rule.
-
-        Raises
-        ------
-        WorkloadError
-            If no free nodes keep the rule.
-        """
+        """Take nodes by the rule of the study: see the model, and the function of each rule."""
         rules = ("one-leaf", "whole-leaves", "shared-pods") if self.rule == "auto" else (self.rule,)
         for rule in rules:
             grant = _RULES[rule](request)
@@ -111,7 +99,7 @@ def _shared_pods(request: Request) -> Grant | None:
 
 
 def _keeps_to_itself(request: Request, mine: Mask) -> bool:
-    """Say whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
+    """Return whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
     leaf = request.machine.node_router
     leaves = np.unique(leaf[mine])
     if len(leaves) == 1:

@@ -43,19 +43,13 @@ class Mapping(Kind):
     def check_ranks(self, ranks: int) -> None:
         """Refuse a number of ranks that the mapping cannot place.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the mapping.
+        Raises ConfigError, with the path below the mapping.
         """
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
         """Refuse a machine, pattern or number of ranks that the mapping cannot have, before anything is built.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the mapping.
+        Raises ConfigError, with the path below the mapping.
         """
         if self.needs_traffic and pattern.follows_placement:
             problem = f"{self.kind} places ranks by their traffic, and {pattern.kind} gets its traffic by placement"
@@ -81,7 +75,7 @@ class Mapping(Kind):
         """Load what has been compiled, so that the time for it is not taken for that of the mapping."""
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Give the core of each rank, a permutation of the job's cores, integers [ranks].
+        """Return the core of each rank, a permutation of the job's cores, integers [ranks].
 
         Parameters
         ----------
@@ -105,7 +99,7 @@ class Mapping(Kind):
 
 
 def degree_of(pattern: Pattern, ranks: int) -> float:
-    """Give an upper estimate of the partners of a rank.
+    """Return an upper estimate of the partners of a rank.
 
     Examples
     --------
@@ -124,23 +118,9 @@ class TrafficMapping(Mapping):
     needs_traffic: ClassVar[bool] = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Return the core of each rank, integers [ranks].
-
-        Raises
-        ------
-        WorkloadError
-            If the pattern itself depends on where the ranks sit.
-        """
         return self.seat_ranks(slots, tasks, rng).core
 
     def seat_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
-        """Return the core of each rank, and the start that it is from where the mapping tries several.
-
-        Raises
-        ------
-        WorkloadError
-            If the pattern itself depends on where the ranks sit.
-        """
         if tasks.messages is None:
             raise WorkloadError(
                 f"the mapping {self.kind} needs a pattern that does not depend on where the ranks sit; "
@@ -185,7 +165,6 @@ class Refinement(TrafficMapping):
         raise NotImplementedError
 
     def warm_up(self) -> None:
-        """Load the compiled loops."""
         from .ground import warm_up
 
         warm_up()

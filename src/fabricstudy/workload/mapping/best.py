@@ -47,13 +47,7 @@ class BestMapping(TrafficMapping):
     )
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
-        """Refuse also what one of the starts cannot have.
-
-        Raises
-        ------
-        ConfigError
-            With the path below the mapping.
-        """
+        """Refuse also what one of the starts cannot have."""
         super().check_fit(machine, pattern, ranks)
         for index, start in enumerate(self.starts or ()):
             try:
@@ -62,13 +56,11 @@ class BestMapping(TrafficMapping):
                 raise error.below("starts", str(index)) from None
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds, those of the starts included."""
         starts = self._starts(with_places=True)
         exchanges = [ExchangeMapping(start=start).predict_cpu_s(ranks, degree) for start in starts]
         return sum(exchanges) + ANNEALED * self._annealing.predict_cpu_s(ranks, degree)
 
     def warm_up(self) -> None:
-        """Load the compiled loops."""
         self._annealing.warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:

@@ -60,7 +60,7 @@ class Graph:
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 
     def part(self, chosen: Mask) -> Graph:
-        """Give the graph of the chosen vertices and the edges between them."""
+        """Return the graph of the chosen vertices and the edges between them."""
         row = self.row
         kept = chosen[row] & chosen[self.neighbour]
         number = np.cumsum(chosen) - 1

@@ -126,7 +126,7 @@ def _most_within(slots: Slots) -> Ints:
 
 
 def _middle(table: Hops) -> Ints:
-    """Give the router in the middle of all dimensions."""
+    """Return the router in the middle of all dimensions."""
     at = np.flatnonzero((table.place == table.length // 2).all(axis=1))
     return at[:1].astype(np.int64)
 
@@ -140,7 +140,7 @@ def _laplacian_spectrum(graph: TaskGraph) -> Floats:
 
 @lru_cache(maxsize=8)
 def _laplacian_eigenvalues(first: bytes, partner: bytes, size_bytes: bytes) -> Floats:
-    """Give all eigenvalues, rising; cached, since the points of a study seldom differ in their traffic."""
+    """Return all eigenvalues, rising; cached, since the points of a study seldom differ in their traffic."""
     starts = np.frombuffer(first, np.int64)
     ranks = len(starts) - 1
     row = np.repeat(np.arange(ranks), starts[1:] - starts[:-1])

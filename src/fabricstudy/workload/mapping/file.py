@@ -43,13 +43,7 @@ class MappingFile(Mapping):
             raise ConfigError(problem, "write one core a rank", ("file",), self.file, "mapping-file")
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Map rank r to the core that line r names.
-
-        Raises
-        ------
-        WorkloadError
-            If the file does not name each core of the job once.
-        """
+        """Map rank r to the core that line r names."""
         cores = np.array(self.cores, dtype=np.int64)
         if len(cores) != slots.ranks:
             raise WorkloadError(
@@ -63,10 +57,7 @@ class MappingFile(Mapping):
 def read_cores(folder: Path, name: str) -> tuple[int, ...]:
     """Read a mapping file: the core of each rank, each core from 0 on exactly once.
 
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, or does not hold that.
+    Raises ConfigError if the file cannot be read, or does not hold that.
     """
     cores: tuple[int, ...] = read(folder / name, _cores_of, "mapping-file")[0]
     return cores

@@ -23,12 +23,12 @@ Ints = npt.NDArray[np.int64]
 
 
 def plain(graph: TaskGraph) -> Graph:
-    """Give the graph of the ranks as plain arrays."""
+    """Return the graph of the ranks as plain arrays."""
     return Graph(graph.first, graph.partner, graph.size_bytes, graph.sent_bytes)
 
 
 def ground_of(slots: Slots) -> Ground:
-    """Give the routers of the seats, and what is around them."""
+    """Return the routers of the seats, and what is around them."""
     machine, router = slots.machine, slots.router_of_core
     links, table = adjacency(machine), hops(machine)
     seats = np.argsort(router, kind="stable")
@@ -40,19 +40,16 @@ def ground_of(slots: Slots) -> Ground:
 
 
 def tasks_of(seat: Ints) -> Ints:
-    """Give the task of each seat."""
+    """Return the task of each seat."""
     task = np.empty_like(seat)
     task[seat] = np.arange(len(seat))
     return task
 
 
 def ways_of(machine: Machine, tie: str) -> Ways:
-    """Give the routes of dimension order on a grid, with all parallel cables of a link as one.
+    """Return the routes of dimension order on a grid, with all parallel cables of a link as one.
 
-    Raises
-    ------
-    WorkloadError
-        If the machine has no dimensions.
+    Raises WorkloadError if the machine has no dimensions.
     """
     if machine.coordinates is None or not machine.dimensions:
         raise WorkloadError(f"link loads need a machine with dimensions, not {machine.kind}; take objective: hop-bytes")

@@ -52,13 +52,13 @@ class OrbMapping(Mapping):
 
 
 def pairing(there: Ints, here: Ints) -> dict[int, int]:
-    """Give for each dimension of the machine that of the application which goes with it, longest with longest."""
+    """Return for each dimension of the machine that of the application which goes with it, longest with longest."""
     machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (there, here))
     return dict(zip(machine.tolist(), application.tolist(), strict=False))
 
 
 def _lower_half(place: Ints) -> Ints:
-    """Give the positions on the lower side of the plane that halves best, kept in order."""
+    """Return the positions on the lower side of the plane that halves best, kept in order."""
     planes, count = np.unique(place, return_counts=True)
     below = np.cumsum(count)[:-1]
     plane = planes[int(np.argmin(np.abs(2 * below - len(place))))]

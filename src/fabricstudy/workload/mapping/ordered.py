@@ -46,13 +46,7 @@ class OrderedMapping(Mapping):
         _check_letters(self.order, names)
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Map rank r to the r-th core in the order.
-
-        Raises
-        ------
-        WorkloadError
-            If the machine has other dimensions.
-        """
+        """Map rank r to the r-th core in the order."""
         machine = slots.machine
         try:
             _check_letters(self.order, _letters(machine))

@@ -43,7 +43,6 @@ class ScotchMapping(TrafficMapping):
     kind: Literal["scotch"] = "scotch"
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds."""
         return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
@@ -66,7 +65,7 @@ def _plain(graph: TaskGraph) -> dict[str, Any]:
 
 
 def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
-    """Give the router of each vertex of Scotch's architecture, and the architecture."""
+    """Return the router of each vertex of Scotch's architecture, and the architecture."""
     machine = slots.machine
     seats = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
     closed = _closed(machine)
@@ -82,7 +81,7 @@ def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
 
 
 def _closed(machine: Machine) -> bool | None:
-    """Say whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
+    """Return whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
     if machine.coordinates is None or not machine.dimensions:
         return None
     # A ring of two is a line of two.

@@ -91,10 +91,7 @@ class Tasks:
     def graph(self) -> TaskGraph:
         """Who exchanges how much with whom.
 
-        Raises
-        ------
-        ValueError
-            If the messages depend on where the ranks sit.
+        Raises ValueError if the messages depend on where the ranks sit.
         """
         if self.messages is None:
             raise ValueError("what these ranks send depends on where they sit")
@@ -104,10 +101,7 @@ class Tasks:
     def known_places(self) -> Indices:
         """Where the ranks stand in the application, integers [ranks, dimensions].
 
-        Raises
-        ------
-        WorkloadError
-            If the pattern has no such thing.
+        Raises WorkloadError if the pattern has no such thing.
         """
         if self.places is None:
             raise WorkloadError("this mapping needs a pattern whose ranks have coordinates; take another mapping")

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
-from fabricstudy.workload.pattern.base import MessagePattern
 
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, in_phases, one_phase, repeat
 
 
@@ -29,7 +28,6 @@ class AllGather(MessagePattern):
     )
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         block = int(self.message_bytes)
         if self.algorithm == "ring":
             return (Traffic(float(ranks) * (ranks - 1) * self.iterations, block, ranks - 1),)
@@ -45,7 +43,6 @@ class AllGather(MessagePattern):
             )
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send by the algorithm of the study: see the model."""
         return _ring(self, ranks) if self.algorithm == "ring" else _doubling(self, ranks)
 
 

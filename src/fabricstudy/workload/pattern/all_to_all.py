@@ -28,7 +28,6 @@ class AllToAll(MessagePattern):
     )
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         phases = ranks - 1 if self.algorithm == "pairwise" else 1
         return (Traffic(float(ranks) * (ranks - 1) * self.iterations, int(self.message_bytes), phases),)
 

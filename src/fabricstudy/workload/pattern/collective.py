@@ -34,7 +34,7 @@ Step = tuple[Ints, Ints, Ints]
 
 
 def power_below(ranks: int) -> int:
-    """Give the largest power of two that is not above `ranks`.
+    """Return the largest power of two that is not above `ranks`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Collective(MessagePattern):
     )
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps, one after the other; ranks counted from the root."""
+        """Return the steps, one after the other; ranks counted from the root."""
         raise NotImplementedError
 
     def check_ranks(self, ranks: int) -> None:
@@ -203,7 +203,6 @@ class Collective(MessagePattern):
         return tuple(Traffic(float(messages[size]) * self.iterations, size, phases[size]) for size in sorted(messages))
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send the steps, a phase each."""
         steps = [step for part in self.parts(ranks) for step in part]
         phase = np.repeat(np.arange(len(steps), dtype=np.int32), [len(step[0]) for step in steps])
         source, destination, size_bytes = (np.concatenate(column) for column in zip(*steps, strict=True))

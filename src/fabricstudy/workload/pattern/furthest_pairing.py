@@ -25,7 +25,6 @@ class FurthestPairing(MessagePattern):
     kind: Literal["furthest-pairing"] = "furthest-pairing"
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations."""
         return float(ranks) * self.iterations
 
     def sends_at(self, site: Site) -> Sends:
@@ -33,11 +32,6 @@ class FurthestPairing(MessagePattern):
 
         The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair
         depends on the set of nodes alone: see `antipodes` and `furthest_pairs`.
-
-        Raises
-        ------
-        WorkloadError
-            If the number of nodes is odd.
         """
         nodes = np.unique(site.node_of_rank)
         if len(nodes) % 2:

@@ -28,7 +28,6 @@ class Gather(Collective):
     )
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps of the algorithm."""
         size_bytes = int(self.message_bytes)
         if self.algorithm == "linear":
             return [[star(ranks, size_bytes)]]

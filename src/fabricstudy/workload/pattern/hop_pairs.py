@@ -55,13 +55,7 @@ class HopPairs(MessagePattern):
             raise ConfigError(problem, remedy, ("hops",), self.hops, "machine-does-not-fit")
 
     def sends_at(self, site: Site) -> Sends:
-        """Send between the k-th ranks of the two routers of a pair.
-
-        Raises
-        ------
-        WorkloadError
-            If no two routers of the job are so far apart.
-        """
+        """Send between the k-th ranks of the two routers of a pair."""
         lower, higher = self._pairs(site)
         if not len(lower):
             apart = f"{self.hops} hops apart along {self.dimension}"

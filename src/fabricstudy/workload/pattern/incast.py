@@ -16,5 +16,4 @@ class Incast(Collective):
     kind: Literal["incast"] = "incast"
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the one step."""
         return [[star(ranks, int(self.message_bytes))]]

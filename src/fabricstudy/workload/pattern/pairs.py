@@ -30,7 +30,6 @@ class Pairs(MessagePattern):
     reply: Flag = Field(False, description="whether the higher rank answers, rather than both sending at once")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         messages = float(ranks) * self.iterations
         return (Traffic(messages, int(self.message_bytes), 2 if self.reply else 1),)
 

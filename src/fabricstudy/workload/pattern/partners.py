@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.model import ConfigError, Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import IntArray
+from .base import MessagePattern
 from .sends import Sends, one_phase
 
 Degree = Annotated[Whole, Field(ge=1, le=100_000)]

@@ -10,10 +10,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..shapes import balanced_shape
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .lines import all_to_all_along
 from .sends import Sends, in_phases
 
@@ -38,7 +37,6 @@ class PencilFft(MessagePattern):
         return rows, columns
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         return tuple(
             Traffic(float(ranks) * (length - 1) * self.iterations, self.part_bytes(length))
             for length in self.grid(ranks)

@@ -19,7 +19,6 @@ class Ring(MessagePattern):
     kind: Literal["ring"] = "ring"
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations."""
         return 2.0 * ranks * self.iterations
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:

@@ -52,6 +52,6 @@ def in_phases(parts: list[Sends], iterations: int) -> Sends:
 
 
 def one_phase(source: Indices, destination: Indices, iterations: int = 1, size_bytes: int | None = None) -> Sends:
-    """Give sends that all belong to one phase an iteration."""
+    """Return sends that all belong to one phase an iteration."""
     size = None if size_bytes is None else np.full(len(source), size_bytes, dtype=np.int64)
     return repeat(Sends(np.zeros(len(source), dtype=np.int32), source, destination, size), iterations)

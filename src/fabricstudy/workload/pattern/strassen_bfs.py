@@ -10,10 +10,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import IntArray
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .lines import all_to_all_along
 from .sends import Sends, in_phases
 
@@ -37,7 +36,6 @@ class StrassenBfs(MessagePattern):
         return max(1, round(factors)), max(1, round(factors / 2))
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         messages = 6.0 * ranks * self.iterations
         return tuple(Traffic(messages, size) for step in range(self.steps) for size in self.step_bytes(step))
 

@@ -24,7 +24,6 @@ class SubAllToAll(RankGrid):
     kind: Literal["sub-all-to-all"] = "sub-all-to-all"
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         lines = [length for length in self.grid(ranks) if length > 1]
         messages = float(ranks) * sum(length - 1 for length in lines) * self.iterations
         return (Traffic(messages, int(self.message_bytes), max(1, len(lines))),)

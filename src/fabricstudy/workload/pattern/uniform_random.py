@@ -22,7 +22,6 @@ class UniformRandom(MessagePattern):
     messages_per_rank: Whole = Field(1, ge=1, le=1_000_000, description="messages each rank sends in an iteration")
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations."""
         return float(ranks) * self.messages_per_rank * self.iterations
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
