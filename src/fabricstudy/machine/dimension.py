@@ -14,18 +14,6 @@ from .search import hops_between_all, starts
 class Dimension:
     """One dimension of a grid of routers: which routers with the other coordinates equal are joined.
 
-    Parameters
-    ----------
-    length : int
-        Routers along it.
-    wrap : bool
-        Whether its neighbours form a ring; otherwise a line.
-    gap : int, optional
-        Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs.
-        A ring has none.
-    pair_cables : int, optional
-        Cables between the two routers of a ring of length 2, where both ways round are one.
-
     Examples
     --------
     >>> Dimension(6, gap=2).spans, Dimension(6, gap=2).cables, Dimension(6, gap=2).ports
@@ -33,9 +21,14 @@ class Dimension:
     """
 
     length: int
+    """Routers along it."""
     wrap: bool = False
+    """Whether its neighbours form a ring; otherwise a line."""
     gap: int | None = None
+    """Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs. A ring
+    has none."""
     pair_cables: int = 1
+    """Cables between the two routers of a ring of length 2, where both ways round are one."""
 
     @property
     def spans(self) -> list[int]:
@@ -69,6 +62,8 @@ class Dimension:
     @property
     def ports(self) -> int:
         """Most cables of a router."""
+        if self.graph == "cliques":
+            return (self.length - 1) * self.parallel
         return int(np.bincount(np.concatenate(self.pairs())).max(initial=0)) * self.parallel
 
     @property

@@ -11,12 +11,12 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .dimension import Dimension
-from .grid import MOST_DIMENSIONS, GridConfig, Shape
+from .grid import MOST_DIMENSIONS, Shape, ShapedGrid
 from .wanted import Wanted
 
 
 @register
-class ExpressMeshConfig(GridConfig):
+class ExpressMeshConfig(ShapedGrid):
     """Express mesh: a mesh with further cables along each dimension (Jain et al., IPDPS 2017)."""
 
     kind: Literal["express-mesh"] = "express-mesh"
@@ -39,11 +39,7 @@ class ExpressMeshConfig(GridConfig):
     def _check(self) -> None:
         shortest = min(self.shape)
         if self.gap > max(1, shortest - 2):
-            raise ConfigError(
-                f"a dimension of {shortest} routers has no express cable of length {self.gap + 1}",
-                f"take at most {max(1, shortest - 2)}, or a longer dimension",
-                ("gap",),
-                self.gap,
-                "cannot-be-built",
-            )
+            problem = f"a dimension of {shortest} routers has no express cable of length {self.gap + 1}"
+            remedy = f"take at most {max(1, shortest - 2)}, or a longer dimension"
+            raise ConfigError(problem, remedy, ("gap",), self.gap, "cannot-be-built")
         super()._check()

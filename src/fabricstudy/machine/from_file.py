@@ -28,12 +28,8 @@ LATENCY_NS = 40.0
 """Where nobody says anything: light takes it for 8 m, as on our other machines."""
 
 
-def _for_any(value: Any) -> Any:
-    return {ANY: value} if isinstance(value, str | int | float) else value
-
-
 _BY_CLASS = (
-    BeforeValidator(_for_any),
+    BeforeValidator(lambda value: {ANY: value} if isinstance(value, str | int | float) else value),
     Written("quantity, or {class: quantity}"),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
 )
@@ -115,13 +111,7 @@ class GraphMachine(FromFile, FabricRules, Topology):
         return self.cable_count
 
     def build(self) -> NamedMachine:
-        """Build what the file lists.
-
-        Returns
-        -------
-        NamedMachine
-            Classes in the order in which the file names them; parallel cables of a class share a row.
-        """
+        """Build what the file lists: classes as it names them first, a row for parallel cables of a class."""
         return _assembled(self.content(), self, self.file, self.cores_per_node)
 
 

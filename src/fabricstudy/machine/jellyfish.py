@@ -101,7 +101,7 @@ class JellyfishConfig(PlainTopology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give the one with fewest routers for each number of nodes on a router, with all ports in use but for one."""
+        """Return the one with fewest routers for each number of nodes on a router; all ports are in use but for one."""
         for nodes in range(1, wanted.radix - 2):
             degree = wanted.radix - nodes
             routers = max(-(-wanted.least_nodes // nodes), degree + 1)

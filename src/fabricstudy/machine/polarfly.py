@@ -96,12 +96,5 @@ class PolarFlyConfig(PlainTopology):
         check_prime_power(self.q)
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Join the points.
-
-        Examples
-        --------
-        >>> machine = PolarFlyConfig.model_validate({"q": 7, "nodes_per_router": 4, "bandwidth": "1 GB/s"}).build()
-        >>> machine.routers, machine.cables, machine.radix
-        (57, 224, 12)
-        """
+        """Join the points."""
         return polar_pairs(self.q)

@@ -10,16 +10,9 @@ from math import prod
 
 @dataclass(frozen=True)
 class Wanted:
-    """Nodes and ports.
+    """Least and most nodes, both included, most ports of a router, and most routers.
 
-    Parameters
-    ----------
-    least_nodes, most_nodes : int
-        Between which, both included, the machine has to have its nodes.
-    radix : int
-        Ports of a router, at most.
-    most_routers : int
-        Routers, at most; without such a limit there is no end to grids of many routers of which each has few nodes.
+    Without a limit on these there is no end to grids of many routers of which each has few nodes.
     """
 
     least_nodes: int

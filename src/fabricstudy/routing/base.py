@@ -34,21 +34,14 @@ MOST_FLOWS = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Bytes from routers to goals, each pair once.
-
-    Parameters
-    ----------
-    source : int64 array [flows]
-        Routers.
-    goal : int64 array [flows]
-        Routers, or nodes where `Routes.by_destination_node` says so.
-    size_bytes : float64 array [flows]
-        Bytes.
-    """
+    """Bytes from routers to goals, each pair once."""
 
     source: Ints
+    """Routers; int64 [flows]."""
     goal: Ints
+    """Routers, or nodes where `Routes.by_destination_node` says so; int64 [flows]."""
     size_bytes: Floats
+    """Bytes; float64 [flows]."""
 
     @classmethod
     def merged(cls, source: Ints, goal: Ints, size_bytes: Floats, goals: int) -> Flows:
@@ -213,10 +206,7 @@ class Routing(Kind):
     needs: ClassVar[str | None] = None
 
     def routes(self, machine: Machine) -> Routes:
-        """Return the routes on a machine.
-
-        Raises ValueError if the machine lacks what the routing needs.
-        """
+        """Return the routes on a machine; raises ValueError if the machine lacks what the routing needs."""
         raise NotImplementedError
 
     def check_machine(self, machine: Topology) -> None:

@@ -31,14 +31,14 @@ class MinimalRoutes(ObliviousMemoryless):
         from .kernels import group_by_destination, minimal_loads
 
         messages = group_by_destination(flows.source, flows.goal, flows.size_bytes, self.machine.routers)
-        load: Floats = minimal_loads(*self.links, weight_of_class(self.machine), *messages)
+        load: Floats = minimal_loads(self.links, weight_of_class(self.machine), *messages)
         return connected(load)
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
         from .kernels import minimal_loads_between
 
         traffic = np.ascontiguousarray(traffic_bytes, dtype=np.float64)
-        load: Floats = minimal_loads_between(*self.links, weight_of_class(self.machine), traffic)
+        load: Floats = minimal_loads_between(self.links, weight_of_class(self.machine), traffic)
         return connected(load)
 
     def support(self, flows: Flows) -> Bools:
@@ -50,10 +50,7 @@ class MinimalRoutes(ObliviousMemoryless):
         goals, number = np.unique(flows.goal, return_inverse=True)
         if len(goals) * self.machine.links > 2 * MOST_WAYS:
             return None
-        links = self.links
-        begin, link, to, state = minimal_ways(
-            links.first, links.link, links.head, links.kind, weight_of_class(self.machine), goals
-        )
+        begin, link, to, state = minimal_ways(self.links, weight_of_class(self.machine), goals)
         return Ways(begin, link, to, state[number, flows.source], flows.size_bytes)
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:

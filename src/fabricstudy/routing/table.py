@@ -126,33 +126,32 @@ class TableRoutes(ObliviousMemoryless):
         path = [source]
         while path[-1] not in path[:-1]:
             path.append(int(self._next[self._table[path[-1], goal]]))
-        circle = ", ".join(names.name_of_router(router) for router in path[path.index(path[-1]) :])
-        pair = f"from {names.name_of_router(source)} to {names.name_of_node(goal)}"
-        return FileMistake(
-            f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.name_of_node(goal)
-        )
+        circle = ", ".join(names.of_router[router] for router in path[path.index(path[-1]) :])
+        pair = f"from {names.of_router[source]} to {names.of_node[goal]}"
+        return FileMistake(f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.of_node[goal])
 
 
 def _dead_end(names: _Names, source: int, at: int, goal: int) -> FileMistake:
-    here, node = names.name_of_router(at), names.name_of_node(goal)
+    here, node = names.of_router[at], names.of_node[goal]
     if source == at:
         problem = f"packets from {here} cannot reach {node}: there is no next hop"
     else:
-        problem = f"packets from {names.name_of_router(source)} to {node} end at {here}: there is no next hop"
+        problem = f"packets from {names.of_router[source]} to {node} end at {here}: there is no next hop"
     return FileMistake(problem, f"say where packets at {here} for {node} go on", "", node)
 
 
 class _Names:
-    """What a table calls the routers, nodes and ports of a machine."""
+    """What a table calls the routers, nodes and ports of a machine: by its file, or by their numbers."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._named = machine if isinstance(machine, NamedMachine) else None
-        self._routers = (
-            self._named.router_of if self._named else {str(number): number for number in range(machine.routers)}
-        )
-        self._nodes = self._named.node_of if self._named else {str(number): number for number in range(machine.nodes)}
-        self._ports = self._named.link_of_port if self._named else {}
+        if isinstance(machine, NamedMachine):
+            self.of_router, self.of_node = machine.router_names, machine.node_names
+            self._routers, self._nodes, self._ports = machine.router_of, machine.node_of, machine.link_of_port
+        else:
+            self.of_router, self.of_node = (tuple(map(str, range(n))) for n in (machine.routers, machine.nodes))
+            self._routers, self._nodes = ({name: int(name) for name in of} for of in (self.of_router, self.of_node))
+            self._ports = {}
         self._links: dict[tuple[int, int], list[int]] = {}
         ends = zip(machine.link_tail.tolist(), machine.link_head.tolist(), strict=True)
         for link, (tail, head) in enumerate(ends):
@@ -179,12 +178,12 @@ class _Names:
         if entry.onward is not None:
             links = self._links.get((router, self.router(entry.onward, entry.where)))
             if links is None:
-                problem = f"no cable leads there from {self.name_of_router(router)}"
+                problem = f"no cable leads there from {self.of_router[router]}"
                 raise FileMistake(problem, "give a neighbour", entry.where, entry.onward)
             return tuple(links)
         port = f"{router}:{entry.port}"
         if port not in self._ports:
-            problem = f"port {entry.port} of {self.name_of_router(router)} leads to no router"
+            problem = f"port {entry.port} of {self.of_router[router]} leads to no router"
             raise FileMistake(problem, "take tables and fabric of the same time", entry.where, entry.port)
         return (self._ports[port],)
 
@@ -193,14 +192,6 @@ class _Names:
         if not self._ports:
             remedy = "take a machine that was read from what ibnetdiscover prints, or give a CSV"
             raise FileMistake("the machine's ports have no numbers", remedy, where)
-
-    def name_of_router(self, number: int) -> str:
-        """Return its name in the file, or its number."""
-        return self._named.router_names[number] if self._named else str(number)
-
-    def name_of_node(self, number: int) -> str:
-        """Return its name in the file, or its number."""
-        return self._named.node_names[number] if self._named else str(number)
 
 
 _REMEDY = "take a name of the machine's file, or on other machines a number from 0"

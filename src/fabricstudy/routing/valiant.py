@@ -77,7 +77,6 @@ class ThroughRouters(DetourRoutes):
     def support(self, flows: Flows) -> Bools:
         from .kernels import detour_support
 
-        first, link, head, kind, _ = self._minimal.links
         routers = self.machine.routers
         order = np.argsort(flows.source, kind="stable")
         goals, senders = np.unique(flows.goal, return_counts=True)
@@ -85,9 +84,8 @@ class ThroughRouters(DetourRoutes):
         number[goals] = np.arange(len(goals))
         goals_of = starts(flows.source, routers)
         weight, carries = weight_of_class(self.machine), self.machine.nodes_of_router > 0
-        used: Bools = detour_support(
-            first, link, head, kind, weight, carries, goals_of, flows.goal[order], number, senders
-        )
+        goal = flows.goal[order]
+        used: Bools = detour_support(self._minimal.links, weight, carries, goals_of, goal, number, senders)
         if len(used) < self.machine.links:
             raise ValueError("the machine is not connected")
         return used
@@ -96,7 +94,7 @@ class ThroughRouters(DetourRoutes):
         from .kernels import early_arrivals
 
         # In place as far as it goes: each matrix of a machine of 100,000 nodes may take a gigabyte.
-        early = connected(early_arrivals(*self._minimal.links, weight_of_class(self.machine), traffic, self._middles))
+        early = connected(early_arrivals(self._minimal.links, weight_of_class(self.machine), traffic, self._middles))
         early += early.T
         legs = np.zeros_like(traffic)
         legs[:, self._middles] = traffic.sum(axis=1)[:, None]
@@ -121,7 +119,7 @@ class ThroughGroups(DetourRoutes):
         return self._loads(traffic) > ROUNDING * self._loads(traffic, spare=False)
 
     def _loads(self, traffic: Floats, spare: bool = True) -> Floats:
-        """Return them; without `spare` as if no packet arrived early."""
+        """Return the loads; without `spare` as if no packet arrived early."""
         load, rest = np.zeros(self.machine.links), np.zeros_like(traffic)
         for group in self._groups:
             outside = self._group != group

@@ -42,30 +42,13 @@ MOST_MESSAGES = 2**27
 
 
 def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
-    """Return each job of a point its nodes, map its ranks to them and generate its messages.
+    """Place the jobs of a point: give each its nodes, map its ranks to them and generate its messages.
 
     Jobs are allocated in order, each from the nodes its predecessors left free. What a job gets depends on
     the seed, on its position, on itself and on the allocations before it; not on names, on later jobs, or on
-    what the other jobs send.
+    what the other jobs send. `cut_side` (bool [routers]) is one side of the best cut, for the bisection pattern.
 
-    Parameters
-    ----------
-    point : Point
-        Jobs and seed.
-    machine : Machine
-        The machine of the point.
-    cut_side : bool array [routers]
-        One side of the machine's best cut, for the bisection pattern.
-
-    Returns
-    -------
-    list of PlacedJob
-        In the order of the point's jobs.
-
-    Raises
-    ------
-    WorkloadError
-        If a job does not fit, or its pattern cannot be made where it lies.
+    Raises WorkloadError if a job does not fit, or its pattern cannot be made where it lies.
     """
     holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
     placed = []
@@ -73,9 +56,17 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
         try:
             grant = _allocate(job, index, point.seed, machine, holder)
             holder[grant.all_reserved] = index
-            slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
+            ranks_per_node = job.ranks_per_node or machine.cores_per_node
+            if ranks_per_node > machine.cores_per_node:
+                cores = f"{ranks_per_node} ranks per node and {machine.cores_per_node} cores"
+                raise WorkloadError(f"{cores}; lower ranks_per_node")
+            slots = Slots(machine, grant.nodes.astype(np.int32), ranks_per_node)
             _refuse_hopeless(job.pattern, slots.ranks)
-            placed.append(_computing(_map_and_send(job, index, point.seed, slots, cut_side), job, index, point.seed))
+            placed.append(_map_and_send(job, index, point.seed, slots, cut_side))
+            if job.compute is not None:
+                iterations, rng = getattr(job.pattern, "iterations", 1), stream(point.seed, index, Purpose.COMPUTE)
+                rows = computing(job.compute, placed[-1].messages, iterations, rng)
+                placed[-1] = replace(placed[-1], computing=rows)
         except WorkloadError as error:
             # By position: the point's record is shared by studies that name their jobs differently.
             raise WorkloadError(f"job {index}: {error}") from None
@@ -104,13 +95,6 @@ def _allocate(job: Job, index: int, seed: int, machine: Machine, holder: IntArra
     return job.allocation.allocate(Request(machine, holder, wanted, rng, common_rng))
 
 
-def _ranks_per_node(job: Job, machine: Machine) -> int:
-    ranks_per_node = job.ranks_per_node or machine.cores_per_node
-    if ranks_per_node > machine.cores_per_node:
-        raise WorkloadError(f"{ranks_per_node} ranks per node and {machine.cores_per_node} cores; lower ranks_per_node")
-    return ranks_per_node
-
-
 def _map_and_send(job: Job, index: int, seed: int, slots: Slots, cut_side: Mask) -> PlacedJob:
     """Map ranks and generate messages, that first on which the other depends."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
@@ -132,14 +116,6 @@ def _countable(messages: Messages) -> Messages:
     if total > MOST_BYTES:
         raise WorkloadError(f"{total:.3g} bytes in all, and at most {MOST_BYTES:.3g} can be counted; send less")
     return messages
-
-
-def _computing(placed: PlacedJob, job: Job, index: int, seed: int) -> PlacedJob:
-    if job.compute is None:
-        return placed
-    iterations = getattr(job.pattern, "iterations", 1)
-    rows = computing(job.compute, placed.messages, iterations, stream(seed, index, Purpose.COMPUTE))
-    return replace(placed, computing=rows)
 
 
 def _numbered(pattern: Pattern, ranks: int, index: int, seed: int) -> tuple[Sends, Indices | None]:
@@ -169,6 +145,5 @@ def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:
         raise WorkloadError(str(error)) from None
     messages = pattern.traffic_messages(ranks)
     if messages > MOST_MESSAGES:
-        raise WorkloadError(
-            f"{messages:.3g} messages, and at most {MOST_MESSAGES:.3g} can be made; lower iterations or ranks"
-        )
+        problem = f"{messages:.3g} messages, and at most {MOST_MESSAGES:.3g} can be made; lower iterations or ranks"
+        raise WorkloadError(problem)

@@ -15,16 +15,11 @@ HEADS = (["router", "destination", "next"], ["router", "destination_router", "ne
 
 
 def read(data: bytes) -> list[Entry]:
-    """Read next hops.
-
-    Raises
-    ------
-    FileMistake
-        With line and column.
+    """Read next hops; raises FileMistake, with line and column.
 
     Examples
     --------
-    >>> read(b"router,destination,next\\nr0,n5,r1\\n")[0].onward
+    >>> read(b"router,destination,next\nr0,n5,r1\n")[0].onward
     'r1'
     """
     rows = rows_of(data)

@@ -20,15 +20,6 @@ class Tariff:
 
     A router of k ports costs `router` + k `port` and takes k `port_W`. A cable of x metres costs `electrical` +
     x `electrical_m`, or `optical` + x `optical_m`, for each Gb/s of one direction, whichever is less.
-
-    Parameters
-    ----------
-    currency : str
-        Of all prices.
-    year : int
-        When they held.
-    router, port, port_W, electrical, electrical_m, optical, optical_m : float
-        As above.
     """
 
     currency: str

@@ -18,12 +18,7 @@ MOST = 1e12
 
 
 def read_tariff(path: Path, data: bytes) -> Tariff:
-    """Read a CSV with the head item,value and one line for each field of `Tariff`.
-
-    Raises
-    ------
-    FileMistake
-        With the line.
+    """Read a CSV with the head item,value and one line for each field of `Tariff`; raises FileMistake, with the line.
 
     Examples
     --------

@@ -34,19 +34,9 @@ class Allocation(Kind):
     def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int] | None:
         """Return the nodes of a job of `nodes` nodes if they are known when a study is planned, else None.
 
-        Parameters
-        ----------
-        machine : Topology
-            The machine.
-        holder : mapping of int to int, or None
-            The job of each node that is taken; None if the nodes of an earlier job are not known.
-        nodes : int
-            Nodes that the job needs.
+        `holder` gives the job of each node that is taken; it is None if the nodes of an earlier job are not known.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the allocation, if the job cannot have them.
+        Raises ConfigError, with the path below the allocation, if the job cannot have them.
         """
         return None
 

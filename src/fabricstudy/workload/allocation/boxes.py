@@ -48,18 +48,7 @@ def convex_boxes(
     """Return the sides of cuboids of at least `routers` routers that routes within never leave.
 
     `Dimension.keeps_routes` tells which. Of none could a side be shorter; the smallest come
-    first, of these as `exact_boxes` sorts them.
-
-    Parameters
-    ----------
-    routers : int
-        Least number of routers.
-    lines : tuple of Dimension
-        The dimensions of the grid.
-    block : tuple of int, optional
-        Each side is a multiple of this block's.
-    prefer : {"best-bisection", "worst-bisection", "planes"}, optional
-        Which of equally many routers come first.
+    first, of these as `exact_boxes` sorts them. Each side is a multiple of that of `block`, if there is one.
 
     Examples
     --------

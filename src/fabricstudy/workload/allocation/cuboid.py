@@ -32,9 +32,8 @@ class Cuboid(Box):
             boxes = exact_boxes(routers, dimensions_of(machine))
             if not boxes:
                 problem = f"no cuboid of exactly {routers} routers fits in {shape_of(machine)}"
-                raise ConfigError(
-                    problem, "change the job's size, give a shape, or take convex-block", code="allocation-does-not-fit"
-                )
+                remedy = "change the job's size, give a shape, or take convex-block"
+                raise ConfigError(problem, remedy, code="allocation-does-not-fit")
             return nodes_of_box(machine, boxes[0])
         check_sides(self.shape, machine, "shape")
         cells = math.prod(self.shape)

@@ -77,19 +77,7 @@ class Mapping(Kind):
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Return the core of each rank, a permutation of the job's cores, integers [ranks].
 
-        Parameters
-        ----------
-        slots : Slots
-            The cores.
-        tasks : Tasks
-            The ranks: what they send, unless that depends on where they sit, and where they stand in the application.
-        rng : numpy.random.Generator
-            Stream of the job's mapping.
-
-        Raises
-        ------
-        WorkloadError
-            If it cannot be done.
+        Raises WorkloadError if it cannot be done.
         """
         raise NotImplementedError
 
@@ -135,8 +123,9 @@ class TrafficMapping(Mapping):
 
 
 class Refinement(TrafficMapping):
-    """What the mappings have that better another one by swaps."""
+    """What the mappings have that better another one, their `start`, by swaps."""
 
+    start: Mapping
     objective: Literal["hop-bytes", "link-load"] = Field(
         "hop-bytes",
         description="what is lowered: bytes times hops, or the sum over links of (bytes per cable)^8, so mostly the "
@@ -155,14 +144,9 @@ class Refinement(TrafficMapping):
             remedy = "take objective: hop-bytes"
             raise ConfigError(problem, remedy, ("objective",), self.objective, "mapping-does-not-fit")
         try:
-            self.first.check_fit(machine, pattern, ranks)
+            self.start.check_fit(machine, pattern, ranks)
         except ConfigError as error:
             raise error.below("start") from None
-
-    @property
-    def first(self) -> Mapping:
-        """The mapping that is refined."""
-        raise NotImplementedError
 
     def warm_up(self) -> None:
         from .ground import warm_up
@@ -171,7 +155,7 @@ class Refinement(TrafficMapping):
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
         """Return the start after its refinement."""
-        core, start = self.first.seat_ranks(slots, tasks, rng)
+        core, start = self.start.seat_ranks(slots, tasks, rng)
         seat = np.array(core, dtype=np.int64)
         self.refine(seat, slots, tasks, rng)
         return Seating(seat, start)

@@ -85,8 +85,8 @@ class BestMapping(TrafficMapping):
                 refinement.refine(seat, slots, tasks, streams[index])
             if (annealed := hop_bytes(graph, ground, seat)) < cost[index]:
                 found[index], cost[index] = seat, annealed
-        best = int(np.argmin(cost))
-        return Seating(found[best], _names(starts)[best])
+        best, kinds = int(np.argmin(cost)), [start.kind for start in starts]
+        return Seating(found[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
 
     @property
     def _annealing(self) -> AnnealingMapping:
@@ -97,9 +97,3 @@ class BestMapping(TrafficMapping):
             return self.starts
         placed: tuple[Mapping, ...] = (OrbMapping(), CurveMapping()) if with_places else ()
         return (GreedyMapping(starts=64), GreedyMapping(starts=64), LinearMapping(), *placed)
-
-
-def _names(starts: tuple[Mapping, ...]) -> list[str]:
-    """Return the kinds, and the position of those that are there twice."""
-    kinds = [start.kind for start in starts]
-    return [kind if kinds.count(kind) == 1 else f"{kind} {index + 1}" for index, kind in enumerate(kinds)]

@@ -36,10 +36,6 @@ class ExchangeMapping(Refinement):
     neighbourhood: Literal["near", "all"] = Field("near", description="with whom a rank may be swapped, by hop-bytes")
     tries: Whole = Field(300, ge=1, le=1_000_000, description="swaps tried for each rank, by link-load")
 
-    @property
-    def first(self) -> Mapping:
-        return self.start
-
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         exchange_cpu_s = CPU_S_OF_A_PARTNER * ranks * degree * (1 + degree)
         if self.objective == "link-load":

@@ -46,9 +46,8 @@ class MappingFile(Mapping):
         """Map rank r to the core that line r names."""
         cores = np.array(self.cores, dtype=np.int64)
         if len(cores) != slots.ranks:
-            raise WorkloadError(
-                f"the mapping file has {len(cores)} lines and the job {slots.ranks} ranks; write one a rank"
-            )
+            problem = f"the mapping file has {len(cores)} lines and the job {slots.ranks} ranks; write one a rank"
+            raise WorkloadError(problem)
         if not np.array_equal(np.sort(cores), np.arange(slots.ranks)):
             raise WorkloadError(f"the mapping file must name each core from 0 to {slots.ranks - 1} exactly once")
         return cores

@@ -65,9 +65,8 @@ def _check_letters(order: str, names: str) -> None:
     wanted = names.upper() + SEATS
     if sorted(order.upper()) != sorted(wanted):
         problem = f"the order is no permutation of the letters {wanted}"
-        raise ConfigError(
-            problem, f"write each of them once, such as {wanted}", ("order",), order, "mapping-does-not-fit"
-        )
+        remedy = f"write each of them once, such as {wanted}"
+        raise ConfigError(problem, remedy, ("order",), order, "mapping-does-not-fit")
 
 
 def _turn_on_router(slots: Slots) -> Indices:

@@ -22,7 +22,7 @@ from ..messages import Indices, WorkloadError
 from . import scotch_process
 from .base import TrafficMapping
 from .slots import Slots
-from .tasks import TaskGraph, Tasks
+from .tasks import Tasks
 
 Ints = npt.NDArray[np.int64]
 
@@ -53,15 +53,14 @@ class ScotchMapping(TrafficMapping):
                 f"pip install {PACKAGE} (Linux on x86-64), or take exchange"
             )
         routers, architecture = _architecture(slots)
-        vertex_of_rank = _run(_plain(tasks.graph) | architecture | {"seed": np.int64(rng.integers(2**31))})
+        graph, seed = tasks.graph, np.int64(rng.integers(2**31))
+        weight = np.rint(graph.size_bytes).astype(np.int64)
+        edges = {"first": graph.first, "partner": graph.partner, "weight": weight}
+        vertex_of_rank = _run(edges | architecture | {"seed": seed})
         router = with_room(routers[vertex_of_rank], slots)
         seat = np.empty(slots.ranks, dtype=np.int64)
         seat[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
         return seat
-
-
-def _plain(graph: TaskGraph) -> dict[str, Any]:
-    return {"first": graph.first, "partner": graph.partner, "weight": np.rint(graph.size_bytes).astype(np.int64)}
 
 
 def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:

@@ -8,9 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, one_phase, repeat
 
 

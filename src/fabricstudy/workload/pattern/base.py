@@ -64,10 +64,7 @@ class Pattern(Kind):
         """
 
     def check_machine(self, machine: Topology) -> None:
-        """Refuse a machine that the pattern cannot run on.
-
-        Raises ConfigError, with the path below the pattern.
-        """
+        """Refuse a machine that the pattern cannot run on; raises ConfigError, with the path below the pattern."""
 
     def places(self, ranks: int) -> Indices | None:
         """Return where the ranks stand in the application, integers [ranks, dimensions] from 0 on, if that is known."""

@@ -61,15 +61,10 @@ def exchange(mine: Ints, other: Ints, size_bytes: Ints | int) -> Step:
 
 
 def fold(ranks: int, size_bytes: int) -> tuple[list[Step], Ints, list[Step]]:
-    """Bring ranks down to a power of two, and the result back to the others.
+    """Bring ranks down to a power of two: return the steps before, the ranks that work, int64, and the steps after.
 
     Of the first 2 r ranks, r being those above the power, each even one sends its vector to the next, which works for
-    it.
-
-    Returns
-    -------
-    before, workers, after
-        Steps, and the ranks that work, int64 [power of two].
+    it and sends it the result.
     """
     power = power_below(ranks)
     even = 2 * np.arange(ranks - power)
@@ -157,9 +152,11 @@ def dissemination(ranks: int, size_bytes: int) -> list[Step]:
     return [exchange(rank, (rank + (1 << step)) % ranks, size_bytes) for step in range((ranks - 1).bit_length())]
 
 
-def star(ranks: int, size_bytes: int) -> Step:
-    """Send from each rank to rank 0, all at once."""
-    return exchange(np.arange(1, ranks), np.zeros(ranks - 1, dtype=np.int64), size_bytes)
+def scattered(ranks: int, size_bytes: int, algorithm: str) -> list[Step]:
+    """Send each rank its block from rank 0, "linear" (straight and all at once) or down a binomial tree."""
+    if algorithm == "linear":
+        return [exchange(np.zeros(ranks - 1, dtype=np.int64), np.arange(1, ranks), size_bytes)]
+    return tree_down(np.arange(ranks + 1) * size_bytes)
 
 
 Part = list[Step] | Rounds

@@ -10,10 +10,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices, WorkloadError
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .pairs import asked_and_answered
 from .sends import Sends, one_phase
 from .site import Site

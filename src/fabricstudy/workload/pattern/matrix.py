@@ -13,11 +13,10 @@ from fabricstudy.core.input_files import read
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..matrix_file import MatrixFile, read_matrix
 from ..messages import Indices
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, one_phase, repeat
 from .traffic_file import TrafficFile
 

@@ -9,10 +9,9 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, in_phases, one_phase
 
 
@@ -36,9 +35,8 @@ class Pairs(MessagePattern):
     def check_ranks(self, ranks: int) -> None:
         """Refuse an odd number of ranks, and one that the distance does not pair."""
         if ranks % 2:
-            raise ConfigError(
-                f"pairs need an even number of ranks and get {ranks}", "change the job's size", code="ranks-do-not-fit"
-            )
+            problem = f"pairs need an even number of ranks and get {ranks}"
+            raise ConfigError(problem, "change the job's size", code="ranks-do-not-fit")
         if ranks % (2 * (self.distance or 1)):
             problem = f"{ranks} ranks cannot be paired at this distance"
             remedy = "let twice the distance divide the ranks"

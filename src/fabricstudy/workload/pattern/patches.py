@@ -14,8 +14,7 @@ from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 
 from .base import MessagePattern, Traffic
-from .objects import between_ranks
-from .sends import Sends, in_phases
+from .sends import Sends, between_ranks, in_phases
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,10 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import WorkloadError
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, repeat
 from .site import Site
 

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
+from .base import MessagePattern
 from .sends import Sends, one_phase
 
 

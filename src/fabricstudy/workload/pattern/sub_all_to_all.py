@@ -9,9 +9,8 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from .base import Traffic
-from .lines import all_to_all_along
 from .rank_grid import RankGrid
-from .sends import Sends, in_phases
+from .sends import Sends, all_to_all_along, in_phases
 
 
 @register

@@ -13,11 +13,10 @@ from fabricstudy.core.input_files import MOST_BYTES
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, to_unit
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..graph_file import Floats, GraphFile, grouped, read_graph
 from ..messages import Messages
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, one_phase
 from .traffic_file import TrafficFile
 

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
+from .base import MessagePattern
 from .sends import Sends
 
 
