@@ -278,9 +278,9 @@ WORKLOADS = (
     known(
         "spread allocation",
         "workload/allocation/spread.py",
-        "np.lexsort((router, _index_within(router)))",
+        "np.lexsort((router, index_within(router)))",
         ("simulate", *TABLE),
-        new="np.lexsort((-router, _index_within(router)))",
+        new="np.lexsort((-router, index_within(router)))",
     ),
     known(
         "order of sends",

@@ -143,12 +143,8 @@ def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
         )
     phases = int(sent.phase.max()) + 1
     first_phase = np.repeat(np.arange(rounds, dtype=np.int32) * phases, len(sent)).astype(np.int32)
-    repeated = Messages(
-        np.tile(sent.phase, rounds) + first_phase,
-        np.tile(sent.source, rounds),
-        np.tile(sent.destination, rounds),
-        np.tile(sent.size_bytes, rounds),
-    )
+    phase, *columns = (np.tile(column, rounds) for column in vars(sent).values())
+    repeated = Messages(phase + first_phase, *columns)
     return replace(job, messages=repeated, computing=_repeated(job.computing, rounds, phases))
 
 
@@ -156,12 +152,8 @@ def _repeated(computing: Computing | None, rounds: int, phases: int) -> Computin
     if computing is None:
         return None
     first_phase = np.repeat(np.arange(rounds) * phases, len(computing.phase))
-    return Computing(
-        (np.tile(computing.phase, rounds) + first_phase).astype(np.int32),
-        np.tile(computing.rank, rounds),
-        np.tile(computing.before_ns, rounds),
-        np.tile(computing.beside_ns, rounds),
-    )
+    phase, *columns = (np.tile(column, rounds) for column in computing.columns)
+    return Computing((phase + first_phase).astype(np.int32), *columns)
 
 
 def hop_bytes(job: PlacedJob, machine: Machine) -> float:

@@ -22,7 +22,7 @@ def read(data: bytes) -> Fabric:
 
     Examples
     --------
-    >>> fabric = read(b"from,to,class,bandwidth\nn0,r0,host,10 GB/s\nr0,r1,up,25 GB/s\n")
+    >>> fabric = read(b"from,to,class,bandwidth\\nn0,r0,host,10 GB/s\\nr0,r1,up,25 GB/s\\n")
     >>> list(fabric.routers), fabric.ports[0].host, fabric.cables[0].link.bandwidth_Bps
     (['r0', 'r1'], 'n0', 25000000000.0)
     """

@@ -19,7 +19,7 @@ def read(data: bytes) -> list[Entry]:
 
     Examples
     --------
-    >>> read(b"router,destination,next\nr0,n5,r1\n")[0].onward
+    >>> read(b"router,destination,next\\nr0,n5,r1\\n")[0].onward
     'r1'
     """
     rows = rows_of(data)

@@ -14,6 +14,7 @@ from fabricstudy.machine.graph import Machine
 
 from ..messages import Indices, WorkloadError
 from ..pattern.base import Pattern
+from ..shapes import index_within
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -53,7 +54,7 @@ class OrderedMapping(Mapping):
         except ConfigError as error:
             raise WorkloadError(str(error)) from None
         place = dict(zip(_letters(machine), slots.place_of_core.T, strict=True))
-        place[SEATS] = _turn_on_router(slots)
+        place[SEATS] = index_within(slots.router_of_core)
         return np.lexsort([place[letter] for letter in self.order.upper()])
 
 
@@ -67,12 +68,3 @@ def _check_letters(order: str, names: str) -> None:
         problem = f"the order is no permutation of the letters {wanted}"
         remedy = f"write each of them once, such as {wanted}"
         raise ConfigError(problem, remedy, ("order",), order, "mapping-does-not-fit")
-
-
-def _turn_on_router(slots: Slots) -> Indices:
-    """Number the cores of each router from 0 on, in the order of the allocation."""
-    order = np.argsort(slots.router_of_core, kind="stable")
-    router = slots.router_of_core[order]
-    turn = np.empty(slots.ranks, dtype=np.int64)
-    turn[order] = np.arange(slots.ranks) - np.searchsorted(router, router)
-    return turn

@@ -47,16 +47,14 @@ class Pairs(MessagePattern):
         order = np.arange(ranks, dtype=np.int32)
         if self.shuffled:
             order = rng.permutation(order)
-        lower = np.arange(ranks) % (2 * self._apart(ranks)) < self._apart(ranks)
-        one, other = order[lower], order[np.roll(lower, self._apart(ranks))]
+        apart = self.distance or ranks // 2
+        lower = np.arange(ranks) % (2 * apart) < apart
+        one, other = order[lower], order[np.roll(lower, apart)]
         if self.reply:
             return asked_and_answered(np.minimum(one, other), np.maximum(one, other), self.iterations)
         if self.distance is None:
             return one_phase(order, np.roll(order, ranks // 2), self.iterations)
         return one_phase(np.concatenate([one, other]), np.concatenate([other, one]), self.iterations)
-
-    def _apart(self, ranks: int) -> int:
-        return self.distance or ranks // 2
 
 
 def asked_and_answered(lower: Indices, higher: Indices, iterations: int) -> Sends:
