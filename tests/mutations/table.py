@@ -65,8 +65,8 @@ MACHINES = (
     Mutation(
         "latency of a grid",
         "machine/grid.py",
-        "self.link_latencies_ns, strict=False)",
-        "[3 * one for one in self.link_latencies_ns], strict=False)",
+        "len(grid), self.bandwidth, self.latency)",
+        'len(grid), self.bandwidth, GridLatencies.model_validate("120 ns"))',
     ),
     known(
         "weight of a global hop",
@@ -75,18 +75,21 @@ MACHINES = (
         ("structure", "simulate", *TABLE),
         new="hop_weight=(1, 1)",
     ),
-    Mutation("host latency of a tree", "machine/xgft.py", "self.latency.host_ns)", "3 * self.latency.host_ns)"),
+    Mutation(
+        "latency of a tree",
+        "machine/xgft.py",
+        "levels, self.bandwidth, self.latency)",
+        'levels, self.bandwidth, LevelLatencies.model_validate("120 ns"))',
+    ),
     known(
         "pods of a fat tree",
         "machine/fat_tree.py",
-        "tree_arrays((half, half, self.pod_count)",
+        "(half, half, self.pod_count)",
         ("analysis", *TABLE),
-        new="tree_arrays((half, half, self.pod_count - 1)",
+        new="(half, half, self.pod_count - 1)",
     ),
-    Mutation(
-        "gap of a HyperX", "machine/hyperx.py", "gap=1) for length in self.shape", "gap=2) for length in self.shape"
-    ),
-    known("cables of a pair of routers", "machine/torus.py", "pair_cables=self.pair_cables", ALL, new="pair_cables=2"),
+    Mutation("gap of a HyperX", "machine/hyperx.py", "gap=1)", "gap=2)"),
+    known("cables of a pair of routers", "machine/torus.py", "self.wrap, self.pair_cables", ALL, new="self.wrap, 2"),
     # CAMINOS counts in cycles, so its input stays the same but for their length.
     Mutation(
         "default bandwidths of a product, all twice as high",
@@ -275,16 +278,16 @@ WORKLOADS = (
     known(
         "spread allocation",
         "workload/allocation/spread.py",
-        "np.lexsort((router, _index_within(router)))",
+        "np.lexsort((router, index_within(router)))",
         ("simulate", *TABLE),
-        new="np.lexsort((-router, _index_within(router)))",
+        new="np.lexsort((-router, index_within(router)))",
     ),
     known(
         "order of sends",
         "workload/pattern/send_order.py",
-        "return (sends.destination - sends.source) % ranks",
+        "= (sends.destination - sends.source) % ranks",
         ("analysis", "simulate", *TABLE),
-        new="return (sends.source - sends.destination) % ranks",
+        new="= (sends.source - sends.destination) % ranks",
     ),
     Mutation(
         "random streams",

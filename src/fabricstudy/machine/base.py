@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import inf, log
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
@@ -22,6 +24,13 @@ from .wanted import Wanted
 LARGEST_NODES = 10_000_000
 LARGEST_CABLES = 100_000_000
 
+LinkClasses = tuple[tuple[LinkClass, ...], LinkClass]
+"""The classes of the cables between routers, and that of the host links."""
+
+LATENCY = "latency of a cable; one value or one a class"
+"""Describes the key."""
+
+Ints = npt.NDArray[np.int64]
 NodesPerRouter = Annotated[Whole, Field(ge=1, le=10_000, description="nodes on a router (p)")]
 
 
@@ -73,7 +82,7 @@ class Topology(Kind):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give what a study would write of the machines of this kind that fit, without bandwidth and latency.
+        """Return what a study would write of the machines of this kind that fit, without bandwidth and latency.
 
         They have at most so many ports as are wanted, and may have more routers. Of a kind that none is chosen of, such
         as that of one product, there are none.
@@ -83,6 +92,36 @@ class Topology(Kind):
     def build(self) -> Machine:
         """Build the machine: the same arrays each time for the same description."""
         raise NotImplementedError
+
+    def assemble(
+        self, ends: npt.ArrayLike, cable_class: npt.ArrayLike, count: npt.ArrayLike, links: LinkClasses, **more: Any
+    ) -> Machine:
+        """Return the arrays of the machine, with equally many nodes on each router unless `more` says otherwise.
+
+        Parameters
+        ----------
+        ends : integer array [2, rows]
+            Routers at both ends of the cables of each row.
+        cable_class, count : integer arrays [rows] or integers
+            Their class, and how many they are.
+        links : LinkClasses
+            As `link_classes` gives them.
+        """
+        tail, head = np.ascontiguousarray(ends, dtype=np.int32)
+        if "node_router" not in more:
+            more["node_router"] = np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes // self.routers)
+        return Machine(
+            kind=self.kind,
+            cable_tail=tail,
+            cable_head=head,
+            cable_class=np.full(len(tail), cable_class, dtype=np.int32),
+            cable_count=np.full(len(tail), count, dtype=np.int32),
+            classes=links[0],
+            host=links[1],
+            routers=self.routers,
+            cores_per_node=self.cores_per_node,
+            **more,
+        )
 
     @property
     def routers(self) -> int:
@@ -116,13 +155,7 @@ class Topology(Kind):
         return max(1.0, log(self.routers) / log(others))
 
     def _check(self) -> None:
-        """Refuse what cannot be built.
-
-        Raises
-        ------
-        ConfigError
-            With the path below the machine.
-        """
+        """Refuse what cannot be built; raises ConfigError, with the path below the machine."""
 
     @model_validator(mode="after")
     def _can_be_built(self) -> Topology:
@@ -188,21 +221,28 @@ class LinkLatencies(EachClass):
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
 
 
-def link_classes(bandwidth: EachClass, latency: EachClass) -> tuple[tuple[LinkClass, ...], LinkClass]:
-    """Give the classes of the cables between routers, and the class of the host links, which both name last."""
+def link_classes(bandwidth: EachClass, latency: EachClass) -> LinkClasses:
+    """Return the classes of the cables between routers, and that of the host links, which both name last."""
     names = [str(field.alias) for field in type(bandwidth).model_fields.values()]
-    both = zip(names, vars(bandwidth).values(), vars(latency).values(), strict=True)
-    *classes, host = (LinkClass(*quantities) for quantities in both)
+    *classes, host = map(LinkClass, names, vars(bandwidth).values(), vars(latency).values())
     return tuple(classes), host
 
 
-def published(name: str) -> Topology:
-    """Give the published machine of this name.
+def assemble_groups(
+    config: Topology, links: LinkClasses, local: Ints, across: Ints, count: Ints, group_routers: int, **more: Any
+) -> Machine:
+    """Return a machine of groups of equally many routers: single local cables first, then `count` parallel global ones.
 
-    Raises
-    ------
-    KeyError
-        If there is none in `INSTANCES`.
+    `local` and `across` are the pairs of routers, [rows, 2].
+    """
+    kinds, ones = np.repeat([0, 1], [len(local), len(across)]), np.ones(len(local), dtype=np.int64)
+    group = np.arange(config.routers, dtype=np.int32) // group_routers
+    ends = np.concatenate([local, across]).T
+    return config.assemble(ends, kinds, np.concatenate([ones, count]), links, group=group, **more)
+
+
+def published(name: str) -> Topology:
+    """Return the published machine of this name; raises KeyError if there is none in `INSTANCES`.
 
     Examples
     --------

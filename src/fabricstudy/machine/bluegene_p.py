@@ -10,7 +10,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
-from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, check_length, spread
+from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, rings
 
 
 @register
@@ -39,10 +39,4 @@ class BlueGenePConfig(GridConfig):
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
-        wraps = spread(self.wrap, 3)
-        return tuple(Dimension(8 * count, wrap) for count, wrap in zip(self.midplanes, wraps, strict=True))
-
-    def _check(self) -> None:
-        check_length(self.wrap, 3, ("wrap",))
-        super()._check()
+        return rings([8 * count for count in self.midplanes], self.wrap)

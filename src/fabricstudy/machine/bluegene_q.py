@@ -10,7 +10,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
-from .grid import GridBandwidths, GridConfig, Midplanes
+from .grid import GridBandwidths, GridConfig, Midplanes, rings
 
 
 @register
@@ -38,6 +38,4 @@ class BlueGeneQConfig(GridConfig):
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
-        lengths = (*(4 * count for count in self.midplanes), 2)
-        return tuple(Dimension(length, True, pair_cables=2) for length in lengths)
+        return rings([*(4 * count for count in self.midplanes), 2], (True,), pair_cables=2)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 def components(
     tail: npt.NDArray[np.integer], head: npt.NDArray[np.integer], routers: int
 ) -> npt.NDArray[np.signedinteger]:
-    """Give the number of the connected part of each router, int array [routers], from 0.
+    """Return the number of the connected part of each router, int array [routers], from 0.
 
     Examples
     --------

@@ -14,18 +14,6 @@ from .search import hops_between_all, starts
 class Dimension:
     """One dimension of a grid of routers: which routers with the other coordinates equal are joined.
 
-    Parameters
-    ----------
-    length : int
-        Routers along it.
-    wrap : bool
-        Whether its neighbours form a ring; otherwise a line.
-    gap : int, optional
-        Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs.
-        A ring has none.
-    pair_cables : int, optional
-        Cables between the two routers of a ring of length 2, where both ways round are one.
-
     Examples
     --------
     >>> Dimension(6, gap=2).spans, Dimension(6, gap=2).cables, Dimension(6, gap=2).ports
@@ -33,9 +21,14 @@ class Dimension:
     """
 
     length: int
+    """Routers along it."""
     wrap: bool = False
+    """Whether its neighbours form a ring; otherwise a line."""
     gap: int | None = None
+    """Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs. A ring
+    has none."""
     pair_cables: int = 1
+    """Cables between the two routers of a ring of length 2, where both ways round are one."""
 
     @property
     def spans(self) -> list[int]:
@@ -69,6 +62,8 @@ class Dimension:
     @property
     def ports(self) -> int:
         """Most cables of a router."""
+        if self.graph == "cliques":
+            return (self.length - 1) * self.parallel
         return int(np.bincount(np.concatenate(self.pairs())).max(initial=0)) * self.parallel
 
     @property
@@ -81,7 +76,7 @@ class Dimension:
         return (length**2 - length % 2) / (4 * length) if self.wrap else line
 
     def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Give the lower and the higher coordinate of each two that are joined, shortest cables first.
+        """Return the lower and the higher coordinate of each two that are joined, shortest cables first.
 
         Examples
         --------
@@ -133,7 +128,7 @@ class Dimension:
         return crossing if side < self.length else (crossing + self.is_closed) * self.parallel
 
     def keeps_routes(self, side: int) -> bool:
-        """Say whether shortest routes between `side` consecutive routers never leave them.
+        """Return whether shortest routes between `side` consecutive routers never leave them.
 
         On a ring of k routers that holds for all k, and for at most (k + 1) / 2, where the way within is the shorter.
 
@@ -145,7 +140,7 @@ class Dimension:
         return not self.wrap or side == self.length or side <= (self.length + 1) // 2
 
     def longest_span(self, distance: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Give the longest of the `spans` that does not lead past a goal `distance` coordinates away, at least 1.
+        """Return the longest of the `spans` that does not lead past a goal `distance` coordinates away, at least 1.
 
         Examples
         --------

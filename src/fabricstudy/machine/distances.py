@@ -37,18 +37,9 @@ def adjacency(machine: Machine) -> Adjacency:
 
 
 def distances(machine: Machine) -> npt.NDArray[np.int16]:
-    """Hops between all routers.
+    """Return the hops between all routers, int16 [routers, routers]: links on a shortest path, whatever their class.
 
-    Returns
-    -------
-    int16 array [routers, routers]
-        Links on a shortest path; every link counts 1, whatever its class. In a grid these are the sums of the
-        distances in its dimensions.
-
-    Raises
-    ------
-    ValueError
-        If some router cannot be reached.
+    Raises ValueError if some router cannot be reached.
     """
     if machine.coordinates is None or not machine.dimensions:
         links = adjacency(machine)
@@ -62,17 +53,7 @@ def distances(machine: Machine) -> npt.NDArray[np.int16]:
 def longest_route(machine: Machine) -> int:
     """Hops of the longest path of least `Machine.hop_weight` between two routers with nodes.
 
-    Raises
-    ------
-    ValueError
-        If some router cannot be reached.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine.dragonfly import DragonflyConfig
-    >>> longest_route(DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4,
-    ...     "nodes_per_router": 2, "bandwidth": "1 GB/s"}).build())
-    3
+    Raises ValueError if some router cannot be reached.
     """
     ends = np.flatnonzero(machine.nodes_of_router)
     hops: npt.NDArray[np.signedinteger]
@@ -89,23 +70,9 @@ def longest_route(machine: Machine) -> int:
 
 
 def path_weights(links: Adjacency, weight: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Least total weight of a path between two routers.
+    """Return the least total weight of a path, int64 [routers, routers]; `weight` has one above 0 for each of `links`.
 
-    Parameters
-    ----------
-    links : Adjacency
-        Of a machine.
-    weight : int64 array [links]
-        Positive weight of each link, in the order of `links`.
-
-    Returns
-    -------
-    int64 array [routers, routers]
-
-    Raises
-    ------
-    ValueError
-        If some router cannot be reached.
+    Raises ValueError if some router cannot be reached.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra

@@ -33,34 +33,11 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
+from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
 from .graph import Machine
 from .wanted import Wanted, halvings
 
 IntArray = npt.NDArray[np.int64]
-LOCAL, GLOBAL = 0, 1
-
-
-def _local_cables(groups: int, routers_per_group: int) -> IntArray:
-    """Router pairs within each group, [cables, 2]."""
-    pairs = np.stack(np.triu_indices(routers_per_group, k=1), axis=1)
-    first_router = np.arange(groups) * routers_per_group
-    return (first_router[:, None, None] + pairs[None]).reshape(-1, 2)
-
-
-def _global_cables(config: DragonflyConfig) -> IntArray:
-    """Router pairs of each global cable, lower group first, [cables, 2]."""
-    groups, ports = config.groups, config.groups - 1
-    group, port = np.divmod(np.arange(groups * ports), ports)
-    peer_group, peer_port = ARRANGEMENTS[config.arrangement](group, port, groups)
-    once = group < peer_group
-    copy = np.arange(config.links_per_group_pair)[:, None] * ports
-    h = config.global_ports_per_router
-
-    def router(group: IntArray, port: IntArray) -> IntArray:
-        return (group[once] * config.routers_per_group + (copy + port[once]) // h).reshape(-1)
-
-    return np.stack([router(group, port), router(peer_group, peer_port)], axis=1)
 
 
 def absolute(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, IntArray]:
@@ -99,13 +76,11 @@ class DragonflyConfig(Topology):
     )
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: ClassLatencies = Field(
-        default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
+        """Return those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
         for in_group in range(1, wanted.radix):
             for groups in range(2, min(wanted.most_nodes, wanted.most_routers) // in_group + 1):
                 for nodes in wanted.shares(groups * in_group, wanted.radix - in_group):
@@ -118,22 +93,18 @@ class DragonflyConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.groups * self.routers_per_group
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a group."""
         return self.routers_per_group * self.nodes_per_router
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, local and global."""
         local = self.groups * self.routers_per_group * (self.routers_per_group - 1) // 2
         return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
 
@@ -144,49 +115,36 @@ class DragonflyConfig(Topology):
 
     def _check(self) -> None:
         if self.arrangement == "circulant" and (self.groups % 2 == 0 or self.global_ports_per_router % 2):
-            raise ConfigError(
+            problem = (
                 "the circulant arrangement pairs the global ports of a router, so it needs an odd number of groups "
                 f"and an even number of global ports per router (here {self.groups} groups and "
-                f"{self.global_ports_per_router} ports)",
-                "change groups or routers_per_group, or take 'relative'",
-                ("arrangement",),
-                self.arrangement,
-                "cannot-be-built",
+                f"{self.global_ports_per_router} ports)"
             )
+            remedy = "change groups or routers_per_group, or take 'relative'"
+            raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "cannot-be-built")
 
     def build(self) -> Machine:
-        """Build a dragonfly.
+        """Build a dragonfly: classes "local" and "global", local rows first; parallel cables share a row.
 
-        Returns
-        -------
-        Machine
-            Classes "local" and "global"; parallel cables between two routers share a row; local rows come first.
-            A global hop weighs 100 times a local one, so that minimal paths hold at most one global hop.
-
-        Examples
-        --------
-        >>> self = DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
-        ...     "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}})
-        >>> machine = self.build()
-        >>> machine.routers, machine.nodes, machine.cables, machine.radix
-        (36, 72, 90, 7)
+        A global hop weighs 100 times a local one, so that minimal paths hold at most one.
         """
-        local = _local_cables(self.groups, self.routers_per_group)
-        links = _global_cables(self)
-        pairs, count = np.unique(links, axis=0, return_counts=True)
-        tail, head = np.concatenate([local, pairs]).T
-        classes, host = link_classes(self.bandwidth, self.latency)
-        return Machine(
-            kind="dragonfly",
-            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
-            cable_tail=tail.astype(np.int32),
-            cable_head=head.astype(np.int32),
-            cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(pairs)]),
-            cable_count=np.concatenate([np.ones(len(local)), count]).astype(np.int32),
-            classes=classes,
-            host=host,
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
-            group=np.repeat(np.arange(self.groups, dtype=np.int32), self.routers_per_group),
-            hop_weight=(1, 100),
-        )
+        first_router = np.arange(self.groups) * self.routers_per_group
+        pairs = np.stack(np.triu_indices(self.routers_per_group, k=1), axis=1)
+        local = (first_router[:, None, None] + pairs).reshape(-1, 2)
+        across, count = np.unique(self._global_cables(), axis=0, return_counts=True)
+        links = link_classes(self.bandwidth, self.latency)
+        return assemble_groups(self, links, local, across, count, self.routers_per_group, hop_weight=(1, 100))
+
+    def _global_cables(self) -> IntArray:
+        """Router pairs of each global cable, lower group first, [cables, 2]."""
+        groups, ports = self.groups, self.groups - 1
+        group, port = np.divmod(np.arange(groups * ports), ports)
+        peer_group, peer_port = ARRANGEMENTS[self.arrangement](group, port, groups)
+        once = group < peer_group
+        copy = np.arange(self.links_per_group_pair)[:, None] * ports
+
+        def router(group: IntArray, port: IntArray) -> IntArray:
+            index = (copy + port[once]) // self.global_ports_per_router
+            return (group[once] * self.routers_per_group + index).reshape(-1)
+
+        return np.stack([router(group, port), router(peer_group, peer_port)], axis=1)

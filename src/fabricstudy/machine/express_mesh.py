@@ -11,12 +11,12 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .dimension import Dimension
-from .grid import MOST_DIMENSIONS, GridConfig, Shape
+from .grid import MOST_DIMENSIONS, Shape, ShapedGrid
 from .wanted import Wanted
 
 
 @register
-class ExpressMeshConfig(GridConfig):
+class ExpressMeshConfig(ShapedGrid):
     """Express mesh: a mesh with further cables along each dimension (Jain et al., IPDPS 2017)."""
 
     kind: Literal["express-mesh"] = "express-mesh"
@@ -27,24 +27,19 @@ class ExpressMeshConfig(GridConfig):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give the grids that may fit; gaps are powers of two."""
+        """Return the grids that may fit; gaps are powers of two."""
         for shape in wanted.shapes(MOST_DIMENSIONS, least_length=4):
             for gap in (1 << power for power in range(1, (shape[0] - 2).bit_length())):
                 yield {"shape": list(shape), "gap": gap}, tuple(Dimension(length, gap=gap) for length in shape)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         return tuple(Dimension(length, gap=self.gap) for length in self.shape)
 
     def _check(self) -> None:
         shortest = min(self.shape)
         if self.gap > max(1, shortest - 2):
-            raise ConfigError(
-                f"a dimension of {shortest} routers has no express cable of length {self.gap + 1}",
-                f"take at most {max(1, shortest - 2)}, or a longer dimension",
-                ("gap",),
-                self.gap,
-                "cannot-be-built",
-            )
+            problem = f"a dimension of {shortest} routers has no express cable of length {self.gap + 1}"
+            remedy = f"take at most {max(1, shortest - 2)}, or a longer dimension"
+            raise ConfigError(problem, remedy, ("gap",), self.gap, "cannot-be-built")
         super()._check()

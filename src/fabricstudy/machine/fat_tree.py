@@ -27,10 +27,10 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import EachClass, Topology, link_classes
+from .base import LATENCY, EachClass, Topology, link_classes
 from .graph import Machine
 from .wanted import Wanted
-from .xgft import tree_arrays
+from .xgft import build_tree
 
 
 class TreeBandwidths(EachClass):
@@ -75,9 +75,7 @@ class FatTreeConfig(Topology):
         "core routers, all of whose ports are used",
     )
     bandwidth: TreeBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: TreeLatencies = Field(
-        default_factory=TreeLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: TreeLatencies = Field(default_factory=TreeLatencies, description=LATENCY)
 
     @model_validator(mode="before")
     @classmethod
@@ -88,7 +86,6 @@ class FatTreeConfig(Topology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit."""
         for radix in range(2, wanted.radix + 1, 2):
             for pods in range(2, radix + 1):
                 if wanted.least_nodes <= pods * (radix // 2) ** 2 <= wanted.most_nodes:
@@ -112,17 +109,14 @@ class FatTreeConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return 2 * self.pod_count * self.half_radix + self.core_routers
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.pod_count * self.half_radix**2
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a pod."""
         return self.half_radix**2
 
     @property
@@ -133,49 +127,29 @@ class FatTreeConfig(Topology):
     def _check(self) -> None:
         if self.radix % 2:
             problem = "half the ports lead up and half down, so the radix must be even"
-            raise ConfigError(
-                problem, f"take {self.radix - 1} or {self.radix + 1}", ("radix",), self.radix, "cannot-be-built"
-            )
+            remedy = f"take {self.radix - 1} or {self.radix + 1}"
+            raise ConfigError(problem, remedy, ("radix",), self.radix, "cannot-be-built")
         if self.pod_count * self.core_cables > self.radix:
-            raise ConfigError(
+            problem = (
                 f"a core router of {self.radix} ports cannot take {self.core_cables} cables from each of "
-                f"{self.pod_count} pods",
-                f"take at most {self.radix // self.core_cables} pods, or fewer core_cables",
-                ("pods",),
-                self.pod_count,
-                "cannot-be-built",
+                f"{self.pod_count} pods"
             )
+            remedy = f"take at most {self.radix // self.core_cables} pods, or fewer core_cables"
+            raise ConfigError(problem, remedy, ("pods",), self.pod_count, "cannot-be-built")
         if self.half_radix % self.core_cables:
-            raise ConfigError(
+            problem = (
                 f"the {self.half_radix} upward cables of an aggregation router do not divide into bundles of "
-                f"{self.core_cables}",
-                f"take a divisor of {self.half_radix}",
-                ("core_cables",),
-                self.core_cables,
-                "cannot-be-built",
+                f"{self.core_cables}"
             )
+            remedy = f"take a divisor of {self.half_radix}"
+            raise ConfigError(problem, remedy, ("core_cables",), self.core_cables, "cannot-be-built")
 
     def build(self) -> Machine:
-        """Build a fat tree.
+        """Build a fat tree: classes "pod" and "core", pod rows first.
 
-        Returns
-        -------
-        Machine
-            Classes "pod" and "core", pod rows first. `level` is 0 for leaves, 1 for aggregation, 2 for core routers;
-            `group` is the pod, and one more than the last pod for core routers.
-
-        Examples
-        --------
-        >>> machine = FatTreeConfig.model_validate({"radix": 4, "bandwidth": "1 GB/s"}).build()
-        >>> machine.routers, machine.nodes, machine.cables, machine.radix
-        (20, 16, 32, 4)
+        `level` is 0 for leaves, 1 for aggregation, 2 for core routers; core routers have a `group` of
+        their own behind those of the pods.
         """
         half = self.half_radix
-        classes, host = link_classes(self.bandwidth, self.latency)
-        return Machine(
-            kind="fat-tree",
-            classes=classes,
-            host=host,
-            cores_per_node=self.cores_per_node,
-            **tree_arrays((half, half, self.pod_count), (half, half // self.core_cables), (1, self.core_cables)),
-        )
+        down, up = (half, half, self.pod_count), (half, half // self.core_cables)
+        return build_tree(self, link_classes(self.bandwidth, self.latency), down, up, (1, self.core_cables))

@@ -23,19 +23,13 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """A finite field of q elements, written 0 .. q - 1.
-
-    Parameters
-    ----------
-    powers : int64 array [q - 1]
-        ``powers[i]`` is the i-th power of a primitive element, so all elements but 0.
-    plus, times : int64 arrays [q, q]
-        Sum and product of two elements.
-    """
+    """A finite field of q elements, written 0 .. q - 1."""
 
     powers: IntArray
+    """``powers[i]`` is the i-th power of a primitive element, so all elements but 0; int64 [q - 1]."""
     plus: IntArray
     times: IntArray
+    """Sum and product of two elements; int64 [q, q] each."""
 
 
 def field(prime: int, degree: int) -> Field:
@@ -68,7 +62,7 @@ def field_of(q: int) -> Field:
 
 
 def prime_of(q: int) -> int | None:
-    """Give the prime of which `q` is a power, or None if it is no prime power.
+    """Return the prime of which `q` is a power, or None if it is no prime power.
 
     Examples
     --------
@@ -84,23 +78,11 @@ def prime_of(q: int) -> int | None:
 
 
 def check_prime_power(q: int) -> None:
-    """Refuse a key `q` that is no prime power.
-
-    Raises
-    ------
-    ConfigError
-        With the next ones.
-    """
+    """Refuse a key `q` that is no prime power; raises ConfigError, with the next ones."""
     if prime_of(q) is None:
-        near = ", ".join(map(str, sorted(_prime_powers_near(q))))
-        raise ConfigError("q must be a prime power", f"take one of {near}", ("q",), q, "cannot-be-built")
-
-
-def _prime_powers_near(q: int) -> set[int]:
-    """Give the next prime power below and above `q`."""
-    below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
-    above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
-    return {below, above}
+        below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
+        above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
+        raise ConfigError("q must be a prime power", f"take one of {below}, {above}", ("q",), q, "cannot-be-built")
 
 
 def _powers_of_x(tail: tuple[int, ...], prime: int) -> IntArray | None:

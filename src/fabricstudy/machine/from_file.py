@@ -28,12 +28,8 @@ LATENCY_NS = 40.0
 """Where nobody says anything: light takes it for 8 m, as on our other machines."""
 
 
-def _for_any(value: Any) -> Any:
-    return {ANY: value} if isinstance(value, str | int | float) else value
-
-
 _BY_CLASS = (
-    BeforeValidator(_for_any),
+    BeforeValidator(lambda value: {ANY: value} if isinstance(value, str | int | float) else value),
     Written("quantity, or {class: quantity}"),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
 )
@@ -104,32 +100,18 @@ class GraphMachine(FromFile, FabricRules, Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.router_count
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.node_count
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers."""
         return self.cable_count
 
     def build(self) -> NamedMachine:
-        """Build what the file lists.
-
-        Returns
-        -------
-        NamedMachine
-            Classes in the order in which the file names them; parallel cables of a class share a row.
-
-        Raises
-        ------
-        StudyError
-            If the file is gone or has changed.
-        """
+        """Build what the file lists: classes as it names them first, a row for parallel cables of a class."""
         return _assembled(self.content(), self, self.file, self.cores_per_node)
 
 
@@ -195,7 +177,7 @@ def assemble(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMa
 
 
 def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[_Node]:
-    """Give the nodes in the order of their routers."""
+    """Return the nodes in the order of their routers."""
     ports = defaultdict(list)
     for port in fabric.ports:
         ports[port.host].append(port)
@@ -234,7 +216,7 @@ class _Classes:
         self._numbers: dict[str, int] = {}
 
     def number(self, cable: Cable) -> int:
-        """Give the number of a cable's class."""
+        """Return the number of a cable's class."""
         name = cable.link.name
         link = self._link(name, (name,), cable)
         number = self._numbers.get(name)
@@ -247,7 +229,7 @@ class _Classes:
         return self._numbers[name]
 
     def host(self, nodes: list[_Node]) -> LinkClass:
-        """Give the class of the links to nodes; there is one."""
+        """Return the class of the links to nodes; there is one."""
         links: dict[LinkClass, str] = {}
         for node in nodes:
             names = (HOST,) if node.port is None else (HOST, node.port.link.name)
@@ -301,7 +283,7 @@ def _check_connected(names: list[str], rows: Iterable[tuple[int, int, int]]) -> 
 def _links_of_ports(
     cables: list[Cable], numbers: dict[str, int], classes: _Classes, rows: list[tuple[int, int, int]]
 ) -> dict[str, int]:
-    """Give the directed link that leaves each port of a router that the file names."""
+    """Return the directed link that leaves each port of a router that the file names."""
     place = {row: number for number, row in enumerate(rows)}
     link_of_port = {}
     for cable in cables:

@@ -31,31 +31,6 @@ class Machine:
     directed links: 2i from tail to head and 2i+1 from head to tail; a directed link's capacity counts all its
     parallel cables.
 
-    Parameters
-    ----------
-    kind : str
-        Topology, as in the study.
-    node_router : int32 array [nodes]
-        Router of each node.
-    cable_tail, cable_head, cable_class, cable_count : int32 arrays [rows]
-        The cables between routers.
-    classes : tuple of LinkClass
-        Classes of the cables between routers; `cable_class` indexes it.
-    host : LinkClass
-        The class of the links between a node and its router (one each way).
-    cores_per_node : int
-        Cores, so ranks, a node has.
-    group : int32 array [routers], optional
-        Group of each router (dragonfly group, Slim Fly sub-group, fat-tree pod; its core routers are one group more).
-    coordinates : int32 array [routers, dimensions], optional
-        Position of each router in a grid; the first coordinate of consecutive routers goes fastest.
-    dimensions : tuple of Dimension, optional
-        The dimensions of the grid.
-    level : int32 array [routers], optional
-        Level of each router of a tree: 0 for leaves, which carry the nodes.
-    hop_weight : tuple of int, optional
-        Weight of a hop of each class for minimal routing; all 1 where left out.
-
     Raises
     ------
     ValueError
@@ -63,20 +38,33 @@ class Machine:
     """
 
     kind: str
+    """Topology, as in the study."""
     node_router: IntArray
+    """Router of each node; int32 [nodes]."""
     cable_tail: IntArray
     cable_head: IntArray
     cable_class: IntArray
     cable_count: IntArray
+    """The cables between routers; int32 [rows] each."""
     classes: tuple[LinkClass, ...]
+    """Classes of the cables between routers; `cable_class` indexes it."""
     host: LinkClass
+    """The class of the links between a node and its router (one each way)."""
     routers: int
     cores_per_node: int = 1
+    """Cores, so ranks, a node has."""
     group: IntArray | None = None
+    """Group of each router (dragonfly group, Slim Fly sub-group, fat-tree pod; its core routers are one group more);
+    int32 [routers]."""
     coordinates: IntArray | None = None
+    """Position of each router in a grid; the first coordinate of consecutive routers goes fastest; int32 [routers,
+    dimensions]."""
     dimensions: tuple[Dimension, ...] = ()
+    """The dimensions of the grid."""
     level: IntArray | None = None
+    """Level of each router of a tree: 0 for leaves, which carry the nodes; int32 [routers]."""
     hop_weight: tuple[int, ...] = field(default=())
+    """Weight of a hop of each class for minimal routing; all 1 where left out."""
 
     def __post_init__(self) -> None:
         if not self.hop_weight:

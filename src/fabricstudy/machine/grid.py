@@ -26,7 +26,7 @@ Jain et al.: Partitioning low-diameter networks to eliminate inter-job interfere
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
@@ -37,7 +37,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from fabricstudy.core.model import ConfigError, Flag, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import EachClass, NodesPerRouter, Topology
+from .base import LATENCY, EachClass, LinkClasses, NodesPerRouter, Topology
 from .dimension import Dimension
 from .graph import LinkClass, Machine
 from .wanted import Wanted
@@ -59,13 +59,12 @@ def coordinates(lengths: tuple[int, ...]) -> IntArray:
     return np.indices(lengths[::-1], dtype=np.int32).reshape(len(lengths), -1)[::-1].T.copy()
 
 
-def _cables(grid: tuple[Dimension, ...], number: int) -> tuple[IntArray, IntArray]:
-    """Routers at both ends of the cables along a dimension."""
+def _cables(grid: tuple[Dimension, ...], number: int) -> IntArray:
+    """Routers at both ends of the cables along a dimension, [2, cables]."""
     lengths = [dimension.length for dimension in grid]
     router = np.arange(math.prod(lengths), dtype=np.int32).reshape(lengths[::-1])
     along = np.moveaxis(router, len(lengths) - 1 - number, 0)
-    low, high = grid[number].pairs()
-    return along[low].reshape(-1), along[high].reshape(-1)
+    return np.stack([along[ends].reshape(-1) for ends in grid[number].pairs()])
 
 
 Midplanes = Annotated[Whole, Field(ge=1, le=64)]
@@ -75,24 +74,16 @@ Midplanes = Annotated[Whole, Field(ge=1, le=64)]
 AXES = tuple("xyzwvutsrqponmlkjihgfedcba")
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else (value,)
-
-
-def _shortest(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Keep one of equal values, so that both ways of writing get the same id."""
-    return values[:1] if len(set(values)) == 1 else values
-
-
 def one_or_each(kind: Any, words: str, example: Any, of: str = "dimension") -> Any:
-    """Give the type of a tuple of `kind`, one for all or one for each of `of`; one alone is no list."""
+    """Return the type of a tuple of `kind`, one for all or one for each of `of`; one alone is no list."""
     named = {bool: {"type": "boolean"}, int: {"type": "integer", "minimum": 1}}
     item = named.get(type(example), {"type": "string", "examples": [example]})
     return Annotated[
         tuple[kind, ...],
         Field(min_length=1, max_length=len(AXES)),
-        BeforeValidator(_as_list),
-        PlainSerializer(_shortest),
+        BeforeValidator(lambda value: value if isinstance(value, list | tuple) else (value,)),
+        # One of equal values, so that both ways of writing get the same id.
+        PlainSerializer(lambda values: values[:1] if len(set(values)) == 1 else values),
         WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}),
         Written(f"{words}, or a list of one a {of}"),
     ]
@@ -121,6 +112,12 @@ class GridLatencies(EachClass):
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
 
 
+def classes_in_turn(names: Iterable[str], count: int, bandwidth: Any, latency: Any) -> LinkClasses:
+    """Return the link classes of dimensions or levels, which have one quantity each or one for all."""
+    quantities = spread(bandwidth.links_Bps, count), spread(latency.links_ns, count)
+    return tuple(map(LinkClass, names, *quantities)), LinkClass("host", bandwidth.host_Bps, latency.host_ns)
+
+
 class GridConfig(Topology):
     """What all grids have; a member gives its `grid`."""
 
@@ -137,9 +134,7 @@ class GridConfig(Topology):
 
     nodes_per_router: NodesPerRouter = 1
     bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: GridLatencies = Field(
-        default_factory=GridLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
@@ -148,12 +143,11 @@ class GridConfig(Topology):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give what a study would write of the grids that may fit, without nodes, and their dimensions."""
+        """Return what a study would write of the grids that may fit, without nodes, and their dimensions."""
         return iter(())
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give the grids that fit, with all numbers of nodes on a router."""
         for written, grid in cls.grids(wanted):
             ports = sum(map(_ports, grid))
             for nodes in wanted.shares(math.prod(dimension.length for dimension in grid), wanted.radix - ports):
@@ -161,17 +155,14 @@ class GridConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return math.prod(dimension.length for dimension in self.grid)
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, parallel ones counted each."""
         routers = self.routers
         return sum(routers // dimension.length * dimension.cables for dimension in self.grid)
 
@@ -185,23 +176,13 @@ class GridConfig(Topology):
         """Bandwidth of a cable of each dimension."""
         return spread(self.bandwidth.links_Bps, len(self.grid))
 
-    @property
-    def link_latencies_ns(self) -> tuple[float, ...]:
-        """Latency of a cable of each dimension."""
-        return spread(self.latency.links_ns, len(self.grid))
-
     def _check(self) -> None:
         dimensions = len(self.grid)
         check_length(self.bandwidth.links_Bps, dimensions, ("bandwidth", "links"))
         check_length(self.latency.links_ns, dimensions, ("latency", "links"))
 
     def build(self) -> Machine:
-        """Build a grid.
-
-        Returns
-        -------
-        Machine
-            One class a dimension; rows stand by dimension.
+        """Build a grid: one class a dimension, rows by dimension.
 
         Examples
         --------
@@ -213,24 +194,46 @@ class GridConfig(Topology):
         [1, 1, 0]
         """
         grid = self.grid
-        tail, head = zip(*(_cables(grid, number) for number in range(len(grid))), strict=True)
-        rows = [len(part) for part in tail]
-        counts = [dimension.parallel for dimension in grid]
-        quantities = zip(self.axis_names, self.link_bandwidths_Bps, self.link_latencies_ns, strict=False)
-        return Machine(
-            kind=self.kind,
-            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
-            cable_tail=np.concatenate(tail),
-            cable_head=np.concatenate(head),
-            cable_class=np.repeat(np.arange(len(rows), dtype=np.int32), rows),
-            cable_count=np.repeat(np.array(counts, dtype=np.int32), rows),
-            classes=tuple(LinkClass(*quantity) for quantity in quantities),
-            host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
+        cables = [_cables(grid, number) for number in range(len(grid))]
+        rows = [cables_along.shape[1] for cables_along in cables]
+        return self.assemble(
+            np.concatenate(cables, axis=1),
+            np.repeat(np.arange(len(rows)), rows),
+            np.repeat([dimension.parallel for dimension in grid], rows),
+            classes_in_turn(self.axis_names, len(grid), self.bandwidth, self.latency),
             coordinates=coordinates(tuple(dimension.length for dimension in grid)),
             dimensions=grid,
         )
+
+
+class ShapedGrid(GridConfig):
+    """What grids have whose dimensions are alike; a member says what a `line` is like, or gives its `grid`."""
+
+    least_length: ClassVar[int] = 2
+    """Of a dimension of a grid that is proposed."""
+
+    shape: Shape
+
+    @staticmethod
+    def line(length: int) -> Dimension:
+        """Return a dimension."""
+        return Dimension(length)
+
+    @classmethod
+    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+        for shape in wanted.shapes(MOST_DIMENSIONS, cls.least_length):
+            yield {"shape": list(shape)}, tuple(map(cls.line, shape))
+
+    @property
+    def grid(self) -> tuple[Dimension, ...]:
+        return tuple(map(self.line, self.shape))
+
+
+def rings(lengths: Sequence[int], wrap: tuple[bool, ...], pair_cables: int = 1) -> tuple[Dimension, ...]:
+    """Return the dimensions of these lengths, rings or lines as `wrap` says: one value for all, or one for each."""
+    check_length(wrap, len(lengths), ("wrap",))
+    closed = zip(lengths, spread(wrap, len(lengths)), strict=True)
+    return tuple(Dimension(length, is_ring, pair_cables=pair_cables) for length, is_ring in closed)
 
 
 def spread(values: tuple[Any, ...], dimensions: int) -> tuple[Any, ...]:

@@ -18,23 +18,16 @@ class Hops:
 
     A grid has the tables of its dimensions, so 65,536 routers of a 3D torus need 10 kB; any other machine is one
     dimension, whose table is the matrix over all pairs.
-
-    Parameters
-    ----------
-    place : int32 array [routers, dimensions]
-        Places of the routers.
-    table : int16 array [sum of squared lengths]
-        The table of each dimension, row by row, one after the other.
-    first : int64 array [dimensions]
-        Where the table of each dimension begins.
-    length : int64 array [dimensions]
-        Places along each dimension.
     """
 
     place: npt.NDArray[np.int32]
+    """Places of the routers; int32 [routers, dimensions]."""
     table: npt.NDArray[np.int16]
+    """The table of each dimension, row by row, one after the other; int16 [sum of squared lengths]."""
     first: npt.NDArray[np.int64]
+    """Where the table of each dimension begins; int64 [dimensions]."""
     length: npt.NDArray[np.int64]
+    """Places along each dimension; int64 [dimensions]."""
 
     @property
     def routers(self) -> int:
@@ -71,13 +64,7 @@ class Hops:
 
 @lru_cache(maxsize=2)
 def hops(machine: Machine) -> Hops:
-    """Give the hops of a machine; the last ones are kept.
-
-    Raises
-    ------
-    ValueError
-        If some router cannot be reached.
-    """
+    """Return the hops of a machine; the last ones are kept. Raises ValueError if some router cannot be reached."""
     if machine.coordinates is None or not machine.dimensions:
         tables, place = [distances(machine)], np.arange(machine.routers, dtype=np.int32)[:, None]
     else:

@@ -24,11 +24,9 @@ class HypercubeConfig(GridConfig):
 
     @classmethod
     def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give the grids that may fit."""
         for dimensions in range(1, wanted.most_nodes.bit_length()):
             yield {"dimensions": dimensions}, (Dimension(2),) * dimensions
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
         return (Dimension(2),) * self.dimensions

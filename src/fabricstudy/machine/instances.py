@@ -8,15 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Instance:
-    """A published machine.
-
-    Parameters
-    ----------
-    description : dict
-        What a study would say about it.
-    about : str
-        One line, with the source.
-    """
+    """A published machine: what a study would say about it, and one line about it, with the source."""
 
     description: dict[str, Any]
     about: str

@@ -101,7 +101,7 @@ class JellyfishConfig(PlainTopology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give the one with fewest routers for each number of nodes on a router, with all ports in use but for one."""
+        """Return the one with fewest routers for each number of nodes on a router; all ports are in use but for one."""
         for nodes in range(1, wanted.radix - 2):
             degree = wanted.radix - nodes
             routers = max(-(-wanted.least_nodes // nodes), degree + 1)
@@ -110,12 +110,10 @@ class JellyfishConfig(PlainTopology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.routers_total
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers."""
         return self.routers * self.degree // 2
 
     def _check(self) -> None:
@@ -128,5 +126,4 @@ class JellyfishConfig(PlainTopology):
             raise ConfigError(problem, "make one of them even", ("degree",), self.degree, "cannot-be-built")
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Draw the cables."""
         return random_regular(self.routers, self.degree, self.graph_seed)

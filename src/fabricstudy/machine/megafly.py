@@ -25,7 +25,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import ClassBandwidths, ClassLatencies, Topology, link_classes
+from .base import LATENCY, ClassBandwidths, ClassLatencies, Topology, assemble_groups, link_classes
 from .graph import Machine
 from .wanted import Wanted, halvings
 
@@ -48,13 +48,11 @@ class MegaflyConfig(Topology):
     nodes_per_leaf: Whole = Field(ge=1, le=10_000, description="nodes on a leaf (p)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: ClassLatencies = Field(
-        default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
+        """Return those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
         for leaves in range(1, wanted.radix):
             for groups in range(2, min(wanted.most_nodes, wanted.most_routers // 2) // leaves + 1):
                 for nodes in wanted.shares(groups * leaves, wanted.radix - leaves):
@@ -71,22 +69,18 @@ class MegaflyConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.groups * self.routers_per_group
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.groups * self.group_nodes
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a group."""
         return self.leaves_per_group * self.nodes_per_leaf
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, local and global."""
         local = self.groups * self.leaves_per_group * self.spines_per_group
         return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
 
@@ -97,35 +91,19 @@ class MegaflyConfig(Topology):
 
     def build(self) -> Machine:
         """Build a Megafly: classes "local" and "global", local rows first; parallel cables share a row."""
-        tail, head, leaves = self._local_cables()
-        global_tail, global_head, count = self._global_cables()
-        classes, host = link_classes(self.bandwidth, self.latency)
-        return Machine(
-            kind="megafly",
-            node_router=np.repeat(leaves, self.nodes_per_leaf).astype(np.int32),
-            cable_tail=np.concatenate([tail, global_tail]).astype(np.int32),
-            cable_head=np.concatenate([head, global_head]).astype(np.int32),
-            cable_class=np.repeat(np.array([0, 1], dtype=np.int32), [len(tail), len(global_tail)]),
-            cable_count=np.concatenate([np.ones_like(tail), count]).astype(np.int32),
-            classes=classes,
-            host=host,
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
-            group=np.repeat(np.arange(self.groups, dtype=np.int32), self.routers_per_group),
-            # With a global hop as heavy as this, minimal paths hold at most one.
-            hop_weight=(1, 100),
-        )
-
-    def _local_cables(self) -> tuple[Ints, Ints, Ints]:
-        """Leaf and spine of each local cable, and the leaves of all groups."""
         first = np.arange(self.groups)[:, None] * self.routers_per_group
         leaves = first + np.arange(self.leaves_per_group)
         spines = first + self.leaves_per_group + np.arange(self.spines_per_group)
-        tail = np.repeat(leaves, self.spines_per_group, axis=1).ravel()
-        return tail, np.tile(spines, self.leaves_per_group).ravel(), leaves.ravel()
+        tail, head = np.repeat(leaves, self.spines_per_group, axis=1), np.tile(spines, self.leaves_per_group)
+        local = np.stack([tail.ravel(), head.ravel()], axis=1)
+        across, count = np.unique(self._global_cables(), axis=0, return_counts=True)
+        # With a global hop as heavy as this, minimal paths hold at most one.
+        more = {"hop_weight": (1, 100), "node_router": np.repeat(leaves, self.nodes_per_leaf).astype(np.int32)}
+        links = link_classes(self.bandwidth, self.latency)
+        return assemble_groups(self, links, local, across, count, self.routers_per_group, **more)
 
-    def _global_cables(self) -> tuple[Ints, Ints, Ints]:
-        """Spines of each pair that is joined, and by how many cables."""
+    def _global_cables(self) -> Ints:
+        """Spines at both ends of each global cable, [cables, 2]."""
         low, high = np.triu_indices(self.groups, k=1)
         copy = np.arange(self.links_per_group_pair)[:, None] * (self.groups - 1)
 
@@ -134,6 +112,4 @@ class MegaflyConfig(Topology):
             return (group * self.routers_per_group + self.leaves_per_group + index).ravel()
 
         # To a group, those with lower numbers come first.
-        ends = np.stack([spine(low, high - 1), spine(high, low)], axis=1)
-        pairs, count = np.unique(ends, axis=0, return_counts=True)
-        return pairs[:, 0], pairs[:, 1], count
+        return np.stack([spine(low, high - 1), spine(high, low)], axis=1)

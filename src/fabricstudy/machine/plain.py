@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from .base import LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
+from .base import LATENCY, LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
 from .graph import Machine
 
 Ints = npt.NDArray[np.int64]
@@ -17,32 +17,19 @@ class PlainTopology(Topology):
 
     nodes_per_router: NodesPerRouter
     bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: LinkLatencies = Field(
-        default_factory=LinkLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: LinkLatencies = Field(default_factory=LinkLatencies, description=LATENCY)
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Give the routers at both ends of each cable."""
+        """Return the routers at both ends of each cable."""
         raise NotImplementedError
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     def build(self) -> Machine:
         """Build the machine: one class, "links"."""
-        tail, head = self.pairs()
-        classes, host = link_classes(self.bandwidth, self.latency)
-        return Machine(
-            kind=self.kind,
-            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
-            cable_tail=tail.astype(np.int32),
-            cable_head=head.astype(np.int32),
-            cable_class=np.zeros(len(tail), dtype=np.int32),
-            cable_count=np.ones(len(tail), dtype=np.int32),
-            classes=classes,
-            host=host,
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
+        ends = self.pairs()
+        return self.assemble(
+            ends, np.zeros_like(ends[0]), np.ones_like(ends[0]), link_classes(self.bandwidth, self.latency)
         )

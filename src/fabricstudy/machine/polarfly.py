@@ -75,19 +75,16 @@ class PolarFlyConfig(PlainTopology):
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit, with all numbers of nodes on a router."""
         for q in filter(prime_of, range(2, wanted.radix - 1)):
             for nodes in wanted.shares(q * q + q + 1, wanted.radix - q - 1):
                 yield {"q": q, "nodes_per_router": nodes}
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return self.q**2 + self.q + 1
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers."""
         return self.q * (self.q + 1) ** 2 // 2
 
     @property
@@ -99,12 +96,5 @@ class PolarFlyConfig(PlainTopology):
         check_prime_power(self.q)
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Join the points.
-
-        Examples
-        --------
-        >>> machine = PolarFlyConfig.model_validate({"q": 7, "nodes_per_router": 4, "bandwidth": "1 GB/s"}).build()
-        >>> machine.routers, machine.cables, machine.radix
-        (57, 224, 12)
-        """
+        """Join the points."""
         return polar_pairs(self.q)

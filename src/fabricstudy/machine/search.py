@@ -19,10 +19,7 @@ def starts(tail: npt.NDArray[np.integer], routers: int) -> npt.NDArray[np.int64]
 def hops_between_all(first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]) -> npt.NDArray[np.int16]:
     """Hops between all routers, int16 [routers, routers]; `first` and `head` are as in `Adjacency`.
 
-    Raises
-    ------
-    ValueError
-        If some router cannot be reached.
+    Raises ValueError if some router cannot be reached.
     """
     routers = len(first) - 1
     distance = np.zeros((routers, routers), dtype=np.int16)
@@ -43,7 +40,9 @@ def reach(
 
     Row r holds as bits the sources that reach router r; `first` and `head` are as in `Adjacency`.
     """
-    layers = list(_layers(first))
+    degree = np.diff(first)
+    # The first link of each router, then the second, and so on: the routers that have one, and its place.
+    layers = [(rows := np.flatnonzero(degree > k), first[rows] + k) for k in range(degree.max(initial=0))]
     while True:
         yield reached
         grown = reached.copy()
@@ -52,11 +51,3 @@ def reach(
         if np.array_equal(grown, reached):
             return
         reached = grown
-
-
-def _layers(first: npt.NDArray[np.int64]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Give the first link of each router, then the second, and so on: the routers that have one, and its place."""
-    degree = np.diff(first)
-    for k in range(degree.max(initial=0)):
-        rows = np.flatnonzero(degree > k)
-        yield rows, first[rows] + k

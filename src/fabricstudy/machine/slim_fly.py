@@ -36,7 +36,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
+from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
 from .finite_field import Field as FiniteField
 from .finite_field import check_prime_power, field_of, prime_of
 from .graph import Machine
@@ -68,16 +68,8 @@ def _local(elements: FiniteField, members: IntArray, side: int) -> IntArray:
     return (first_router[:, None, None] + pairs[None]).reshape(-1, 2)
 
 
-def _across(elements: FiniteField) -> IntArray:
-    """Router pairs between the sides, [cables, 2]."""
-    q = len(elements.plus)
-    x, m, c = np.indices((q, q, q)).reshape(3, -1)
-    y = elements.plus[elements.times[m, x], c]
-    return np.stack([x * q + y, (q + m) * q + c], axis=1)
-
-
 def delta_of(q: int) -> int:
-    """Give the integer -1, 0 or 1 for which a prime power q above 2 is 4 w + delta.
+    """Return the integer -1, 0 or 1 for which a prime power q above 2 is 4 w + delta.
 
     Examples
     --------
@@ -106,13 +98,10 @@ class SlimFlyConfig(Topology):
     q: Whole = Field(ge=3, le=1_000, description="a prime power: 3, 4, 5, 7, 8, 9, 11, ...; there are 2 q^2 routers")
     nodes_per_router: NodesPerRouter
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: ClassLatencies = Field(
-        default_factory=ClassLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those that fit, with all numbers of nodes on a router."""
         for q in filter(prime_of, range(3, wanted.radix)):
             for nodes in wanted.shares(2 * q * q, wanted.radix - router_degree(q)):
                 yield {"q": q, "nodes_per_router": nodes}
@@ -129,58 +118,31 @@ class SlimFlyConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return 2 * self.q**2
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a group."""
         return self.q * self.nodes_per_router
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers."""
         return self.routers * self.degree // 2
 
     def _check(self) -> None:
         check_prime_power(self.q)
 
     def build(self) -> Machine:
-        """Build a Slim Fly.
-
-        Returns
-        -------
-        Machine
-            Classes "local" (within a group) and "global", local rows first.
-
-        Examples
-        --------
-        >>> machine = SlimFlyConfig.model_validate({"q": 5, "nodes_per_router": 4, "bandwidth": "1 GB/s"}).build()
-        >>> machine.routers, machine.cables, machine.radix
-        (50, 175, 11)
-        """
+        """Build a Slim Fly: classes "local" (within a group) and "global", local rows first."""
         q = self.q
         elements = field_of(q)
         sets = generator_sets(elements, self.delta)
         local = np.concatenate([_local(elements, members, side) for side, members in enumerate(sets)])
-        across = _across(elements)
-        tail, head = np.concatenate([local, across]).T.astype(np.int32)
-        classes, host = link_classes(self.bandwidth, self.latency)
-        return Machine(
-            kind="slim-fly",
-            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
-            cable_tail=tail,
-            cable_head=head,
-            cable_class=np.repeat(np.array([LOCAL, GLOBAL], dtype=np.int32), [len(local), len(across)]),
-            cable_count=np.ones(len(tail), dtype=np.int32),
-            classes=classes,
-            host=host,
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
-            group=np.repeat(np.arange(2 * q, dtype=np.int32), q),
-        )
+        x, m, c = np.indices((q, q, q)).reshape(3, -1)
+        y = elements.plus[elements.times[m, x], c]
+        across = np.stack([x * q + y, (q + m) * q + c], axis=1)
+        links, once = link_classes(self.bandwidth, self.latency), np.ones(len(across), dtype=np.int64)
+        return assemble_groups(self, links, local, across, once, q)

@@ -10,7 +10,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
-from .grid import GridBandwidths, GridConfig, Length, Wrap, check_length, spread
+from .grid import GridBandwidths, GridConfig, Length, Wrap, rings
 
 UNIT = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
 """The dimensions a, b and c, which have the same lengths on all machines."""
@@ -42,10 +42,4 @@ class TofuDConfig(GridConfig):
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
-        outer = zip(self.units, spread(self.wrap, 3), strict=True)
-        return (*(Dimension(length, wrap) for length, wrap in outer), *UNIT)
-
-    def _check(self) -> None:
-        check_length(self.wrap, 3, ("wrap",))
-        super()._check()
+        return (*rings(self.units, self.wrap), *UNIT)

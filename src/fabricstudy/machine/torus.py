@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 
 from .dimension import Dimension
-from .grid import MOST_DIMENSIONS, GridConfig, Shape, Wrap, check_length, spread
-from .wanted import Wanted
+from .grid import Shape, ShapedGrid, Wrap, rings
 
 
 @register
-class TorusConfig(GridConfig):
+class TorusConfig(ShapedGrid):
     """Torus: a ring along each dimension, or a line where it does not wrap (Dally and Seitz, 1987)."""
+
+    least_length: ClassVar[int] = 3
 
     kind: Literal["torus"] = "torus"
     shape: Shape = Field(description="routers along each dimension")
@@ -27,21 +27,10 @@ class TorusConfig(GridConfig):
         1, description="cables between the two routers of a wrapped dimension of length 2, where both ways are one"
     )
 
-    @classmethod
-    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Give the grids that may fit."""
-        for shape in wanted.shapes(MOST_DIMENSIONS, least_length=3):
-            yield {"shape": list(shape)}, tuple(Dimension(length, wrap=True) for length in shape)
+    @staticmethod
+    def line(length: int) -> Dimension:
+        return Dimension(length, wrap=True)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
-        wraps = spread(self.wrap, len(self.shape))
-        return tuple(
-            Dimension(length, wrap, pair_cables=self.pair_cables)
-            for length, wrap in zip(self.shape, wraps, strict=True)
-        )
-
-    def _check(self) -> None:
-        check_length(self.wrap, len(self.shape), ("wrap",))
-        super()._check()
+        return rings(self.shape, self.wrap, self.pair_cables)

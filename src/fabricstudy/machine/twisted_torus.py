@@ -34,9 +34,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from .base import NodesPerRouter, Topology
-from .graph import LinkClass, Machine
-from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, coordinates, spread
+from .base import LATENCY, NodesPerRouter, Topology
+from .graph import Machine
+from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, classes_in_turn, coordinates
 from .wanted import Wanted
 
 Ints = npt.NDArray[np.int64]
@@ -83,13 +83,11 @@ class TwistedTorusConfig(Topology):
     )
     nodes_per_router: NodesPerRouter = 1
     bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: GridLatencies = Field(
-        default_factory=GridLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        """Give those with a symmetric twist that fit, with all numbers of nodes on a router."""
+        """Return those with a symmetric twist that fit, with all numbers of nodes on a router."""
         for short in range(2, wanted.most_nodes):
             for shape in ([short, 2 * short], [short, short, 2 * short], [short, 2 * short, 2 * short]):
                 for nodes in wanted.shares(math.prod(shape), wanted.radix - 2 * len(shape)):
@@ -104,12 +102,10 @@ class TwistedTorusConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return math.prod(self.shape)
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return self.routers * self.nodes_per_router
 
     @property
@@ -144,19 +140,7 @@ class TwistedTorusConfig(Topology):
                     raise ConfigError(problem, f"take 0 to {most}", path, shift, "cannot-be-built")
 
     def build(self) -> Machine:
-        """Build a twisted torus.
-
-        Returns
-        -------
-        Machine
-            One class a dimension; rows stand by dimension. Two cables between the same routers share a row.
-
-        Examples
-        --------
-        >>> machine = TwistedTorusConfig.model_validate({"shape": [4, 4, 8], "bandwidth": "50 GB/s"}).build()
-        >>> machine.routers, machine.cables, machine.radix
-        (128, 384, 7)
-        """
+        """Build a twisted torus: one class a dimension, rows by dimension; parallel cables share a row."""
         dimensions = len(self.shape)
         place = coordinates(self.shape).astype(np.int64)
         stride = np.cumprod([1, *self.shape[:-1]])
@@ -165,18 +149,5 @@ class TwistedTorusConfig(Topology):
             ends = np.stack([place @ stride, modulo(place + step, self.shape, self.rows) @ stride], axis=1)
             pairs, count = np.unique(np.sort(ends, axis=1), axis=0, return_counts=True)
             rows.append(np.column_stack([pairs, np.full(len(pairs), along), count]))
-        tail, head, kind, count = np.concatenate(rows).astype(np.int32).T
-        bandwidths_Bps = spread(self.bandwidth.links_Bps, dimensions)
-        quantities = zip(AXES, bandwidths_Bps, spread(self.latency.links_ns, dimensions), strict=False)
-        return Machine(
-            kind="twisted-torus",
-            node_router=np.repeat(np.arange(self.routers, dtype=np.int32), self.nodes_per_router),
-            cable_tail=tail,
-            cable_head=head,
-            cable_class=kind,
-            cable_count=count,
-            classes=tuple(LinkClass(*quantity) for quantity in quantities),
-            host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
-            routers=self.routers,
-            cores_per_node=self.cores_per_node,
-        )
+        tail, head, kind, count = np.concatenate(rows).T
+        return self.assemble((tail, head), kind, count, classes_in_turn(AXES, dimensions, self.bandwidth, self.latency))

@@ -10,16 +10,9 @@ from math import prod
 
 @dataclass(frozen=True)
 class Wanted:
-    """Nodes and ports.
+    """Least and most nodes, both included, most ports of a router, and most routers.
 
-    Parameters
-    ----------
-    least_nodes, most_nodes : int
-        Between which, both included, the machine has to have its nodes.
-    radix : int
-        Ports of a router, at most.
-    most_routers : int
-        Routers, at most; without such a limit there is no end to grids of many routers of which each has few nodes.
+    Without a limit on these there is no end to grids of many routers of which each has few nodes.
     """
 
     least_nodes: int
@@ -28,7 +21,7 @@ class Wanted:
     most_routers: int
 
     def shares(self, parts: int, most: int) -> range:
-        """Give the numbers of nodes, up to `most`, that each of `parts` routers may have.
+        """Return the numbers of nodes, up to `most`, that each of `parts` routers may have.
 
         Examples
         --------
@@ -40,7 +33,7 @@ class Wanted:
         return range(-(-self.least_nodes // parts), min(self.most_nodes // parts, most) + 1)
 
     def shapes(self, dimensions: range, least_length: int = 2) -> Iterator[tuple[int, ...]]:
-        """Give the lengths of grids, never falling, with enough ports for the nodes and not too many routers.
+        """Return the lengths of grids, never falling, with enough ports for the nodes and not too many routers.
 
         Examples
         --------
@@ -54,7 +47,7 @@ class Wanted:
 
 
 def halvings(most: int) -> list[int]:
-    """Give a number, its half, quarter and eighth, each rounded down, while they are at least 1.
+    """Return a number, its half, quarter and eighth, each rounded down, while they are at least 1.
 
     Examples
     --------

@@ -32,9 +32,9 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import EachClass, Topology
-from .graph import LinkClass, Machine
-from .grid import check_length, one_or_each, spread
+from .base import LATENCY, EachClass, LinkClasses, Topology
+from .graph import Machine
+from .grid import check_length, classes_in_turn, one_or_each, spread
 from .wanted import Wanted, halvings
 
 Ints = npt.NDArray[np.int32]
@@ -74,8 +74,10 @@ def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:
     return [prod(down[level + 1 :]) * prod(up[:level]) for level in range(len(down))]
 
 
-def tree_arrays(down: tuple[int, ...], up: tuple[int, ...], parallel: tuple[int, ...]) -> dict[str, Any]:
-    """Give the arrays of a `Machine` that a tree has: cables by level, nodes, `group` and `level`.
+def build_tree(
+    config: Topology, links: LinkClasses, down: tuple[int, ...], up: tuple[int, ...], parallel: tuple[int, ...]
+) -> Machine:
+    """Return the machine of a tree, its rows by level, with `group` and `level`.
 
     The group is the subtree below the top, and one more for the routers of the top.
     """
@@ -92,16 +94,15 @@ def tree_arrays(down: tuple[int, ...], up: tuple[int, ...], parallel: tuple[int,
     rows = [len(part) for part in tails]
     groups = down[-1]
     inside = [np.repeat(np.arange(groups), routers // groups) for routers in count[:-1]]
-    return {
-        "node_router": np.repeat(np.arange(count[0], dtype=np.int32), down[0]),
-        "cable_tail": np.concatenate(tails).astype(np.int32),
-        "cable_head": np.concatenate(heads).astype(np.int32),
-        "cable_class": np.repeat(np.arange(len(up), dtype=np.int32), rows),
-        "cable_count": np.repeat(np.array(parallel, dtype=np.int32), rows),
-        "group": np.concatenate([*inside, np.full(count[-1], groups)]).astype(np.int32),
-        "level": np.repeat(np.arange(len(count), dtype=np.int32), count),
-        "routers": int(first[-1]),
-    }
+    return config.assemble(
+        [np.concatenate(tails), np.concatenate(heads)],
+        np.repeat(np.arange(len(up)), rows),
+        np.repeat(parallel, rows),
+        links,
+        node_router=np.repeat(np.arange(count[0], dtype=np.int32), down[0]),
+        group=np.concatenate([*inside, np.full(count[-1], groups)]).astype(np.int32),
+        level=np.repeat(np.arange(len(count), dtype=np.int32), count),
+    )
 
 
 @register
@@ -125,9 +126,7 @@ class XgftConfig(Topology):
         (1,), description="cables to each of these parents; one value, or one a level below the top"
     )
     bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
-    latency: LevelLatencies = Field(
-        default_factory=LevelLatencies, description="latency of a cable; one value or one a class"
-    )
+    latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
@@ -149,17 +148,14 @@ class XgftConfig(Topology):
 
     @property
     def routers(self) -> int:
-        """Number of routers."""
         return sum(members(self.down, self.up))
 
     @property
     def nodes(self) -> int:
-        """Number of nodes."""
         return prod(self.down)
 
     @property
     def group_nodes(self) -> int:
-        """Number of nodes of a subtree below the top."""
         return prod(self.down[:-1])
 
     @property
@@ -170,7 +166,6 @@ class XgftConfig(Topology):
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, parallel ones counted each."""
         return sum(self.cables_of_class)
 
     @property
@@ -184,39 +179,21 @@ class XgftConfig(Topology):
         levels = len(self.down) - 1
         if len(self.up) != levels:
             problem = f"{len(self.up)} numbers of parents for {levels} levels below the top"
-            raise ConfigError(
-                problem, "give one for each level but the highest", ("up",), list(self.up), "wrong-length"
-            )
+            remedy = "give one for each level but the highest"
+            raise ConfigError(problem, remedy, ("up",), list(self.up), "wrong-length")
         check_length(self.parallel, levels, ("parallel",), "levels below the top")
         check_length(self.bandwidth.links_Bps, levels, ("bandwidth", "links"), "levels below the top")
         check_length(self.latency.links_ns, levels, ("latency", "links"), "levels below the top")
         if prod(self.down[1:]) < 2:
-            raise ConfigError(
-                "the tree has one leaf", "join two or more", ("down",), list(self.down), "cannot-be-built"
-            )
+            problem = "the tree has one leaf"
+            raise ConfigError(problem, "join two or more", ("down",), list(self.down), "cannot-be-built")
 
     def build(self) -> Machine:
-        """Build the tree.
+        """Build the tree: classes "up1" from the leaves, "up2" from the level above, ...; rows stand by level.
 
-        Returns
-        -------
-        Machine
-            Classes "up1" from the leaves, "up2" from the level above, ...; rows stand by level. `level` is 0 for
-            leaves; `group` is the subtree below the top, and one more than the last for the routers of the top.
-
-        Examples
-        --------
-        >>> leaf_spine = {"down": [8, 4], "up": [2], "parallel": 2, "bandwidth": "1 GB/s"}
-        >>> machine = XgftConfig.model_validate(leaf_spine).build()
-        >>> machine.routers, machine.nodes, machine.cables, machine.radix
-        (6, 32, 16, 12)
+        `level` is 0 for leaves; `group` is the subtree below the top, and one more for the routers of the top.
         """
         levels = len(self.up)
-        quantities = zip(spread(self.bandwidth.links_Bps, levels), spread(self.latency.links_ns, levels), strict=True)
-        return Machine(
-            kind="xgft",
-            classes=tuple(LinkClass(f"up{level}", *both) for level, both in enumerate(quantities, start=1)),
-            host=LinkClass("host", self.bandwidth.host_Bps, self.latency.host_ns),
-            cores_per_node=self.cores_per_node,
-            **tree_arrays(self.down, self.up, spread(self.parallel, levels)),
-        )
+        names = (f"up{level}" for level in range(1, levels + 1))
+        links = classes_in_turn(names, levels, self.bandwidth, self.latency)
+        return build_tree(self, links, self.down, self.up, spread(self.parallel, levels))

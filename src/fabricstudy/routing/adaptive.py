@@ -54,16 +54,14 @@ class AdaptiveMinimalRoutes(Memoryless):
         self._minimal = MinimalRoutes(machine)
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
-        """Give the hops of minimal paths; on a tree all of them on one channel."""
+        """Return the hops of minimal paths; on a tree all of them on one channel."""
         hops = self._minimal.next_hops(at, goal)
         return hops if self.machine.level is None else hops._replace(channel=np.zeros_like(hops.link))
 
     def support(self, flows: Flows) -> Bools:
-        """Give the links of minimal paths."""
         return self._minimal.support(flows)
 
     def ways(self, flows: Flows) -> Ways | None:
-        """Return the minimal paths."""
         return self._minimal.ways(flows)
 
 
@@ -77,5 +75,4 @@ class Adaptive(Routing):
     kind: Literal["adaptive"] = "adaptive"
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine."""
         return AdaptiveGridRoutes(machine) if machine.dimensions else AdaptiveMinimalRoutes(machine)

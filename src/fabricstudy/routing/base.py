@@ -34,21 +34,14 @@ MOST_FLOWS = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Bytes from routers to goals, each pair once.
-
-    Parameters
-    ----------
-    source : int64 array [flows]
-        Routers.
-    goal : int64 array [flows]
-        Routers, or nodes where `Routes.by_destination_node` says so.
-    size_bytes : float64 array [flows]
-        Bytes.
-    """
+    """Bytes from routers to goals, each pair once."""
 
     source: Ints
+    """Routers; int64 [flows]."""
     goal: Ints
+    """Routers, or nodes where `Routes.by_destination_node` says so; int64 [flows]."""
     size_bytes: Floats
+    """Bytes; float64 [flows]."""
 
     @classmethod
     def merged(cls, source: Ints, goal: Ints, size_bytes: Floats, goals: int) -> Flows:
@@ -96,15 +89,12 @@ class Routes(ABC):
     def loads(self, flows: Flows) -> Floats:
         """Bytes on each directed link, float64 [links]; expected ones where packets draw their way.
 
-        Raises
-        ------
-        ValueError
-            If the routing is not oblivious.
+        Raises ValueError if the routing is not oblivious.
         """
         raise ValueError(f"link loads are not known beforehand for {self.kind} routing")
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
-        """Give `loads` for bytes [from, to] between routers; the diagonal does not count."""
+        """Return `loads` for bytes [from, to] between routers; the diagonal does not count."""
         source, goal = np.nonzero(traffic_bytes)
         apart = source != goal
         source, goal = source[apart], goal[apart]
@@ -124,7 +114,7 @@ class Memoryless(Routes):
 
     @abstractmethod
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
-        """Give the next hops of packets at routers `at` with goals `goal`, int64 [packets]."""
+        """Return the next hops of packets at routers `at` with goals `goal`, int64 [packets]."""
 
     def support(self, flows: Flows) -> Bools:
         """Spread from all sources at once, each pair of router and goal once."""
@@ -216,22 +206,13 @@ class Routing(Kind):
     needs: ClassVar[str | None] = None
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine.
-
-        Raises
-        ------
-        ValueError
-            If the machine lacks what the routing needs.
-        """
+        """Return the routes on a machine; raises ValueError if the machine lacks what the routing needs."""
         raise NotImplementedError
 
     def check_machine(self, machine: Topology) -> None:
         """Refuse a machine that has what the routing needs, and which it still does not fit.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the routing.
+        Raises ConfigError, with the path below the routing.
         """
 
 
@@ -252,11 +233,8 @@ class Detour(Routing):
 
 @lru_cache(maxsize=8)
 def routes(machine: Machine, routing: Routing) -> Routes:
-    """Give the routes of a routing on a machine; the last ones are kept.
+    """Return the routes of a routing on a machine; the last ones are kept.
 
-    Raises
-    ------
-    ValueError
-        If the machine lacks what the routing needs.
+    Raises ValueError if the machine lacks what the routing needs.
     """
     return routing.routes(machine)

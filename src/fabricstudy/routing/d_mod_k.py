@@ -35,7 +35,10 @@ class DModKRoutes(ObliviousMemoryless):
         self._leaf_of_node = machine.node_router.astype(np.int64)
         self._down = _links_down(machine, machine.level)
         self._up, self._parents = _links_up(machine, machine.level)
-        self._divisor = _divisors(machine.level, self._parents)
+        # Routers of a level have equally many parents.
+        most = np.ones(int(machine.level.max(initial=0)) + 1, dtype=np.int64)
+        np.maximum.at(most, machine.level, self._parents)
+        self._divisor = np.concatenate([[1], np.cumprod(most[:-1])])[machine.level]
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
         """Down if the leaf of the node is below, else up to the parent that the node's digit names."""
@@ -75,13 +78,6 @@ def _links_up(machine: Machine, level: npt.NDArray[np.int32]) -> tuple[Ints, Int
     return up, parents
 
 
-def _divisors(level: npt.NDArray[np.int32], parents: Ints) -> Ints:
-    """W of each router's level; routers of a level have equally many parents."""
-    most = np.ones(int(level.max(initial=0)) + 1, dtype=np.int64)
-    np.maximum.at(most, level, parents)
-    return np.concatenate([[1], np.cumprod(most[:-1])])[level]
-
-
 @register
 class DModK(Routing):
     """Up a fat tree by the digits of the destination node's number, then straight down (Zahavi 2012)."""
@@ -91,5 +87,4 @@ class DModK(Routing):
     kind: Literal["d-mod-k"] = "d-mod-k"
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine."""
         return DModKRoutes(machine)

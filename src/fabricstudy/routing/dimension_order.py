@@ -72,5 +72,4 @@ class DimensionOrder(Routing):
     )
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine."""
         return DimensionOrderRoutes(machine, self.tie)

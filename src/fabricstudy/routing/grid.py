@@ -61,7 +61,7 @@ def adaptive_steps(dimension: Dimension) -> list[Steps]:
 
 
 def link_tables(machine: Machine) -> list[npt.NDArray[np.int32]]:
-    """Give for each dimension the link [routers, length] from a router to the one at another coordinate of it."""
+    """Return for each dimension the link [routers, length] from a router to the one at another coordinate of it."""
     assert machine.coordinates is not None
     tail, head = machine.coordinates[machine.link_tail], machine.coordinates[machine.link_head]
     tables = []

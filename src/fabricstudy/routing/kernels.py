@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from fabricstudy.machine.distances import Adjacency
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -21,14 +23,13 @@ Int32s = npt.NDArray[np.int32]
 
 
 @njit(cache=True)
-def settle(
-    destination: int, first: Ints, head: Ints, kind: Ints, weight: Ints, distance: Ints, order: Ints, queue: Ints
-) -> int:
+def settle(destination: int, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints) -> int:
     """Dijkstra from `destination`: fill `distance`; fill `order` with the routers, near ones first; count them.
 
     Weights depend on the class alone, so one first-in-first-out queue a class replaces the heap: entries enter each
     queue in the order of their distance. `queue` is scratch of shape [classes, links + 1].
     """
+    first, head, kind = links.first, links.head, links.kind
     kinds = len(weight)
     begin = np.zeros(kinds, np.int64)
     end = np.zeros(kinds, np.int64)
@@ -62,6 +63,14 @@ def settle(
 
 
 @njit(cache=True)
+def scratch(links: Adjacency, weight: Ints) -> tuple[Ints, Ints, Ints]:
+    """What `settle` fills: `distance`, `order` and `queue`."""
+    routers = len(links.first) - 1
+    queue = np.empty((len(weight), len(links.link) + 1), np.int64)
+    return np.empty(routers, np.int64), np.empty(routers, np.int64), queue
+
+
+@njit(cache=True)
 def group_by_destination(
     source: Ints, destination: Ints, size_bytes: Floats, routers: int
 ) -> tuple[Ints, Ints, Floats]:
@@ -83,24 +92,14 @@ def group_by_destination(
 
 @njit(cache=True)
 def send(
-    destination: int,
-    flow: Floats,
-    first: Ints,
-    link: Ints,
-    head: Ints,
-    kind: Ints,
-    cables: Floats,
-    weight: Ints,
-    distance: Ints,
-    order: Ints,
-    queue: Ints,
-    load: Floats,
+    goal: int, flow: Floats, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints, load: Floats
 ) -> bool:
     """Send the bytes `flow` [routers], which is changed, by minimal paths to one router; say whether all have one.
 
     At each router they split in proportion to `cables`. What links carry is added to `load`; see `settle` for the rest.
     """
-    reached = settle(destination, first, head, kind, weight, distance, order, queue)
+    first, link, head, kind, cables = links.first, links.link, links.head, links.kind, links.cables
+    reached = settle(goal, links, weight, distance, order, queue)
     for router in range(len(flow)):
         if flow[router] != 0.0 and distance[router] < 0:
             return False
@@ -121,26 +120,13 @@ def send(
 
 
 @njit(cache=True)
-def minimal_loads(
-    first: Ints,
-    link: Ints,
-    head: Ints,
-    kind: Ints,
-    cables: Floats,
-    weight: Ints,
-    start: Ints,
-    source: Ints,
-    size_bytes: Floats,
-) -> Floats:
+def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, size_bytes: Floats) -> Floats:
     """Bytes on each directed link when messages take minimal paths, split hop by hop in proportion to `cables`.
 
     The messages stand as `group_by_destination` gives them. One NaN if some message has no path.
     """
-    routers = len(first) - 1
-    load = np.zeros(len(link))
-    distance = np.empty(routers, np.int64)
-    order = np.empty(routers, np.int64)
-    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    routers, load = len(links.first) - 1, np.zeros(len(links.link))
+    distance, order, queue = scratch(links, weight)
     flow = np.zeros(routers)
     for destination in range(routers):
         if start[destination] == start[destination + 1]:
@@ -148,24 +134,19 @@ def minimal_loads(
         flow[:] = 0.0
         for i in range(start[destination], start[destination + 1]):
             flow[source[i]] += size_bytes[i]
-        if not send(destination, flow, first, link, head, kind, cables, weight, distance, order, queue, load):
+        if not send(destination, flow, links, weight, distance, order, queue, load):
             return np.full(1, np.nan)
     return load
 
 
 @njit(cache=True)
-def minimal_loads_between(
-    first: Ints, link: Ints, head: Ints, kind: Ints, cables: Floats, weight: Ints, traffic: Floats
-) -> Floats:
-    """Give what `minimal_loads` gives, for bytes [source, destination]; the diagonal does not count.
+def minimal_loads_between(links: Adjacency, weight: Ints, traffic: Floats) -> Floats:
+    """Return what `minimal_loads` gives, for bytes [source, destination]; the diagonal does not count.
 
     Lists of as many messages as there are pairs of routers would take five times the memory.
     """
-    routers = len(first) - 1
-    load = np.zeros(len(link))
-    distance = np.empty(routers, np.int64)
-    order = np.empty(routers, np.int64)
-    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    routers, load = len(links.first) - 1, np.zeros(len(links.link))
+    distance, order, queue = scratch(links, weight)
     # Several columns at a time, since a cache line of `traffic` holds as many.
     flows = np.empty((8, routers))
     for begin in range(0, routers, len(flows)):
@@ -176,26 +157,21 @@ def minimal_loads_between(
         for destination in range(begin, end):
             flow = flows[destination - begin]
             flow[destination] = 0.0
-            if flow.any() and not send(
-                destination, flow, first, link, head, kind, cables, weight, distance, order, queue, load
-            ):
+            if flow.any() and not send(destination, flow, links, weight, distance, order, queue, load):
                 return np.full(1, np.nan)
     return load
 
 
 @njit(cache=True)
-def minimal_ways(
-    first: Ints, link: Ints, head: Ints, kind: Ints, weight: Ints, goals: Ints
-) -> tuple[Ints, Int32s, Int32s, Ints]:
+def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int32s, Int32s, Ints]:
     """Next hops of all minimal paths to `goals`, as `fabricstudy.routing.ways.Ways` holds them.
 
     Returns `begin`, `link` and `to` of the states, and the state of each router for each goal, int64 [goals, routers],
     -1 where there is no path.
     """
+    first, link, head, kind = links.first, links.link, links.head, links.kind
     routers = len(first) - 1
-    distance = np.empty(routers, np.int64)
-    order = np.empty(routers, np.int64)
-    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    distance, order, queue = scratch(links, weight)
     begin = np.zeros(len(goals) * routers + 1, np.int64)
     state = np.full((len(goals), routers), -1, np.int64)
     # Of the two links of a cable one leads away from the goal.
@@ -203,7 +179,7 @@ def minimal_ways(
     way_to = np.empty(len(way_link), np.int32)
     ways = 0
     for number in range(len(goals)):
-        reached = settle(goals[number], first, head, kind, weight, distance, order, queue)
+        reached = settle(goals[number], links, weight, distance, order, queue)
         for at in range(routers):
             begin[number * routers + at] = ways
             if at >= reached:
@@ -250,18 +226,15 @@ def shortest_loads(begin: Ints, link: Int32s, to: Int32s, start: Ints, size_byte
 
 
 @njit(cache=True)
-def early_arrivals(
-    first: Ints, link: Ints, head: Ints, kind: Ints, cables: Floats, weight: Ints, traffic: Floats, middles: Ints
-) -> Floats:
+def early_arrivals(links: Adjacency, weight: Ints, traffic: Floats, middles: Ints) -> Floats:
     """Bytes [middle, destination] that meet their destination on the minimal way to each of `middles`.
 
     All bytes of `traffic` [source, destination] are sent towards every middle. One NaN row if there is no path.
     """
+    first, link, head, kind, cables = links.first, links.link, links.head, links.kind, links.cables
     routers = len(first) - 1
     arrived = np.zeros((routers, routers))
-    distance = np.empty(routers, np.int64)
-    order = np.empty(routers, np.int64)
-    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    distance, order, queue = scratch(links, weight)
     probability = np.zeros(routers)
     rank = np.empty(routers, np.int64)
     sends = np.array([traffic[router].any() for router in range(routers)])
@@ -269,7 +242,7 @@ def early_arrivals(
     ways_head = np.empty(len(link), np.int64)
     ways_share = np.empty(len(link), np.float64)
     for middle in middles:
-        reached = settle(middle, first, head, kind, weight, distance, order, queue)
+        reached = settle(middle, links, weight, distance, order, queue)
         if reached < routers:
             return np.full((1, 1), np.nan)
         for at in range(reached):
@@ -321,18 +294,9 @@ def early_arrivals(
 
 @njit(cache=True)
 def detour_support(
-    first: Ints,
-    link: Ints,
-    head: Ints,
-    kind: Ints,
-    weight: Ints,
-    carries: Bools,
-    goals_of: Ints,
-    goal: Ints,
-    number_of: Ints,
-    senders: Ints,
+    links: Adjacency, weight: Ints, carries: Bools, goals_of: Ints, goal: Ints, number_of: Ints, senders: Ints
 ) -> Bools:
-    """Tell which directed links packets may take by way of any router that carries nodes.
+    """Return which directed links packets may take by way of any router that carries nodes.
 
     They go by minimal paths to it, then to their goal, and end where they meet that. Those of router s have the goals
     ``goal[goals_of[s] : goals_of[s + 1]]``, each once. Goals are numbered from 0 in `number_of` [routers], where others
@@ -341,10 +305,9 @@ def detour_support(
     A packet may be where some path leads without its goal. So what counts is which goals are on all minimal paths
     between two routers, which the dominators of the paths tell (Lengauer, Tarjan: TOPLAS 1(1), 1979).
     """
+    first, link, head, kind = links.first, links.link, links.head, links.kind
     routers = len(first) - 1
-    distance = np.empty(routers, np.int64)
-    order = np.empty(routers, np.int64)
-    queue = np.empty((len(weight), len(link) + 1), np.int64)
+    distance, order, queue = scratch(links, weight)
     used = np.zeros(len(link), np.bool_)
     # [goal, middle]: the senders whose packets all meet the goal on their way to the middle.
     spared = np.zeros((len(senders), routers), np.int32)
@@ -360,7 +323,7 @@ def detour_support(
         goals = goal[goals_of[source] : goals_of[source + 1]]
         if len(goals) == 0:
             continue
-        if settle(source, first, head, kind, weight, distance, order, queue) < routers:
+        if settle(source, links, weight, distance, order, queue) < routers:
             return np.zeros(0, np.bool_)
         asked[goals] = True
         leads[:] = carries
@@ -406,7 +369,7 @@ def detour_support(
         number = number_of[destination]
         if number < 0:
             continue
-        settle(destination, first, head, kind, weight, distance, order, queue)
+        settle(destination, links, weight, distance, order, queue)
         for router in range(routers):
             leads[router] = carries[router] and spared[number, router] < senders[number]
         for at in range(routers - 1, 0, -1):

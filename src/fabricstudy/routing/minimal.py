@@ -31,36 +31,30 @@ class MinimalRoutes(ObliviousMemoryless):
         from .kernels import group_by_destination, minimal_loads
 
         messages = group_by_destination(flows.source, flows.goal, flows.size_bytes, self.machine.routers)
-        load: Floats = minimal_loads(*self.links, weight_of_class(self.machine), *messages)
+        load: Floats = minimal_loads(self.links, weight_of_class(self.machine), *messages)
         return connected(load)
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
-        """Do the same, without a list of all pairs of routers."""
         from .kernels import minimal_loads_between
 
         traffic = np.ascontiguousarray(traffic_bytes, dtype=np.float64)
-        load: Floats = minimal_loads_between(*self.links, weight_of_class(self.machine), traffic)
+        load: Floats = minimal_loads_between(self.links, weight_of_class(self.machine), traffic)
         return connected(load)
 
     def support(self, flows: Flows) -> Bools:
-        """Give the links that get some of one byte."""
         return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
 
     def ways(self, flows: Flows) -> Ways | None:
-        """Search from each goal once."""
         from .kernels import minimal_ways
 
         goals, number = np.unique(flows.goal, return_inverse=True)
         if len(goals) * self.machine.links > 2 * MOST_WAYS:
             return None
-        links = self.links
-        begin, link, to, state = minimal_ways(
-            links.first, links.link, links.head, links.kind, weight_of_class(self.machine), goals
-        )
+        begin, link, to, state = minimal_ways(self.links, weight_of_class(self.machine), goals)
         return Ways(begin, link, to, state[number, flows.source], flows.size_bytes)
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
-        """Give all links that come nearer to the goal by their weight."""
+        """Return all links that come nearer to the goal by their weight."""
         links, distance = self.links, self.distance
         count = np.where(at == goal, 0, np.diff(links.first)[at])
         packet = np.repeat(np.arange(len(at)), count)
@@ -92,7 +86,7 @@ def weight_of_class(machine: Machine) -> Ints:
 
 
 def connected(result: Floats) -> Floats:
-    """Give a kernel's result, unless it is NaN, since some routers are not connected."""
+    """Return a kernel's result, unless it is NaN, since some routers are not connected."""
     if np.isnan(result.flat[0] if result.size else 0.0):
         raise ValueError("the machine is not connected")
     return result
@@ -105,5 +99,4 @@ class Minimal(Routing):
     kind: Literal["minimal"] = "minimal"
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine."""
         return MinimalRoutes(machine)

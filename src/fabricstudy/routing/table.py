@@ -71,7 +71,7 @@ class TableRoutes(ObliviousMemoryless):
         return np.repeat(np.arange(len(self._ways)), self._count), self._link
 
     def next_hops(self, at: Ints, goal: Ints) -> Hops:
-        """Give the hops of the table; a packet at the router of its node has none."""
+        """Return the hops of the table; a packet at the router of its node has none."""
         packet = np.flatnonzero(at != self._goal[goal])
         way = self._table[at[packet], goal[packet]]
         count = self._count[way]
@@ -126,46 +126,45 @@ class TableRoutes(ObliviousMemoryless):
         path = [source]
         while path[-1] not in path[:-1]:
             path.append(int(self._next[self._table[path[-1], goal]]))
-        circle = ", ".join(names.name_of_router(router) for router in path[path.index(path[-1]) :])
-        pair = f"from {names.name_of_router(source)} to {names.name_of_node(goal)}"
-        return FileMistake(
-            f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.name_of_node(goal)
-        )
+        circle = ", ".join(names.of_router[router] for router in path[path.index(path[-1]) :])
+        pair = f"from {names.of_router[source]} to {names.of_node[goal]}"
+        return FileMistake(f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.of_node[goal])
 
 
 def _dead_end(names: _Names, source: int, at: int, goal: int) -> FileMistake:
-    here, node = names.name_of_router(at), names.name_of_node(goal)
+    here, node = names.of_router[at], names.of_node[goal]
     if source == at:
         problem = f"packets from {here} cannot reach {node}: there is no next hop"
     else:
-        problem = f"packets from {names.name_of_router(source)} to {node} end at {here}: there is no next hop"
+        problem = f"packets from {names.of_router[source]} to {node} end at {here}: there is no next hop"
     return FileMistake(problem, f"say where packets at {here} for {node} go on", "", node)
 
 
 class _Names:
-    """What a table calls the routers, nodes and ports of a machine."""
+    """What a table calls the routers, nodes and ports of a machine: by its file, or by their numbers."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._named = machine if isinstance(machine, NamedMachine) else None
-        self._routers = (
-            self._named.router_of if self._named else {str(number): number for number in range(machine.routers)}
-        )
-        self._nodes = self._named.node_of if self._named else {str(number): number for number in range(machine.nodes)}
-        self._ports = self._named.link_of_port if self._named else {}
+        if isinstance(machine, NamedMachine):
+            self.of_router, self.of_node = machine.router_names, machine.node_names
+            self._routers, self._nodes, self._ports = machine.router_of, machine.node_of, machine.link_of_port
+        else:
+            self.of_router, self.of_node = (tuple(map(str, range(n))) for n in (machine.routers, machine.nodes))
+            self._routers, self._nodes = ({name: int(name) for name in of} for of in (self.of_router, self.of_node))
+            self._ports = {}
         self._links: dict[tuple[int, int], list[int]] = {}
         ends = zip(machine.link_tail.tolist(), machine.link_head.tolist(), strict=True)
         for link, (tail, head) in enumerate(ends):
             self._links.setdefault((tail, head), []).append(link)
 
     def router(self, name: str, where: str) -> int:
-        """Give the number of a router."""
+        """Return the number of a router."""
         if name not in self._routers:
             raise FileMistake("the machine has no such router", _REMEDY, where, name)
         return self._routers[name]
 
     def destination(self, entry: Entry) -> Ints:
-        """Give the nodes that an entry leads to; none if the machine has not got it and need not."""
+        """Return the nodes that an entry leads to; none if the machine has not got it and need not."""
         if entry.to_router:
             return np.flatnonzero(self._machine.node_router == self.router(entry.destination, entry.where))
         if entry.destination in self._nodes:
@@ -175,16 +174,16 @@ class _Names:
         return np.empty(0, dtype=np.int64)
 
     def way(self, router: int, entry: Entry) -> tuple[int, ...]:
-        """Give the links that lead on."""
+        """Return the links that lead on."""
         if entry.onward is not None:
             links = self._links.get((router, self.router(entry.onward, entry.where)))
             if links is None:
-                problem = f"no cable leads there from {self.name_of_router(router)}"
+                problem = f"no cable leads there from {self.of_router[router]}"
                 raise FileMistake(problem, "give a neighbour", entry.where, entry.onward)
             return tuple(links)
         port = f"{router}:{entry.port}"
         if port not in self._ports:
-            problem = f"port {entry.port} of {self.name_of_router(router)} leads to no router"
+            problem = f"port {entry.port} of {self.of_router[router]} leads to no router"
             raise FileMistake(problem, "take tables and fabric of the same time", entry.where, entry.port)
         return (self._ports[port],)
 
@@ -193,14 +192,6 @@ class _Names:
         if not self._ports:
             remedy = "take a machine that was read from what ibnetdiscover prints, or give a CSV"
             raise FileMistake("the machine's ports have no numbers", remedy, where)
-
-    def name_of_router(self, number: int) -> str:
-        """Give its name in the file, or its number."""
-        return self._named.router_names[number] if self._named else str(number)
-
-    def name_of_node(self, number: int) -> str:
-        """Give its name in the file, or its number."""
-        return self._named.node_names[number] if self._named else str(number)
 
 
 _REMEDY = "take a name of the machine's file, or on other machines a number from 0"
@@ -228,19 +219,9 @@ class Table(FromFile, Routing):
         return {}
 
     def check_machine(self, machine: Topology) -> None:
-        """Refuse a machine that the table does not fit."""
         _checked(self, machine)
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine.
-
-        Raises
-        ------
-        ConfigError
-            If the table does not fit it, or packets would go round in a circle or nowhere.
-        StudyError
-            If the file is gone or has changed.
-        """
         try:
             return TableRoutes(machine, self.content())
         except FileMistake as mistake:

@@ -35,7 +35,6 @@ class UgalRoutes(Routes):
         self._valiant = valiant_routes(machine, routing)
 
     def support(self, flows: Flows) -> Bools:
-        """Give the links of Valiant's routes."""
         return self._valiant.support(flows)
 
 
@@ -68,5 +67,4 @@ class Ugal(Detour):
         return (self.detours, self.bias, self.progressive, self.threshold_bytes) != (1, 1.0, True, None)
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine."""
         return UgalRoutes(machine, self)

@@ -30,12 +30,9 @@ ROUNDING = 1e-12
 
 
 def valiant_routes(machine: Machine, routing: Detour | None = None) -> DetourRoutes:
-    """Give Valiant's routes on any machine, or through groups on a machine that has some.
+    """Return Valiant's routes on any machine, or through groups on a machine that has some.
 
-    Raises
-    ------
-    ValueError
-        If packets are to go through groups and the machine has none.
+    Raises ValueError if packets are to go through groups and the machine has none.
     """
     return ThroughGroups(machine) if routing is not None and routing.via == "group" else ThroughRouters(machine)
 
@@ -55,7 +52,6 @@ class DetourRoutes(Routes):
         return self._loads(self._traffic(flows.source, flows.goal, flows.size_bytes))
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
-        """Do the same, without a list of all pairs of routers."""
         if traffic_bytes.diagonal().any():
             traffic_bytes = traffic_bytes.copy()
             np.fill_diagonal(traffic_bytes, 0.0)
@@ -79,10 +75,8 @@ class ThroughRouters(DetourRoutes):
         self._middles = np.flatnonzero(machine.nodes_of_router)
 
     def support(self, flows: Flows) -> Bools:
-        """Give the links that get some of one byte of each flow."""
         from .kernels import detour_support
 
-        first, link, head, kind, _ = self._minimal.links
         routers = self.machine.routers
         order = np.argsort(flows.source, kind="stable")
         goals, senders = np.unique(flows.goal, return_counts=True)
@@ -90,9 +84,8 @@ class ThroughRouters(DetourRoutes):
         number[goals] = np.arange(len(goals))
         goals_of = starts(flows.source, routers)
         weight, carries = weight_of_class(self.machine), self.machine.nodes_of_router > 0
-        used: Bools = detour_support(
-            first, link, head, kind, weight, carries, goals_of, flows.goal[order], number, senders
-        )
+        goal = flows.goal[order]
+        used: Bools = detour_support(self._minimal.links, weight, carries, goals_of, goal, number, senders)
         if len(used) < self.machine.links:
             raise ValueError("the machine is not connected")
         return used
@@ -101,7 +94,7 @@ class ThroughRouters(DetourRoutes):
         from .kernels import early_arrivals
 
         # In place as far as it goes: each matrix of a machine of 100,000 nodes may take a gigabyte.
-        early = connected(early_arrivals(*self._minimal.links, weight_of_class(self.machine), traffic, self._middles))
+        early = connected(early_arrivals(self._minimal.links, weight_of_class(self.machine), traffic, self._middles))
         early += early.T
         legs = np.zeros_like(traffic)
         legs[:, self._middles] = traffic.sum(axis=1)[:, None]
@@ -122,12 +115,11 @@ class ThroughGroups(DetourRoutes):
         self._groups = np.unique(machine.group[machine.nodes_of_router > 0])
 
     def support(self, flows: Flows) -> Bools:
-        """Give the links that get some of one byte of each flow."""
         traffic = self._traffic(flows.source, flows.goal, 1.0)
         return self._loads(traffic) > ROUNDING * self._loads(traffic, spare=False)
 
     def _loads(self, traffic: Floats, spare: bool = True) -> Floats:
-        """Give them; without `spare` as if no packet arrived early."""
+        """Return the loads; without `spare` as if no packet arrived early."""
         load, rest = np.zeros(self.machine.links), np.zeros_like(traffic)
         for group in self._groups:
             outside = self._group != group
@@ -171,5 +163,4 @@ class Valiant(Detour):
     kind: Literal["valiant"] = "valiant"
 
     def routes(self, machine: Machine) -> Routes:
-        """Give the routes on a machine."""
         return valiant_routes(machine, self)

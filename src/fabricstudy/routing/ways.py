@@ -13,25 +13,17 @@ Int32s = npt.NDArray[np.int32]
 
 
 class Ways(NamedTuple):
-    """Paths of flows; a state is a packet at a router with a goal.
-
-    Parameters
-    ----------
-    begin : int64 array [states + 1]
-        From state s the ways ``begin[s] : begin[s + 1]`` lead on, none from a goal.
-    link, to : int32 arrays [ways]
-        Directed link of each way, and the state that it leads to, which has a lower number.
-    start : int64 array [flows]
-        First state of each flow.
-    size_bytes : float64 array [flows]
-        Bytes of each flow.
-    """
+    """Paths of flows; a state is a packet at a router with a goal."""
 
     begin: Ints
+    """From state s the ways ``begin[s] : begin[s + 1]`` lead on, none from a goal; int64 [states + 1]."""
     link: Int32s
     to: Int32s
+    """Directed link of each way, and the state that it leads to, which has a lower number; int32 [ways] each."""
     start: Ints
+    """First state of each flow; int64 [flows]."""
     size_bytes: Floats
+    """Bytes of each flow; float64 [flows]."""
 
     def shortest(self, length: Floats) -> Floats:
         """Return the bytes on each link, float64 [links], if flows take paths of least total `length` [links].

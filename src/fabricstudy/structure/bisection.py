@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 
@@ -38,25 +37,17 @@ ROUTERS_FOR_DENSE_EIGENVALUES = 1000
 
 @dataclass(frozen=True, eq=False)
 class Bisection:
-    """What is known of a machine's bisection.
-
-    Parameters
-    ----------
-    lower_Bps, upper_Bps : float
-        The bisection lies between them, in bytes per second, one direction of each cable.
-    exact : bool
-        Whether both are proven equal; to one part in 100,000 where cuts have no common step.
-    method : str
-        How the lower and the upper end were found.
-    cut_side : bool array [routers]
-        One half of the cut whose capacity is `upper_Bps`; the one with fewer nodes, if they differ.
-    """
+    """What is known of a machine's bisection."""
 
     lower_Bps: float
     upper_Bps: float
+    """The bisection lies between them, in bytes per second, one direction of each cable."""
     exact: bool
+    """Whether both are proven equal; to one part in 100,000 where cuts have no common step."""
     method: str
+    """How the lower and the upper end were found."""
     cut_side: npt.NDArray[np.bool_]
+    """One half of the cut whose capacity is `upper_Bps`; the one with fewer nodes, if they differ; bool [routers]."""
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cut itself."""
@@ -64,20 +55,13 @@ class Bisection:
 
 
 def bisect(machine: Machine, quickly: bool = False) -> Bisection:
-    """Bracket the bisection of a machine.
+    """Bracket the bisection of a connected machine; the same each time for the same one.
 
     Parameters
     ----------
-    machine : Machine
-        Connected.
     quickly : bool, optional
         In some ms for a hundred routers: cuts from fewer starts above, and below no more than theorems and the
         spectral bound. The interval is as proven, and may be wider.
-
-    Returns
-    -------
-    Bisection
-        The same each time for the same machine.
 
     Raises
     ------
@@ -146,10 +130,9 @@ def _second_eigenvalue(machine: Machine) -> float:
     """
     capacity_Bps = dimension_capacities_Bps(machine) if machine.dimensions else None
     if capacity_Bps is not None and machine.nodes_of_router.all():
-        return min(
-            capacity * float(np.linalg.eigvalsh(_line_laplacian(dimension))[1])
-            for capacity, dimension in zip(capacity_Bps, machine.dimensions, strict=True)
-        )
+        joined = [dimension.joined().astype(np.float64) for dimension in machine.dimensions]
+        second = [float(np.linalg.eigvalsh(np.diag(line.sum(axis=1)) - line)[1]) for line in joined]
+        return min(capacity * eigenvalue for capacity, eigenvalue in zip(capacity_Bps, second, strict=True))
     from scipy.sparse import csr_array, diags_array
     from scipy.sparse.linalg import spsolve
 
@@ -174,11 +157,6 @@ def _second_eigenvalue(machine: Machine) -> float:
     if len(edge_router) <= ROUTERS_FOR_DENSE_EIGENVALUES:
         return float(np.linalg.eigvalsh(laplacian.toarray())[1])
     return _second_eigenvalue_by_lanczos(laplacian, root)
-
-
-def _line_laplacian(dimension: Dimension) -> npt.NDArray[np.float64]:
-    weight = dimension.joined().astype(np.float64)
-    return np.diag(weight.sum(axis=1)) - weight
 
 
 def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: npt.NDArray[np.float64]) -> float:

@@ -27,6 +27,10 @@ from fabricstudy.routing.base import Detour, Routing, routes
 from .load import LinkLoads, flows_of, link_loads
 from .split import best_split_s
 
+Ints = npt.NDArray[np.integer]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.number]
 NS_PER_S = 1e9
 
 
@@ -47,37 +51,27 @@ def load_time_ns(machine: Machine, loads: LinkLoads) -> float:
 def computing_bound_ns(links_ns: float, first_ns: float, busiest_ns: float) -> float:
     """Return the least time of a job that computes, in ns.
 
-    Parameters
-    ----------
-    links_ns : float
-        Least time in which the links carry its bytes.
-    first_ns : float
-        What each rank computes at least before it sends anything.
-    busiest_ns : float
-        What the busiest rank computes in all.
+    Links need `links_ns` for its bytes; each rank computes `first_ns` before it sends anything, the busiest one
+    `busiest_ns` in all.
     """
     return max(first_ns + links_ns, busiest_ns)
 
 
 def lower_bound(
     machine: Machine,
-    source_node: npt.NDArray[np.integer],
-    destination_node: npt.NDArray[np.integer],
-    size_bytes: npt.NDArray[np.number],
-    cut_side: npt.NDArray[np.bool_],
+    source_node: Ints,
+    destination_node: Ints,
+    size_bytes: Numbers,
+    cut_side: Bools,
     routing: Routing | None = None,
-    load_bytes: npt.NDArray[np.float64] | None = None,
+    load_bytes: Floats | None = None,
 ) -> Bound:
     """Return the highest of the lower bounds on the time in which the links carry these messages.
 
     Parameters
     ----------
-    machine : Machine
-        Routers and cables.
-    source_node, destination_node : int arrays [messages]
-        Nodes; a message within one node uses no link.
-    size_bytes : array [messages]
-        Bytes of each message.
+    source_node, destination_node, size_bytes : arrays [messages]
+        Nodes and bytes; a message within one node uses no link.
     cut_side : bool array [routers]
         A good cut, such as `Bisection.cut_side`.
     routing : Routing, optional
@@ -113,11 +107,11 @@ def lower_bound(
 
 def _paths_ns(
     machine: Machine,
-    source: npt.NDArray[np.integer],
-    destination: npt.NDArray[np.integer],
-    size_bytes: npt.NDArray[np.float64],
+    source: Ints,
+    destination: Ints,
+    size_bytes: Floats,
     routing: Routing,
-    load_bytes: npt.NDArray[np.float64] | None,
+    load_bytes: Floats | None,
     known_ns: float,
 ) -> float:
     """Return a lower bound from the paths that a routing allows; `known_ns` where it brings no better one."""
@@ -136,11 +130,7 @@ def _paths_ns(
 
 
 def cuts_ns(
-    machine: Machine,
-    source_router: npt.NDArray[np.integer],
-    destination_router: npt.NDArray[np.integer],
-    size_bytes: npt.NDArray[np.float64],
-    cut_side: npt.NDArray[np.bool_],
+    machine: Machine, source_router: Ints, destination_router: Ints, size_bytes: Floats, cut_side: Bools
 ) -> float:
     """Return the least time to cross the cuts around each router and group, and between the halves, in ns."""
     parts = [np.arange(machine.routers), cut_side.astype(np.int64)]
@@ -149,7 +139,7 @@ def cuts_ns(
     return max(_cut_s(machine, part, source_router, destination_router, size_bytes) for part in parts) * NS_PER_S
 
 
-def hops_ns(machine: Machine, size_bytes: npt.NDArray[np.float64], far: npt.NDArray[np.integer]) -> float:
+def hops_ns(machine: Machine, size_bytes: Floats, far: Ints) -> float:
     """Least time for messages of these bytes over so many hops, whatever their paths, in ns: both over all cables.
 
     Examples
@@ -164,22 +154,20 @@ def hops_ns(machine: Machine, size_bytes: npt.NDArray[np.float64], far: npt.NDAr
 
 def phase_bound_ns(
     machine: Machine,
-    node_of_rank: npt.NDArray[np.integer],
-    messages: tuple[npt.NDArray[np.integer], ...],
+    node_of_rank: Ints,
+    messages: tuple[Ints, ...],
     router_latency_ns: float,
-    computing: tuple[npt.NDArray[np.number], ...] = (),
+    computing: tuple[Numbers, ...] = (),
 ) -> float:
-    """Least time in which the phases of a job can follow each other, in ns.
+    """Return the least time in which the phases of a job can follow each other, in ns.
 
-    A rank leaves a phase when all messages that it sends or gets in it have arrived, and it has computed; then it
-    computes what comes before its next one, and posts the messages of that. A message without contention takes its
-    bytes over the host bandwidth, plus the latency of the least number of cables and routers on its way; one within a
-    node takes no time.
+    It is the longest chain of messages and computations of which each waits for the one before. A rank leaves a phase
+    when all messages that it sends or gets in it have arrived, and it has computed; then it computes what comes before
+    its next one, and posts the messages of that. A message without contention takes its bytes over the host bandwidth,
+    plus the latency of the least number of cables and routers on its way; one within a node takes no time.
 
     Parameters
     ----------
-    machine : Machine
-        Nodes and cables.
     node_of_rank : int array [ranks]
         Node of each rank.
     messages : (phase, source, destination, bytes), each an int array [messages]
@@ -188,11 +176,6 @@ def phase_bound_ns(
         Time of a packet through a router.
     computing : (phase, rank, before_ns, beside_ns), each an array [rows], optional
         What ranks compute before they post the messages of a phase, and beside them; in the order of the phases.
-
-    Returns
-    -------
-    float
-        The longest chain of messages and computations of which each waits for the one before it.
     """
     # Loads numba, which planning does without.
     from fabricstudy.routing.kernels import last_arrival_ns
@@ -212,13 +195,7 @@ def phase_bound_ns(
     return float(last_arrival_ns(phase, source, destination, time_ns, ranks, at, rank, before_ns, beside_ns))
 
 
-def _cut_s(
-    machine: Machine,
-    part: npt.NDArray[np.int64],
-    source: npt.NDArray[np.integer],
-    destination: npt.NDArray[np.integer],
-    size: npt.NDArray[np.float64],
-) -> float:
+def _cut_s(machine: Machine, part: npt.NDArray[np.int64], source: Ints, destination: Ints, size: Floats) -> float:
     """Longest time to move what leaves or enters any one part of the routers."""
     # Loads numba, which planning does without.
     from .cut_kernels import crossing_bytes

@@ -53,7 +53,7 @@ class ClosedForm:
 
 
 def closed_form(machine: Machine) -> ClosedForm | None:
-    """Give what a theorem says of a machine's bisection, or None if none applies.
+    """Return what a theorem says of a machine's bisection, or None if none applies.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
 
 
 def _of_grid(machine: Machine) -> ClosedForm | None:
-    """Give the closed form of a grid; None if a dimension has other graphs, or cables of different capacities."""
+    """Return the closed form of a grid; None if a dimension has other graphs, or cables of different capacities."""
     dimensions = machine.dimensions
     if not dimensions or machine.nodes_of_router.min() == 0 or any(not dimension.graph for dimension in dimensions):
         return None

@@ -27,20 +27,10 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Part:
-    """Routers of one number of ports, or cables of one class.
+    """Routers of one number of ports (``routers-48``), cables of one class (``cables-global``), or ``all`` together.
 
-    Parameters
-    ----------
-    name : str
-        ``routers-48``, ``cables-global`` or, for all together, ``all``.
-    count : int
-        How many there are; of everything, routers and cables.
-    price : float
-        Of all of them, in the tariff's currency.
-    power_W : float
-        Of all of them; cables count with the ports that they end in.
-    length_m : float, optional
-        Mean length of these cables.
+    The price, in the tariff's currency, and the power are of all of them; cables count with the ports that they end in.
+    `length_m` is the mean length of cables.
     """
 
     name: str
@@ -53,23 +43,14 @@ class Part:
 def bill(
     machine: Machine, tariff: Tariff, *, radix: int | None = None, routers_per_rack: int | None = None
 ) -> list[Part]:
-    """Price a machine.
+    """Price a machine: its routers by ports, cables by class, and all together; in this order.
 
     Parameters
     ----------
-    machine : Machine
-        Routers, cables, nodes.
-    tariff : Tariff
-        Prices.
     radix : int, optional
         Ports of each router as it is bought; left out: those in use.
     routers_per_rack : int, optional
         For a floor plan.
-
-    Returns
-    -------
-    list of Part
-        Routers by ports, cables by class, and all together; in this order.
 
     Raises
     ------

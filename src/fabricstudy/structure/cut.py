@@ -21,10 +21,7 @@ ROUTERS_FOR_RANDOM_STARTS = 500
 def router_weights(machine: Machine) -> Ints:
     """What each router counts in a half, int64 [routers]: its nodes, in units of which all are multiples.
 
-    Raises
-    ------
-    ValueError
-        If fewer than two routers have nodes.
+    Raises ValueError if fewer than two routers have nodes.
     """
     nodes = machine.nodes_of_router.astype(np.int64)
     if np.count_nonzero(nodes) < 2:
@@ -38,10 +35,7 @@ def weight_per_side(machine: Machine) -> tuple[int, int]:
 
     Where all routers with nodes have equally many, these are the numbers of such routers in the halves.
 
-    Raises
-    ------
-    ValueError
-        As `router_weights`.
+    Raises ValueError as `router_weights`.
 
     Examples
     --------
@@ -62,16 +56,7 @@ def cut_capacity_Bps(machine: Machine, cut_side: CutSide) -> float:
 
 
 def capacity_step_Bps(machine: Machine) -> float:
-    """Largest capacity of which every cut is a whole multiple; 0 where bandwidths are not whole bytes/s.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine.dragonfly import DragonflyConfig
-    >>> config = DragonflyConfig.model_validate({"groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
-    ...     "bandwidth": {"local": "1 GB/s", "global": "2.5 GB/s", "host": "1 GB/s"}})
-    >>> capacity_step_Bps(config.build())
-    500000000.0
-    """
+    """Largest capacity of which every cut is a whole multiple; 0 where bandwidths are not whole bytes/s."""
     capacity = machine.link_capacity_Bps
     whole = np.rint(capacity)
     if not np.array_equal(whole, capacity) or capacity.max(initial=0.0) > 2.0**53:
@@ -101,20 +86,19 @@ def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
     Kernighan, Lin: An efficient heuristic procedure for partitioning graphs. Bell System Tech. J. 49(2), 1970,
     doi:10.1002/j.1538-7305.1970.tb01770.x.
     """
-    from .cut_kernels import refine_cut, refine_weighted_cut
+    from .cut_kernels import refine_cut
 
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]
     weight = router_weights(machine)
     least, most = weight_per_side(machine)
+    if weight.max() == 1:
+        most = least
     best = np.zeros(machine.routers, dtype=np.bool_)
     best_Bps = np.inf
     for start in _starts(machine, quickly):
         cut_side = start.copy()
-        if weight.max() == 1:
-            refine_cut(links.first, links.head, capacity, weight > 0, least, cut_side)
-        else:
-            refine_weighted_cut(links.first, links.head, capacity, weight, least, most, cut_side)
+        refine_cut(links.first, links.head, capacity, weight, least, most, cut_side)
         found_Bps = cut_capacity_Bps(machine, cut_side)
         if found_Bps < best_Bps:
             best, best_Bps = cut_side, found_Bps
@@ -122,7 +106,7 @@ def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
 
 
 def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
-    """Give the half that weighs less; `cut_side` itself if they weigh the same."""
+    """Return the half that weighs less; `cut_side` itself if they weigh the same."""
     return cut_side if 2 * weight[cut_side].sum() <= weight.sum() else ~cut_side
 
 

@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: bool = False) -> Ints:
-    """Give the dependencies between channels, with packets from every router that has nodes to every other.
+    """Return the dependencies between channels, with packets from every router that has nodes to every other.
 
     Parameters
     ----------
@@ -71,10 +71,7 @@ def is_deadlock_free(machine: Machine, routing: Routing, *, one_channel: bool = 
 
     Valiant and UGAL take channel k for hop k, so they are, and for one channel nothing is said of them.
 
-    Raises
-    ------
-    ValueError
-        As `channel_dependencies`.
+    Raises ValueError as `channel_dependencies`.
     """
     if not one_channel and not isinstance(routes(machine, routing), Memoryless):
         return True

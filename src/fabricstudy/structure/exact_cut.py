@@ -28,25 +28,13 @@ class Search:
 
 
 def better_cut(machine: Machine, known_Bps: float) -> Search:
-    """Search for a cut of less than `known_Bps`.
+    """Search a connected machine for a cut of less than `known_Bps`, the capacity of one that exists.
 
     One variable a router says in which half it is, one variable a row of cables whether the row is cut. One
     router with nodes is fixed, which halves the search. The best known cut enters as a constraint: any better one
     has at least one capacity step less. Where cuts have no common step, or a tiny one, only cuts that are better
-    by one part in 100,000 count.
-
-    Parameters
-    ----------
-    machine : Machine
-        Connected.
-    known_Bps : float
-        Capacity of a cut that exists.
-
-    Returns
-    -------
-    Search
-        `lower_Bps` equals the better cut's capacity, or `known_Bps` if there is none, unless the search ran out
-        of nodes.
+    by one part in 100,000 count. Unless the search runs out of nodes, `lower_Bps` is the better cut's capacity, or
+    `known_Bps` if there is none.
     """
     step_Bps = max(capacity_step_Bps(machine), FINEST_STEP * known_Bps)
     capacity = machine.link_capacity_Bps[::2] / step_Bps

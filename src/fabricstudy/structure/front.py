@@ -7,17 +7,9 @@ import numpy.typing as npt
 
 
 def on_front(costs: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Tell which of several things no other one beats: none costs no more in all ways and less in one.
+    """Return which of several things no other one beats, bool [things]: none costs no more in all ways and less in one.
 
-    Parameters
-    ----------
-    costs : float64 array [things, ways]
-        The less, the better.
-
-    Returns
-    -------
-    bool array [things]
-        Of equal things all or none.
+    `costs` (float64 [things, ways]) are the better, the less; of equal things all or none are on the front.
 
     Examples
     --------

@@ -20,19 +20,13 @@ Nodes = npt.NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class LinkLoads:
-    """Bytes on the links.
-
-    Parameters
-    ----------
-    link_bytes : float64 array [links]
-        On each directed link of the machine, all its parallel cables together.
-    injection_bytes, ejection_bytes : float64 arrays [nodes]
-        From each node to its router, and from the router to the node.
-    """
+    """Bytes on the links."""
 
     link_bytes: Floats
+    """On each directed link of the machine, all its parallel cables together; float64 [links]."""
     injection_bytes: Floats
     ejection_bytes: Floats
+    """From each node to its router, and from the router to the node; float64 [nodes] each."""
 
 
 def has_loads(machine: Machine, routing: Routing) -> bool:
@@ -43,23 +37,14 @@ def has_loads(machine: Machine, routing: Routing) -> bool:
 def link_loads(
     machine: Machine, source_node: Nodes, destination_node: Nodes, size_bytes: npt.NDArray[np.number], routing: Routing
 ) -> LinkLoads:
-    """Bytes that a list of messages puts on each link.
+    """Return the bytes that messages put on each link: whole numbers where paths are unique, else expected ones.
 
     Parameters
     ----------
-    machine : Machine
-        Routers and cables.
-    source_node, destination_node : int arrays [messages]
-        Nodes; a message within one node uses no link.
-    size_bytes : array [messages]
-        Bytes of each message.
+    source_node, destination_node, size_bytes : arrays [messages]
+        Nodes and bytes; a message within one node uses no link.
     routing : Routing
         An oblivious routing of the study that fits the machine.
-
-    Returns
-    -------
-    LinkLoads
-        Whole numbers where every path is unique; expected ones where packets draw their way.
 
     Raises
     ------
@@ -80,21 +65,11 @@ def link_loads(
 def link_support(
     machine: Machine, source_node: Nodes, destination_node: Nodes, routing: Routing
 ) -> npt.NDArray[np.bool_]:
-    """Directed links between routers that messages may use, bool [links].
+    """Return the directed links between routers that messages may use under any routing, bool [links].
 
-    Parameters
-    ----------
-    machine : Machine
-        Routers and cables.
-    source_node, destination_node : int arrays [messages]
-        Nodes; a message within one router uses no link.
-    routing : Routing
-        Any routing of the study that fits the machine.
+    A message within one router uses none; nodes are int arrays [messages].
 
-    Raises
-    ------
-    ValueError
-        If the machine is not connected or lacks what the routing needs.
+    Raises ValueError if the machine is not connected or lacks what the routing needs.
     """
     way = routes(machine, routing)
     source, destination = np.asarray(source_node), np.asarray(destination_node)
@@ -102,20 +77,14 @@ def link_support(
 
 
 def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing) -> Floats:
-    """Bytes on each directed link for traffic that is given between routers.
+    """Return the bytes on each directed link, float64 [links], for traffic between routers.
 
     Parameters
     ----------
-    machine : Machine
-        Routers and cables.
     traffic_bytes : float64 array [routers, routers]
         Bytes from the nodes of one router to those of another; the diagonal uses no cable.
     routing : Routing
         An oblivious routing that does not tell the nodes of a router apart.
-
-    Returns
-    -------
-    float64 array [links]
 
     Raises
     ------

@@ -11,7 +11,7 @@ Ints = npt.NDArray[np.int64]
 def two_parts(
     first: Ints, head: Ints, vertex_weight: Ints, edge_weight: Ints, seed: int, share: float | None = None
 ) -> Ints:
-    """Cut a graph in two with a light cut.
+    """Cut a graph in two with a light cut; return the part of each vertex, 0 or 1, int64 [vertices].
 
     Parameters
     ----------
@@ -19,15 +19,8 @@ def two_parts(
         The edges of each vertex in compressed rows, each in the rows of both its ends.
     vertex_weight, edge_weight : int64 arrays [vertices], [edges]
         Weights.
-    seed : int
-        The same each time for the same seed.
     share : float, optional
         Weight of part 0 over that of all, met as closely as METIS can; left out: about a half.
-
-    Returns
-    -------
-    int64 array [vertices]
-        Part of each vertex, 0 or 1.
     """
     import pymetis
 

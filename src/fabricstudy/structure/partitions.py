@@ -25,32 +25,22 @@ MOST_GEOMETRIES = 1_000_000
 
 @dataclass(frozen=True)
 class Space:
-    """A machine as something to divide.
-
-    Parameters
-    ----------
-    dimensions : tuple of Dimension
-        Of the machine.
-    block : tuple of int
-        Routers of a building block along each dimension.
-    outer : int
-        Dimensions along which partitions differ, the first ones. The others lie inside each building block, such as
-        the last one of a Blue Gene/Q.
-    wraps : bool
-        Whether partitions have the rings of the machine, as on a Blue Gene; otherwise a ring stays one only where the
-        partition spans the dimension.
-    bandwidths_Bps : tuple of float
-        Bandwidth of a cable of each dimension in one direction.
-    nodes_per_router : int
-        Nodes of a router.
-    """
+    """A machine as something to divide."""
 
     dimensions: tuple[Dimension, ...]
+    """Of the machine."""
     block: tuple[int, ...]
+    """Routers of a building block along each dimension."""
     outer: int
+    """Dimensions along which partitions differ, the first ones. The others lie inside each building block, such as the
+    last one of a Blue Gene/Q."""
     wraps: bool
+    """Whether partitions have the rings of the machine, as on a Blue Gene; otherwise a ring stays one only where the
+    partition spans the dimension."""
     bandwidths_Bps: tuple[float, ...]
+    """Bandwidth of a cable of each dimension in one direction."""
     nodes_per_router: int = 1
+    """Nodes of a router."""
 
     @property
     def blocks(self) -> Geometry:
@@ -87,43 +77,34 @@ class Space:
         tori, meshes and products of cliques as their literature has it (2 N / L on a Blue Gene/Q, N nodes, L the
         longest dimension; one clique halved on a HyperX), and an upper bound of it on an express mesh.
         """
-        return int(self._bisect(geometry, weighted=False))
+        return int(self._bisect(geometry, (1.0,) * len(self.dimensions)))
 
     def bisection_Bps(self, geometry: Geometry) -> float:
         """Capacity of the best flat cut, in one direction."""
-        return self._bisect(geometry, weighted=True)
+        return self._bisect(geometry, self.bandwidths_Bps)
 
-    def _bisect(self, geometry: Geometry, weighted: bool) -> float:
-        dimensions = tuple(
-            (dimension.length, dimension.cut() * (bandwidth_Bps if weighted else 1))
-            for dimension, bandwidth_Bps in zip(self.partition(geometry), self.bandwidths_Bps, strict=True)
-        )
-        return _flat_cut(tuple(sorted(dimension for dimension in dimensions if dimension[0] > 1)))
+    def _bisect(self, geometry: Geometry, weights: tuple[float, ...]) -> float:
+        lines = zip(self.partition(geometry), weights, strict=True)
+        return _flat_cut(tuple(sorted((line.length, line.cut() * weight) for line, weight in lines if line.length > 1)))
 
     def partition(self, geometry: Geometry) -> tuple[Dimension, ...]:
-        """Give the dimensions of a partition."""
+        """Return the dimensions of a partition."""
         blocks = (*geometry, *(1,) * (len(self.dimensions) - self.outer))
+        lengths = [count * routers for count, routers in zip(blocks, self.block, strict=True)]
         return tuple(
-            self._shortened(dimension, count * routers)
-            for dimension, count, routers in zip(self.dimensions, blocks, self.block, strict=True)
+            replace(line, length=length, wrap=line.wrap and (self.wraps or length == line.length))
+            for line, length in zip(self.dimensions, lengths, strict=True)
         )
-
-    def _shortened(self, dimension: Dimension, length: int) -> Dimension:
-        return replace(dimension, length=length, wrap=dimension.wrap and (self.wraps or length == dimension.length))
 
     def geometries(self) -> list[Geometry]:
         """List all cuboids of building blocks that fit, each once.
 
-        Raises
-        ------
-        FabricstudyError
-            If there are more than a million.
+        Raises FabricstudyError if there are more than a million.
         """
         blocks = self.blocks
         if math.prod(blocks) > MOST_GEOMETRIES:
-            raise FabricstudyError(
-                f"{math.prod(blocks):,} cuboids are too many; at most {MOST_GEOMETRIES:,} are listed"
-            )
+            problem = f"{math.prod(blocks):,} cuboids are too many; at most {MOST_GEOMETRIES:,} are listed"
+            raise FabricstudyError(problem)
         if not self.rotation_invariant:
             return list(itertools.product(*(range(1, length + 1) for length in blocks)))
         return list(_descending(tuple(sorted(blocks, reverse=True)), max(blocks)))
@@ -131,10 +112,7 @@ class Space:
     def canonical(self, geometry: Sequence[int]) -> Geometry:
         """Write a geometry as `geometries` does: with all dimensions, the longest first if rotation does not matter.
 
-        Raises
-        ------
-        FabricstudyError
-            If it does not fit the machine.
+        Raises FabricstudyError if it does not fit the machine.
         """
         full = (*geometry, *(1,) * (self.outer - len(geometry)))
         blocks = self.blocks
@@ -169,30 +147,21 @@ def _flat_cut(dimensions: tuple[tuple[int, float], ...]) -> float:
 
 @dataclass(frozen=True)
 class SizeChoice:
-    """The geometries of one size.
-
-    Parameters
-    ----------
-    blocks, nodes : int
-        Building blocks and nodes.
-    best, worst : tuple of int
-        Geometries with the largest and the least bisection; of several best ones the allowed one.
-    production : tuple of int or None
-        The allowed geometry (of several the one with the least bisection), where there is a list.
-    geometries : int
-        How many there are.
-    misordered : int
-        Pairs of geometries of which the one with the shorter longest dimension has no larger bisection
-        (Corollary 3.4 of Oltchik and Schwartz says that there are none on a Blue Gene/Q).
-    """
+    """The geometries of one size."""
 
     blocks: int
     nodes: int
+    """Building blocks and nodes."""
     best: Geometry
     worst: Geometry
+    """Geometries with the largest and the least bisection; of several best ones the allowed one."""
     production: Geometry | None
+    """The allowed geometry (of several the one with the least bisection), where there is a list."""
     geometries: int
+    """How many there are."""
     misordered: int
+    """Pairs of geometries of which the one with the shorter longest dimension has no larger bisection (Corollary 3.4 of
+    Oltchik and Schwartz says that there are none on a Blue Gene/Q)."""
 
 
 def choices(space: Space, allowed: Iterable[Sequence[int]] | None = None) -> list[SizeChoice]:
@@ -200,8 +169,6 @@ def choices(space: Space, allowed: Iterable[Sequence[int]] | None = None) -> lis
 
     Parameters
     ----------
-    space : Space
-        The machine.
     allowed : iterable of geometries, optional
         The list of a scheduler; only its sizes are given. Left out: any cuboid that fits may be had.
 
@@ -247,10 +214,9 @@ def _choice(space: Space, geometries: Sequence[Geometry], listed: Sequence[Geome
 
 
 def _misordered(space: Space, geometries: Sequence[Geometry]) -> int:
-    longest_and_links = [(space.longest(geometry), space.bisection_links(geometry)) for geometry in geometries]
     by_longest: dict[int, list[int]] = {}
-    for longest, links in longest_and_links:
-        by_longest.setdefault(longest, []).append(links)
+    for geometry in geometries:
+        by_longest.setdefault(space.longest(geometry), []).append(space.bisection_links(geometry))
     ordered = [by_longest[longest] for longest in sorted(by_longest)]
     return sum(
         short <= long
@@ -260,7 +226,7 @@ def _misordered(space: Space, geometries: Sequence[Geometry]) -> int:
 
 
 def space_of(machine: GridConfig) -> Space:
-    """Give what a grid machine of a study is divided into.
+    """Return what a grid machine of a study is divided into.
 
     Examples
     --------

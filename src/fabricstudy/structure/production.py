@@ -12,31 +12,15 @@ from fabricstudy.core.model import ConfigError, Whole, Written
 PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
     # Oltchik and Schwartz, Network Partitioning and Avoidable Contention, Table 6, current geometries.
     "mira": (
-        (1, 1, 1, 1),
-        (2, 1, 1, 1),
-        (4, 1, 1, 1),
-        (4, 2, 1, 1),
-        (4, 4, 1, 1),
-        (4, 3, 2, 1),
-        (4, 4, 2, 1),
-        (4, 4, 3, 1),
-        (4, 4, 2, 2),
-        (4, 4, 3, 2),
+        (1, 1, 1, 1), (2, 1, 1, 1), (4, 1, 1, 1), (4, 2, 1, 1), (4, 4, 1, 1),
+        (4, 3, 2, 1), (4, 4, 2, 1), (4, 4, 3, 1), (4, 4, 2, 2), (4, 4, 3, 2),
     ),
     # The same table, proposed geometries, and the current one of each size for which nothing is proposed.
     "mira-proposed": (
-        (1, 1, 1, 1),
-        (2, 1, 1, 1),
-        (2, 2, 1, 1),
-        (2, 2, 2, 1),
-        (2, 2, 2, 2),
-        (3, 2, 2, 2),
-        (4, 4, 2, 1),
-        (4, 4, 3, 1),
-        (4, 4, 2, 2),
-        (4, 4, 3, 2),
+        (1, 1, 1, 1), (2, 1, 1, 1), (2, 2, 1, 1), (2, 2, 2, 1), (2, 2, 2, 2),
+        (3, 2, 2, 2), (4, 4, 2, 1), (4, 4, 3, 1), (4, 4, 2, 2), (4, 4, 3, 2),
     ),
-}
+}  # fmt: skip
 """Published lists of the partitions that a machine's scheduler gives out, in midplanes."""
 
 
@@ -44,9 +28,8 @@ def _by_name(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value not in PRODUCTION:
-        raise ConfigError(
-            "no published list of this name", suggestion(value, PRODUCTION), value=value, code="unknown-word"
-        )
+        problem = "no published list of this name"
+        raise ConfigError(problem, suggestion(value, PRODUCTION), value=value, code="unknown-word")
     return PRODUCTION[value]
 
 

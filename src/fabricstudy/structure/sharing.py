@@ -18,29 +18,18 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """How far jobs share links.
-
-    Parameters
-    ----------
-    used, shared : int64 arrays [jobs]
-        Links each job uses, and those of them that another job uses, too.
-    mls, tls : float
-        Maximum and total link sharing, as fractions; 0 where no job uses a link.
-    """
+    """How far jobs share links."""
 
     used: npt.NDArray[np.int64]
     shared: npt.NDArray[np.int64]
+    """Links each job uses, and those of them that another job uses, too; int64 [jobs] each."""
     mls: float
     tls: float
+    """Maximum and total link sharing, as fractions; 0 where no job uses a link."""
 
 
 def link_sharing(used: npt.NDArray[np.bool_]) -> Sharing:
-    """Count shared links.
-
-    Parameters
-    ----------
-    used : bool array [jobs, links]
-        Whether a job uses a directed link between routers.
+    """Count shared links; `used` (bool [jobs, links]) says which directed links between routers a job uses.
 
     Examples
     --------

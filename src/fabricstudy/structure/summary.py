@@ -27,34 +27,20 @@ class ClassFigures:
 
 @dataclass(frozen=True)
 class Structure:
-    """The figures that describe a machine.
-
-    Parameters
-    ----------
-    kind : str
-        Topology.
-    nodes, routers, cables : int
-        Cables are those between routers, parallel ones counted each.
-    radix : int
-        Ports of the largest router: cables and nodes.
-    diameter : int
-        Most hops between two routers that carry nodes; every cable counts as one hop.
-    mean_hops : float
-        Mean hops over ordered pairs of distinct routers that carry nodes; 0 if there is only one.
-    classes : tuple of ClassFigures
-        The link classes, the host links last.
-    bisection : Bisection
-        Interval and best cut.
-    """
+    """The figures that describe a machine."""
 
     kind: str
     nodes: int
     routers: int
     cables: int
     radix: int
+    """Cables are those between routers, parallel ones counted each; the radix is the ports of the largest router."""
     diameter: int
     mean_hops: float
+    """Most hops between two routers that carry nodes, and their mean over ordered pairs of distinct ones, 0 if there is
+    only one; every cable counts as one hop."""
     classes: tuple[ClassFigures, ...]
+    """The link classes, the host links last."""
     bisection: Bisection
 
     def to_json(self) -> dict[str, Any]:
@@ -64,22 +50,7 @@ class Structure:
 
 
 def structure(machine: Machine) -> Structure:
-    """Describe a machine.
-
-    Parameters
-    ----------
-    machine : Machine
-        Connected.
-
-    Returns
-    -------
-    Structure
-
-    Raises
-    ------
-    ValueError
-        If the machine is not connected, or `bisect` cannot take it.
-    """
+    """Describe a machine; raises ValueError if the machine is not connected, or `bisect` cannot take it."""
     diameter, mean_hops = hop_figures(machine)
     return Structure(
         kind=machine.kind,
@@ -100,10 +71,7 @@ def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, f
     In a grid hops add up over the dimensions, so distances along each of them suffice. Elsewhere searches from some
     routers at a time keep the memory small.
 
-    Raises
-    ------
-    ValueError
-        If some router with nodes cannot be reached from another one.
+    Raises ValueError if some router with nodes cannot be reached from another one.
     """
     edge_router = np.flatnonzero(machine.nodes_of_router)
     pairs = len(edge_router) * (len(edge_router) - 1)

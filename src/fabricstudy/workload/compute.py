@@ -44,25 +44,17 @@ class Compute(QuantityOrMapping):
 
 
 def computing(compute: Compute, messages: Messages, iterations: int, rng: np.random.Generator) -> Computing:
-    """Give what the ranks of a job compute.
+    """Return what the ranks of a job compute, for the messages of all iterations.
 
-    Parameters
-    ----------
-    compute : Compute
-        What the study says.
-    messages : Messages
-        Of all iterations.
-    iterations : int
-        How often the pattern is repeated.
-    rng : numpy.random.Generator
-        Stream for the spread: a number for each rank and time, phase after phase, ranks ascending.
+    The numbers drawn for a spread are one for each rank and time, phase after phase, ranks ascending.
 
-    Raises
-    ------
-    WorkloadError
-        If the iterations cannot be told apart, because they have not equally many phases.
+    Raises WorkloadError if the iterations cannot be told apart, because they have not equally many phases.
     """
-    phase, rank = _ranks_in_phases(messages)
+    # Of all that send or get something, each pair of phase and rank once, sorted.
+    ends = np.concatenate([messages.source, messages.destination])
+    ranks = int(ends.max(initial=0)) + 1
+    key = np.unique(np.tile(messages.phase, 2).astype(np.int64) * ranks + ends)
+    phase, rank = (key // ranks).astype(np.int32), (key % ranks).astype(np.int32)
     if compute.before == "iteration":
         first = _first_of_iteration(phase, rank, iterations)
         phase, rank = phase[first], rank[first]
@@ -73,16 +65,8 @@ def computing(compute: Compute, messages: Messages, iterations: int, rng: np.ran
     return Computing(phase, rank, (1 - compute.overlap) * time_ns, compute.overlap * time_ns)
 
 
-def _ranks_in_phases(messages: Messages) -> tuple[IntArray, IntArray]:
-    """Give phase and rank of all that send or get something, each pair once, sorted."""
-    ends = np.concatenate([messages.source, messages.destination])
-    ranks = int(ends.max(initial=0)) + 1
-    key = np.unique(np.tile(messages.phase, 2).astype(np.int64) * ranks + ends)
-    return (key // ranks).astype(np.int32), (key % ranks).astype(np.int32)
-
-
 def _first_of_iteration(phase: IntArray, rank: IntArray, iterations: int) -> npt.NDArray[np.int64]:
-    """Give the rows that are the first of their rank in an iteration, in their order."""
+    """Return the rows that are the first of their rank in an iteration, in their order."""
     phases = int(phase.max(initial=-1)) + 1
     if phases % iterations:
         raise WorkloadError(

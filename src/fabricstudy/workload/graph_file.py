@@ -45,25 +45,17 @@ LEAST_SUM = 1e-18
 
 @dataclass(frozen=True, eq=False)
 class GraphFile:
-    """What a file says: who sends how many units to whom.
-
-    Parameters
-    ----------
-    source, destination : int64 arrays [edges]
-        Tasks, from 0 on; never the same.
-    units : float64 array [edges]
-        Units sent, above 0.
-    work : int64 array [tasks]
-        Weight of each task; 1 where the file tells none.
-    loops : int
-        Entries of a task with itself, which were left out.
-    """
+    """What a file says: who sends how many units to whom."""
 
     source: Ints
     destination: Ints
+    """Tasks, from 0 on; never the same; int64 [edges] each."""
     units: Floats
+    """Units sent, above 0; float64 [edges]."""
     work: Ints
+    """Weight of each task; 1 where the file tells none; int64 [tasks]."""
     loops: int
+    """Entries of a task with itself, which were left out."""
 
     @property
     def tasks(self) -> int:
@@ -81,22 +73,13 @@ class _Read(NamedTuple):
 def read_graph(path: Path) -> tuple[GraphFile, str]:
     """Read a graph, and give the SHA-256 of its file, too.
 
-    Raises
-    ------
-    ConfigError
-        With the path ``file`` if it cannot be read or is no such graph.
+    Raises ConfigError, with the path ``file`` if it cannot be read or is no such graph.
     """
     return read(path, graph_of, "graph-file")
 
 
 def graph_of(path: Path, data: bytes) -> GraphFile:
-    """Read a graph; its kind goes by the end of the file's name.
-
-    Raises
-    ------
-    FileMistake
-        With the line.
-    """
+    """Read a graph; its kind goes by the end of the file's name. Raises FileMistake, with the line."""
     source, destination, units, work = by_suffix(_READERS, path)(data)
     if work is None:
         work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
@@ -230,15 +213,12 @@ def tens(total: float, near: float) -> float:
 
 
 def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
-    """Give the rank of each task where there are as many tasks as ranks, or more.
+    """Return the rank of each task where there are as many tasks as ranks, or more.
 
     `how` is ``blocks``, of consecutive tasks, or ``metis``: k-way by work and traffic (Karypis and Kumar 1998), with
     about the same work in each group.
 
-    Raises
-    ------
-    ConfigError
-        If there are more ranks than tasks.
+    Raises ConfigError if there are more ranks than tasks.
     """
     if ranks > graph.tasks:
         problem = f"the graph has {graph.tasks} vertices for {ranks} ranks"
@@ -256,17 +236,13 @@ def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
     options = pymetis.Options(seed=0)
     partition = pymetis.part_graph(ranks, adjacency, vweights=work, eweights=weight, options=options)
     part = np.asarray(partition.vertex_part, dtype=np.int64)
-    return _none_empty(part, ranks)
+    # Each rank has some task: an empty group gets one of the largest.
+    for empty in np.setdiff1d(np.arange(ranks), part):
+        part[np.flatnonzero(part == np.argmax(np.bincount(part, minlength=ranks)))[-1]] = empty
+    return part
 
 
 def _in_32_bits(weights: npt.NDArray[np.number]) -> Ints:
     """Return weights as METIS counts them: whole numbers from 1 on, whose sum has 32 bits."""
     whole_ones: Floats = np.rint(weights * tens(float(weights.sum()), 3e8))
     return np.maximum(1, whole_ones).astype(np.int64)
-
-
-def _none_empty(part: Ints, ranks: int) -> Ints:
-    """Give each empty group a task of the largest one, since each rank has some."""
-    for empty in np.setdiff1d(np.arange(ranks), part):
-        part[np.flatnonzero(part == np.argmax(np.bincount(part, minlength=ranks)))[-1]] = empty
-    return part

@@ -43,29 +43,20 @@ HEAD = ["source", "destination", "bytes"]
 
 @dataclass(frozen=True, eq=False)
 class MatrixFile:
-    """A matrix of `ranks` rows: the pairs that send something, each once, in the order of source and destination.
-
-    Parameters
-    ----------
-    ranks : int
-        Rows.
-    source, destination, size_bytes : int64 arrays [pairs]
-        Ranks, never the same, and bytes, at least 1.
-    """
+    """A matrix of `ranks` rows: the pairs that send something, each once, in the order of source and destination."""
 
     ranks: int
+    """Rows."""
     source: Ints
     destination: Ints
     size_bytes: Ints
+    """Ranks, never the same, and bytes, at least 1; int64 [pairs] each."""
 
 
 def read_matrix(path: Path, data: bytes) -> MatrixFile:
     """Read a matrix in the format that the end of the file's name says; whole bytes, what a rank sends itself left out.
 
-    Raises
-    ------
-    FileMistake
-        With line and column, of the file or of the matrix.
+    Raises FileMistake, with line and column, of the file or of the matrix.
     """
     matrix = by_suffix(_READERS, path)(data)
     if matrix.dtype.kind == "c":
@@ -97,10 +88,7 @@ def read_matrix_market(data: bytes) -> Any:
 
     `scipy.io.mmread` ends the process on some files that are damaged.
 
-    Raises
-    ------
-    FileMistake
-        With the line.
+    Raises FileMistake, with the line.
     """
     from scipy.sparse import coo_array
 
@@ -202,7 +190,11 @@ def _read_npz(data: bytes) -> Any:
                 sparse = load_npz(io.BytesIO(data))
                 if hasattr(sparse, "check_format"):
                     sparse.check_format(full_check=True)
-                return _with_places(coo_array(sparse))
+                matrix: Any = coo_array(sparse)
+                for places, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+                    if len(places) and not 0 <= places.min() <= places.max() < size:
+                        raise FileMistake("an entry outside the matrix", _SAVE, value=str(matrix.shape))
+                return matrix
             arrays = [file[name] for name in names]
     except (ValueError, OSError, KeyError, TypeError, EOFError, IndexError, NotImplementedError) as error:
         raise FileMistake(f"not a file of numpy: {error}", _SAVE) from None
@@ -235,14 +227,6 @@ def _check_archive(data: bytes) -> None:
                 left = part.file_size - file.tell()
             if math.prod(shape) * dtype.itemsize > left:
                 raise FileMistake(f"shorter than its header says: {shape}", _SAVE, part.filename)
-
-
-def _with_places(matrix: Any) -> Any:
-    """Refuse entries outside the matrix."""
-    for places, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-        if len(places) and not 0 <= places.min() <= places.max() < size:
-            raise FileMistake("an entry outside the matrix", _SAVE, value=str(matrix.shape))
-    return matrix
 
 
 _READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz}

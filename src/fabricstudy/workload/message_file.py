@@ -7,6 +7,7 @@ sends.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import MOST_BYTES, MOST_RANKS, FileMistake, at, by_suffix, check_width, rows_of, whole
 
 Ints = npt.NDArray[np.int64]
+
+Places = Callable[[int], str]
+"""The line or row of a message in its file."""
 
 COLUMNS = ("phase", "source", "destination", "bytes")
 _LARGEST = {"phase": 2**31 - 2, "source": MOST_RANKS - 1, "destination": MOST_RANKS - 1, "bytes": MOST_BYTES}
@@ -46,13 +50,7 @@ class MessageFile:
 
 
 def read_messages(path: Path, data: bytes) -> MessageFile:
-    """Read messages in the format that the end of the file's name says.
-
-    Raises
-    ------
-    FileMistake
-        With line and column.
-    """
+    """Read messages in the format that the end of the file's name says; raises FileMistake, with line and column."""
     rows, places = by_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
     if not len(rows):
         raise FileMistake("there is no message", "give one line a message")
@@ -71,7 +69,7 @@ def read_messages(path: Path, data: bytes) -> MessageFile:
     return MessageFile(*(np.ascontiguousarray(column) for column in rows.T))
 
 
-def _read_csv(data: bytes) -> tuple[Ints, _Places]:
+def _read_csv(data: bytes) -> tuple[Ints, Places]:
     rows = rows_of(data)
     number, head = next(rows, (1, []))
     for column, name in enumerate(head, 1):
@@ -85,17 +83,7 @@ def _read_csv(data: bytes) -> tuple[Ints, _Places]:
         lines.append(number)
         cells = [(row[column - 1], (number, column, name)) for name, column in places]
         messages.append([whole(cell, -(2**62), 2**62 + 1, where) for cell, where in cells])
-    return np.array(messages, dtype=np.int64).reshape(-1, 4), _Places("line", lines)
-
-
-class _Places:
-    """The line or row of each message in its file."""
-
-    def __init__(self, noun: str, numbers: list[int] | None = None) -> None:
-        self._noun, self._numbers = noun, numbers
-
-    def __call__(self, index: int) -> str:
-        return f"{self._noun} {index + 1 if self._numbers is None else self._numbers[index]}"
+    return np.array(messages, dtype=np.int64).reshape(-1, 4), lambda index: f"line {lines[index]}"
 
 
 def _check_columns(names: list[str], where: str) -> None:
@@ -104,7 +92,7 @@ def _check_columns(names: list[str], where: str) -> None:
         raise FileMistake(f"there is no column {missing[0]}", f"give the columns {', '.join(COLUMNS)}", where)
 
 
-def _read_parquet(data: bytes) -> tuple[Ints, _Places]:
+def _read_parquet(data: bytes) -> tuple[Ints, Places]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -124,4 +112,4 @@ def _read_parquet(data: bytes) -> tuple[Ints, _Places]:
         columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
     except (pa.ArrowException, OSError, KeyError) as error:
         raise FileMistake(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
-    return np.stack(columns, axis=1), _Places("row")
+    return np.stack(columns, axis=1), lambda index: f"row {index + 1}"

@@ -36,19 +36,14 @@ class Messages:
 
     In each phase a rank posts its receives and sends, waits for its own, then goes to its next phase; there
     is no global barrier. Rows are sorted by phase, then source.
-
-    Parameters
-    ----------
-    phase, source, destination : int32 arrays [messages]
-        Phase, and the ranks within the job.
-    size_bytes : int64 array [messages]
-        Bytes of each message, at least 1.
     """
 
     phase: IntArray
     source: IntArray
     destination: IntArray
+    """Phase, and the ranks within the job; int32 [messages] each."""
     size_bytes: npt.NDArray[np.int64]
+    """Bytes of each message, at least 1; int64 [messages]."""
 
     def __len__(self) -> int:
         return len(self.phase)
@@ -60,19 +55,14 @@ class Computing:
 
     A rank posts the messages of the phase when it has computed `before_ns`, and leaves it when they have arrived and
     `beside_ns` have passed since.
-
-    Parameters
-    ----------
-    phase, rank : int32 arrays [rows]
-        Each pair once.
-    before_ns, beside_ns : float64 arrays [rows]
-        Times, not negative.
     """
 
     phase: IntArray
     rank: IntArray
+    """Each pair once; int32 [rows] each."""
     before_ns: npt.NDArray[np.float64]
     beside_ns: npt.NDArray[np.float64]
+    """Times, not negative; float64 [rows] each."""
 
     @property
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
@@ -93,25 +83,18 @@ class Computing:
 
 @dataclass(frozen=True, eq=False)
 class PlacedJob:
-    """A job with the node of each rank (int32 [ranks]) and its messages.
-
-    Parameters
-    ----------
-    lasts_ns : float or None
-        None for a job that ends. In the background: the time that its repeated messages have to fill at least, by an
-        engine that cannot go on for ever.
-    computing : Computing or None
-        None for a job that computes nothing.
-    mapping_start : str or None
-        The start that its mapping is from, None where the mapping does not try several.
-    """
+    """A job with the node of each rank (int32 [ranks]) and its messages."""
 
     name: str
     node_of_rank: IntArray
     messages: Messages
     lasts_ns: float | None = None
+    """None for a job that ends. In the background: the time that its repeated messages have to fill at least, by an
+    engine that cannot go on for ever."""
     computing: Computing | None = None
+    """None for a job that computes nothing."""
     mapping_start: str | None = None
+    """The start that its mapping is from, None where the mapping does not try several."""
 
     @property
     def background(self) -> bool:
@@ -140,15 +123,12 @@ MOST_REPEATED = 20_000_000
 
 
 def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
-    """Give a background job with as many rounds of its messages as fill `PlacedJob.lasts_ns`, and any other as it is.
+    """Return a background job with as many rounds of its messages as fill `PlacedJob.lasts_ns`, and any other as it is.
 
     A rank cannot send its bytes faster than its node's link takes them. So whatever an engine calls the end of a send,
     each rank that sends something to another node still has bytes to send after that time.
 
-    Raises
-    ------
-    WorkloadError
-        If that are too many messages.
+    Raises WorkloadError if that are too many messages.
     """
     sent = job.messages
     if job.lasts_ns is None or not job.between_nodes.any():
@@ -163,12 +143,8 @@ def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
         )
     phases = int(sent.phase.max()) + 1
     first_phase = np.repeat(np.arange(rounds, dtype=np.int32) * phases, len(sent)).astype(np.int32)
-    repeated = Messages(
-        np.tile(sent.phase, rounds) + first_phase,
-        np.tile(sent.source, rounds),
-        np.tile(sent.destination, rounds),
-        np.tile(sent.size_bytes, rounds),
-    )
+    phase, *columns = (np.tile(column, rounds) for column in vars(sent).values())
+    repeated = Messages(phase + first_phase, *columns)
     return replace(job, messages=repeated, computing=_repeated(job.computing, rounds, phases))
 
 
@@ -176,29 +152,14 @@ def _repeated(computing: Computing | None, rounds: int, phases: int) -> Computin
     if computing is None:
         return None
     first_phase = np.repeat(np.arange(rounds) * phases, len(computing.phase))
-    return Computing(
-        (np.tile(computing.phase, rounds) + first_phase).astype(np.int32),
-        np.tile(computing.rank, rounds),
-        np.tile(computing.before_ns, rounds),
-        np.tile(computing.beside_ns, rounds),
-    )
+    phase, *columns = (np.tile(column, rounds) for column in computing.columns)
+    return Computing((phase + first_phase).astype(np.int32), *columns)
 
 
 def hop_bytes(job: PlacedJob, machine: Machine) -> float:
-    """Sum over the job's messages of bytes times hops between routers.
+    """Return the sum over the job's messages of bytes times hops between routers; within a router they count 0.
 
-    Parameters
-    ----------
-    job : PlacedJob
-        The job on `machine`.
-    machine : Machine
-        Tells the router of each node.
-
-    Returns
-    -------
-    float
-        Bytes times hops; messages within a router count 0. The measure of Agarwal, Sharma and Kale (IPDPS
-        2006).
+    The measure of Agarwal, Sharma and Kale (IPDPS 2006).
     """
     router = machine.node_router[job.node_of_rank]
     far = hops(machine).between(router[job.messages.source], router[job.messages.destination])
@@ -208,30 +169,17 @@ def hop_bytes(job: PlacedJob, machine: Machine) -> float:
 def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:
     """Write ranks.parquet (job, rank, node) and messages.parquet (job, phase, source, destination, bytes).
 
-    Rows stand job after job in the order of `jobs`, ranks ascending, messages in send order.
-
-    Parameters
-    ----------
-    jobs : list of PlacedJob
-        The jobs of one point.
-    folder : Path
-        An existing folder; files of those names in it are replaced.
+    Rows stand job after job in the order of `jobs`, ranks ascending, messages in send order; the folder exists.
     """
     import pyarrow as pa
 
     job, number = ("job", pa.dictionary(pa.int32(), pa.string())), pa.int32()
     ranks = pa.schema([job, ("rank", number), ("node", number)])
     messages = pa.schema([job, ("phase", number), ("source", number), ("destination", number), ("bytes", pa.int64())])
-    _write(folder / "ranks.parquet", ranks, ((j.name, _rank_columns(j)) for j in jobs))
-    _write(folder / "messages.parquet", messages, ((j.name, _message_columns(j.messages)) for j in jobs))
-
-
-def _rank_columns(job: PlacedJob) -> list[npt.NDArray[Any]]:
-    return [np.arange(job.ranks, dtype=np.int32), job.node_of_rank]
-
-
-def _message_columns(messages: Messages) -> list[npt.NDArray[Any]]:
-    return [messages.phase, messages.source, messages.destination, messages.size_bytes]
+    of_ranks = ((j.name, [np.arange(j.ranks, dtype=np.int32), j.node_of_rank]) for j in jobs)
+    _write(folder / "ranks.parquet", ranks, of_ranks)
+    sent = ((j.name, j.messages) for j in jobs)
+    _write(folder / "messages.parquet", messages, ((name, [*vars(columns).values()]) for name, columns in sent))
 
 
 def _write(path: Path, schema: pa.Schema, jobs: Iterator[tuple[str, list[npt.NDArray[Any]]]]) -> None:

@@ -1,8 +1,11 @@
-"""Numbers of ranks as grids."""
+"""Numbers of ranks as grids, and members as numbers."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
 
 
 @lru_cache(maxsize=256)
@@ -36,7 +39,7 @@ def _lengths(ranks: int, dimensions: int, longest: int) -> tuple[int, ...] | Non
 
 @lru_cache(maxsize=4096)
 def divisors(number: int) -> tuple[int, ...]:
-    """Give all divisors, ascending.
+    """Return all divisors, ascending.
 
     Examples
     --------
@@ -45,3 +48,18 @@ def divisors(number: int) -> tuple[int, ...]:
     """
     low = [d for d in range(1, int(number**0.5) + 2) if number % d == 0]
     return tuple(sorted({*low, *(number // d for d in low)}))
+
+
+def index_within(group: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Number the members of each group from 0, in the order of their numbers.
+
+    Examples
+    --------
+    >>> index_within(np.array([0, 1, 0, 1, 1])).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group)
+    index = np.empty(len(group), dtype=np.int64)
+    index[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return index

@@ -20,7 +20,7 @@ class Purpose(IntEnum):
 
 
 def stream(seed: int, job: int, purpose: Purpose) -> np.random.Generator:
-    """Give the stream of a job (by its position in the point) for one purpose.
+    """Return the stream of a job (by its position in the point) for one purpose.
 
     Examples
     --------

@@ -4,7 +4,26 @@ In: the bytes of a file. Out: a `Fabric`: routers, nodes and cables by name, wit
 `FileMistake` with the place in the file. `read_fabric` chooses the format by the end of the file's name.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fabricstudy.core.input_files import by_suffix
+
+from . import edge_list, graphml, ibnetdiscover, node_link
 from .base import MOST_NODES, Cable, Fabric, Port
-from .formats import read_fabric
 
 __all__ = ["MOST_NODES", "Cable", "Fabric", "Port", "read_fabric"]
+
+FORMATS: dict[str, Callable[[bytes], Fabric]] = {
+    ".csv": edge_list.read,
+    ".graphml": graphml.read,
+    ".json": node_link.read,
+    **dict.fromkeys((".ibnetdiscover", ".topo", ".txt"), ibnetdiscover.read),
+}
+
+
+def read_fabric(path: Path, data: bytes) -> Fabric:
+    """Read a fabric in the format that the end of its name says; raises FileMistake, with the place in the file."""
+    return by_suffix(FORMATS, path)(data)

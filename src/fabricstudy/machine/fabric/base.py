@@ -40,22 +40,9 @@ class Cable(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A port of a host that leads to a router.
+    """A port of a host that leads to a router, by a name that no other port has, and by other names of it (`also`).
 
-    Parameters
-    ----------
-    host, name : str
-        The host, and the port by a name that no other port has.
-    router : str
-        Where it leads.
-    link : Link
-        Class and quantities.
-    where : str
-        Place in the file.
-    also : tuple of str
-        Other names of it.
-    router_port : int, optional
-        Port of the router.
+    `where` is the place in the file, and `router_port` the port of the router, where the file names it.
     """
 
     host: str
@@ -69,17 +56,7 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True)
 class Fabric:
-    """What a file says.
-
-    Parameters
-    ----------
-    routers : dict
-        Unnamed nodes of each router, or None where the file has no number.
-    cables, ports : list
-        Cables between routers, and ports of hosts.
-    also : dict
-        Other names of routers, and which they are.
-    """
+    """What a file says: of each router its unnamed nodes, or None where there is no number, and its other names."""
 
     routers: dict[str, int | None]
     cables: list[Cable]
@@ -104,10 +81,7 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
 
     A vertex is a node if it says ``role: node``, else a router, on which there may be ``nodes: 4`` without names.
 
-    Raises
-    ------
-    FileMistake
-        At the first thing that is wrong.
+    Raises FileMistake at the first thing that is wrong.
     """
     routers: dict[str, int | None] = {}
     hosts = set()
@@ -141,10 +115,7 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
 def link_of(edge: Edge, name: str | None) -> tuple[Link, int]:
     """Read what an edge says of itself; without a class it is named after its bandwidth, or "link".
 
-    Raises
-    ------
-    FileMistake
-        If that cannot be.
+    Raises FileMistake if that cannot be.
     """
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
     no_lookalike(says, KEYS, edge.where)

@@ -18,12 +18,7 @@ COLUMNS = ("from", "to", *KEYS)
 
 
 def read(data: bytes) -> Fabric:
-    """Read an edge list.
-
-    Raises
-    ------
-    FileMistake
-        With line and column.
+    """Read an edge list; raises FileMistake, with line and column.
 
     Examples
     --------
@@ -41,9 +36,8 @@ def read(data: bytes) -> Fabric:
             vertices.setdefault(end, ({"role": "node"} if end in nodes else {}, edge.where))
         if not is_host and nodes & set(edge.ends):
             problem = "a node, by another line, joined by a line whose class is not host"
-            raise FileMistake(
-                problem, "write class host, or another name", edge.where, next(filter(nodes.__contains__, edge.ends))
-            )
+            remedy = "write class host, or another name"
+            raise FileMistake(problem, remedy, edge.where, next(filter(nodes.__contains__, edge.ends)))
     return fabric_of(vertices, edges)
 
 
@@ -64,9 +58,8 @@ def _check_head(number: int, names: list[str]) -> None:
     for column, name in enumerate(names, 1):
         if name not in COLUMNS or names.index(name) != column - 1:
             remedy = suggestion(name, COLUMNS)
-            raise FileMistake(
-                "not a column of an edge list, or the second of its name", remedy, at(number, column), name
-            )
+            problem = "not a column of an edge list, or the second of its name"
+            raise FileMistake(problem, remedy, at(number, column), name)
     for name in ("from", "to"):
         if name not in names:
             raise FileMistake(f"the first line names no column {name}", "write from,to,... there", at(number))

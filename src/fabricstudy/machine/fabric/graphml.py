@@ -14,13 +14,7 @@ from .base import Edge, Fabric, fabric_of
 
 
 def read(data: bytes) -> Fabric:
-    """Read a graph.
-
-    Raises
-    ------
-    FileMistake
-        With the line.
-    """
+    """Read a graph; raises FileMistake, with the line."""
     reader = _Reader()
     try:
         reader.parser.Parse(text_of(data).encode(), True)

@@ -25,20 +25,11 @@ from fabricstudy.core.quantities import BANDWIDTHS
 
 from .base import Cable, Fabric, Link, Port
 
-LANE_BPS = {
-    name: gigabits * 1e9 / 8
-    for name, gigabits in {
-        "SDR": 2.0,
-        "DDR": 4.0,
-        "QDR": 8.0,
-        "FDR10": 10.0,
-        "FDR": 14.0625 * 64 / 66,
-        "EDR": 25.0,
-        "HDR": 50.0,
-        "NDR": 100.0,
-        "XDR": 200.0,
-    }.items()
-}
+_GIGABITS = {
+    "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 14.0625 * 64 / 66,
+    "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0,
+}  # fmt: skip
+LANE_BPS = {name: gigabits * 1e9 / 8 for name, gigabits in _GIGABITS.items()}
 """Data rate of a lane in one direction, bytes/s."""
 
 _BLOCK = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*"(.*)"(?:.*?\blid (\d+))?)?')
@@ -85,13 +76,7 @@ def guid_of(text: str) -> str:
 
 
 def read(data: bytes) -> Fabric:
-    """Read what was printed.
-
-    Raises
-    ------
-    FileMistake
-        With the line.
-    """
+    """Read what was printed; raises FileMistake, with the line."""
     dump = _Dump()
     for number, line in lines_of(data):
         if _PORT_LINE.match(line):
@@ -171,8 +156,8 @@ class _Dump:
             raise FileMistake(problem, "give the whole dump", at(line.number), line.peer.device)
 
     def _port(self, end: _End, line: _Line) -> Port:
-        described = self._described.get(line.peer.device) or _quoted(line.says)
-        named = _HOST.match(described)
+        quoted = re.search(r'"(.*)"', line.says)
+        named = _HOST.match(self._described.get(line.peer.device) or (quoted[1] if quoted else ""))
         host = named[1] if named else line.peer.device
         guid = guid_of(line.peer_guid or line.peer.device.removeprefix("H-"))
         lid = re.search(r"\blid (\d+)", line.says)
@@ -183,11 +168,6 @@ class _Dump:
     def _names(self) -> dict[str, str]:
         names = {f"guid {guid_of(name.removeprefix('S-'))}": name for name in self._switches}
         return names | {f"lid {lid}": name for name, lid in self._switches.items() if lid}
-
-
-def _quoted(says: str) -> str:
-    match = re.search(r'"(.*)"', says)
-    return match[1] if match else ""
 
 
 def _speed(line: _Line) -> str:

@@ -20,12 +20,7 @@ _MAKE = "write json.dumps(networkx.node_link_data(graph))"
 
 
 def read(data: bytes) -> Fabric:
-    """Read a graph.
-
-    Raises
-    ------
-    FileMistake
-        With line and column, or with the place in the lists.
+    """Read a graph; raises FileMistake, with line and column, or with the place in the lists.
 
     Examples
     --------

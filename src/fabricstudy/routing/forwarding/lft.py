@@ -20,13 +20,7 @@ _GUID = re.compile(r"portguid (0x[0-9a-fA-F]+)")
 
 
 def read(data: bytes) -> list[Entry]:
-    """Read the tables of all switches.
-
-    Raises
-    ------
-    FileMistake
-        With the line.
-    """
+    """Read the tables of all switches; raises FileMistake, with the line."""
     entries: dict[tuple[str, str], Entry] = {}
     switch = None
     for number, line in lines_of(data):
@@ -34,9 +28,8 @@ def read(data: bytes) -> list[Entry]:
         if line.startswith("Unicast"):
             head = _SWITCH.match(line)
             if head is None:
-                raise FileMistake(
-                    "the head of a table without its switch's guid", "print it with ibroute", at(number), line
-                )
+                problem = "the head of a table without its switch's guid"
+                raise FileMistake(problem, "print it with ibroute", at(number), line)
             switch = f"guid {guid_of(head[1])}"
         elif line.startswith("0x"):
             row = _ROW.match(line)

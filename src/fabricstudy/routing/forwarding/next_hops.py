@@ -15,12 +15,7 @@ HEADS = (["router", "destination", "next"], ["router", "destination_router", "ne
 
 
 def read(data: bytes) -> list[Entry]:
-    """Read next hops.
-
-    Raises
-    ------
-    FileMistake
-        With line and column.
+    """Read next hops; raises FileMistake, with line and column.
 
     Examples
     --------

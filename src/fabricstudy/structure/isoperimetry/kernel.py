@@ -11,7 +11,7 @@ Floats = npt.NDArray[np.float64]
 
 @njit(cache=True)
 def search(weights: Floats) -> tuple[Floats, Floats]:
-    """Give for each size the least cut, and the least cut / (interior + cut), both float64 [vertices + 1]."""
+    """Return for each size the least cut, and the least cut / (interior + cut), both float64 [vertices + 1]."""
     vertices = len(weights)
     degree = weights.sum(axis=1)
     total = degree.sum()

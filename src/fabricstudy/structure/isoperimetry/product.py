@@ -18,23 +18,14 @@ def product_weights(
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
 ) -> Weights:
-    """Give the links of a product of rings (a torus) or cliques (a HyperX).
+    """Return the weights of the links between vertices of a product of rings (a torus) or cliques (a HyperX).
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        Vertices along each dimension; the first coordinate of consecutive vertices goes fastest.
-    graph : {"torus", "hyperx"}
-        What the dimensions are: rings or cliques.
-    pair_cables : int
-        Links between the two vertices of a ring of length 2.
-    weights : sequence of float, optional
-        What a link of each dimension counts; 1 each where left out.
+    The first coordinate of consecutive vertices goes fastest; parameters as of `cuboid_cut`.
 
     Returns
     -------
     float64 array [vertices, vertices]
-        Symmetric; weight of the links between two vertices.
+        Symmetric.
 
     Examples
     --------

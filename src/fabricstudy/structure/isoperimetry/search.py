@@ -13,19 +13,13 @@ MOST_SEARCHED = 28
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """The least cuts of a graph.
-
-    Parameters
-    ----------
-    cut : float64 array [vertices + 1]
-        Least weight of the links that leave a set of each size.
-    expansion : float64 array [vertices + 1]
-        Small-set expansion h_t: the least of cut / (interior + cut) over sets of 1 to t vertices; infinite at 0.
-        An interior link counts once (Oltchik and Schwartz, section 2).
-    """
+    """The least cuts of a graph."""
 
     cut: npt.NDArray[np.float64]
+    """Least weight of the links that leave a set of each size; float64 [vertices + 1]."""
     expansion: npt.NDArray[np.float64]
+    """Small-set expansion h_t: the least of cut / (interior + cut) over sets of 1 to t vertices; infinite at 0. An
+    interior link counts once (Oltchik and Schwartz, section 2); float64 [vertices + 1]."""
 
 
 def edge_profile(weights: npt.NDArray[np.float64]) -> Profile:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 
 def torus_bound(lengths: Sequence[int], size: int) -> float:
-    """Least number of links that leave a cuboid of `size` vertices of a torus.
+    """Return the least number of links that leave a cuboid of `size` vertices of a torus.
 
     Theorem 3.1 of Oltchik and Schwartz. With lengths a_1 >= ... >= a_D it is the minimum over r = 0 .. D - 1 of
 
@@ -21,17 +21,7 @@ def torus_bound(lengths: Sequence[int], size: int) -> float:
     It counts two links a line and side, so it needs dimensions of at least 3, or double links where a dimension has
     length 2: with single ones, one vertex of 6 x 2 has 3 links and the bound says 4.
 
-    Parameters
-    ----------
-    lengths : sequence of int
-        Vertices along each dimension, in any order.
-    size : int
-        Vertices of the cuboid, from 1 to half of the torus.
-
-    Raises
-    ------
-    ValueError
-        If `size` is less than 1 or more than half of the vertices.
+    Raises ValueError if `size` is less than 1 or more than half of the vertices.
 
     Examples
     --------
@@ -52,15 +42,10 @@ def _terms(lengths: Sequence[int], size: int) -> list[float]:
 
 
 def s_r(lengths: Sequence[int], size: int) -> tuple[int, ...] | None:
-    """Give the cuboid that meets `torus_bound`, or None where there is none.
+    """Return the sides of the cuboid that meets `torus_bound`, the longest dimension first; None where there is none.
 
     Lemma 3.2 of Oltchik and Schwartz: for the r of the least term, the r shortest dimensions are filled and the
     others have equal sides. It exists where that side is a whole number and fits.
-
-    Returns
-    -------
-    tuple of int or None
-        Sides, the longest dimension first.
 
     Examples
     --------
@@ -120,12 +105,9 @@ def best_cuboid_cuts(
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Give the least number of links that leave a cuboid of each size; parameters as of `cuboid_cut`.
+    """Return the fewest links that leave a cuboid of each size, float64 [vertices + 1]; infinite where none has it.
 
-    Returns
-    -------
-    float64 array [vertices + 1]
-        Infinite where no cuboid has this size.
+    Parameters as of `cuboid_cut`.
 
     Examples
     --------

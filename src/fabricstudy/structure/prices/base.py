@@ -20,15 +20,6 @@ class Tariff:
 
     A router of k ports costs `router` + k `port` and takes k `port_W`. A cable of x metres costs `electrical` +
     x `electrical_m`, or `optical` + x `optical_m`, for each Gb/s of one direction, whichever is less.
-
-    Parameters
-    ----------
-    currency : str
-        Of all prices.
-    year : int
-        When they held.
-    router, port, port_W, electrical, electrical_m, optical, optical_m : float
-        As above.
     """
 
     currency: str
@@ -44,10 +35,7 @@ class Tariff:
     def routers(self, ports: Floats) -> Floats:
         """Prices of routers with so many ports.
 
-        Raises
-        ------
-        FabricstudyError
-            If one is below 0, as that of a line fitted to larger ones may be.
+        Raises FabricstudyError if one is below 0, as that of a line fitted to larger ones may be.
         """
         price = self.router + self.port * ports
         if np.any(price < 0):
@@ -76,5 +64,5 @@ class Prices(Kind):
     FAMILY: ClassVar[Family] = Family("price list", "fabricstudy.structure.prices")
 
     def tariff(self) -> Tariff:
-        """Give its prices."""
+        """Return its prices."""
         raise NotImplementedError

@@ -43,5 +43,4 @@ class Besta2014(Prices):
     kind: Literal["besta-2014"] = "besta-2014"
 
     def tariff(self) -> Tariff:
-        """Give its prices."""
         return TARIFF

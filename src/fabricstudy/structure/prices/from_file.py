@@ -18,12 +18,7 @@ MOST = 1e12
 
 
 def read_tariff(path: Path, data: bytes) -> Tariff:
-    """Read a CSV with the head item,value and one line for each field of `Tariff`.
-
-    Raises
-    ------
-    FileMistake
-        With the line.
+    """Read a CSV with the head item,value and one line for each field of `Tariff`; raises FileMistake, with the line.
 
     Examples
     --------
@@ -75,12 +70,5 @@ class PricesFromFile(FromFile, Prices):
         return {}
 
     def tariff(self) -> Tariff:
-        """Give its prices.
-
-        Raises
-        ------
-        StudyError
-            If the file is gone or has changed.
-        """
         tariff: Tariff = self.content()
         return tariff

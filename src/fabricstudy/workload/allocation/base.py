@@ -23,42 +23,26 @@ class Allocation(Kind):
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
         """Nodes that no other job can have once a job of `nodes` nodes is placed, at the least.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the allocation, if the policy cannot place the job on the empty machine.
+        Raises ConfigError, with the path below the allocation, if the policy cannot place the job on the empty machine.
         """
         return nodes
 
     def node_count(self) -> int | None:
-        """Give the job's nodes if the policy says how many they are; otherwise the job does."""
+        """Return the job's nodes if the policy says how many they are; otherwise the job does."""
         return None
 
     def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int] | None:
-        """Give the nodes of a job of `nodes` nodes if they are known when a study is planned, else None.
+        """Return the nodes of a job of `nodes` nodes if they are known when a study is planned, else None.
 
-        Parameters
-        ----------
-        machine : Topology
-            The machine.
-        holder : mapping of int to int, or None
-            The job of each node that is taken; None if the nodes of an earlier job are not known.
-        nodes : int
-            Nodes that the job needs.
+        `holder` gives the job of each node that is taken; it is None if the nodes of an earlier job are not known.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the allocation, if the job cannot have them.
+        Raises ConfigError, with the path below the allocation, if the job cannot have them.
         """
         return None
 
     def allocate(self, request: Request) -> Grant:
-        """Give nodes, of which at least as many are free as the job needs.
+        """Return nodes, of which at least as many are free as the job needs.
 
-        Raises
-        ------
-        WorkloadError
-            If the policy cannot keep its rule.
+        Raises WorkloadError if the policy cannot keep its rule.
         """
         raise NotImplementedError

@@ -16,7 +16,7 @@ Prefer = Literal["best-bisection", "worst-bisection", "planes"]
 
 
 def exact_boxes(routers: int, lines: Sequence[Dimension], prefer: Prefer = "best-bisection") -> tuple[Sides, ...]:
-    """Give the sides of all cuboids of exactly `routers` routers, the preferred ones first.
+    """Return the sides of all cuboids of exactly `routers` routers, the preferred ones first.
 
     Of equal bisection, the one with the shorter longest side comes first; "planes" puts the longest first sides first.
 
@@ -45,21 +45,10 @@ def _of(routers: int, lines: Sequence[Dimension]) -> list[Sides]:
 def convex_boxes(
     routers: int, lines: tuple[Dimension, ...], block: Sides | None = None, prefer: Prefer = "best-bisection"
 ) -> tuple[Sides, ...]:
-    """Give the sides of cuboids of at least `routers` routers that routes within never leave.
+    """Return the sides of cuboids of at least `routers` routers that routes within never leave.
 
     `Dimension.keeps_routes` tells which. Of none could a side be shorter; the smallest come
-    first, of these as `exact_boxes` sorts them.
-
-    Parameters
-    ----------
-    routers : int
-        Least number of routers.
-    lines : tuple of Dimension
-        The dimensions of the grid.
-    block : tuple of int, optional
-        Each side is a multiple of this block's.
-    prefer : {"best-bisection", "worst-bisection", "planes"}, optional
-        Which of equally many routers come first.
+    first, of these as `exact_boxes` sorts them. Each side is a multiple of that of `block`, if there is one.
 
     Examples
     --------
@@ -90,7 +79,7 @@ def _holding(routers: int, sides: list[list[int]]) -> Iterator[Sides]:
 
 
 def _shorter(box: Sides, axis: int, sides: list[int], routers: int) -> bool:
-    """Say whether the next shorter side along `axis` would do."""
+    """Return whether the next shorter side along `axis` would do."""
     index = sides.index(box[axis])
     return index > 0 and math.prod(box) // box[axis] * sides[index - 1] >= routers
 

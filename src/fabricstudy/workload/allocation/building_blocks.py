@@ -25,31 +25,18 @@ class BuildingBlocks(Box):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the smallest convex cuboid of blocks that holds the job.
-
-        Raises
-        ------
-        ConfigError
-            If the block does not divide the machine.
-        """
+        """Nodes of the smallest convex cuboid of blocks that holds the job."""
         check_sides(self.block, machine, "block")
         lines = dimensions_of(machine)
         if any(line.length % side for side, line in zip(self.block, lines, strict=True)):
             problem = f"the block does not divide {shape_of(machine)}"
-            raise ConfigError(
-                problem, "let each side divide its dimension", ("block",), list(self.block), "shape-does-not-fit"
-            )
+            remedy = "let each side divide its dimension"
+            raise ConfigError(problem, remedy, ("block",), list(self.block), "shape-does-not-fit")
         boxes = convex_boxes(routers_needed(machine, nodes), lines, self.block)
         return nodes_of_box(machine, boxes[0]) if boxes else nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take the smallest convex cuboid of blocks that holds the job and is free, the preferred ones first.
-
-        Raises
-        ------
-        WorkloadError
-            If none is free.
-        """
+        """Take the smallest convex cuboid of blocks that holds the job and is free, the preferred ones first."""
         routers = routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, self.block, self.prefer)
         return first_free_cuboid(request, boxes, f"cuboid of blocks with {routers} routers or more", self.block)

@@ -22,11 +22,9 @@ class Cluster(Allocation):
     kind: Literal["cluster"] = "cluster"
 
     def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int] | None:
-        """Give the first nodes that are not taken."""
         if holder is None:
             return None
         return list(itertools.islice((node for node in range(machine.nodes) if node not in holder), nodes))
 
     def allocate(self, request: Request) -> Grant:
-        """Take the first free nodes in order of node number."""
         return Grant(np.flatnonzero(request.free)[: request.wanted])

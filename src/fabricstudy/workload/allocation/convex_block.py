@@ -30,13 +30,7 @@ class ConvexBlock(Box):
         return nodes_of_box(machine, convex_boxes(routers, dimensions_of(machine))[0])
 
     def allocate(self, request: Request) -> Grant:
-        """Take the smallest convex cuboid that holds the job and is free, the preferred ones first.
-
-        Raises
-        ------
-        WorkloadError
-            If none is free.
-        """
+        """Take the smallest convex cuboid that holds the job and is free, the preferred ones first."""
         routers = routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, prefer=self.prefer)
         return first_free_cuboid(request, boxes, f"convex block of at least {routers} routers")

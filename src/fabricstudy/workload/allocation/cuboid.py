@@ -26,21 +26,14 @@ class Cuboid(Box):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the cuboid: of the study's shape, or else of exactly the routers needed.
-
-        Raises
-        ------
-        ConfigError
-            If the shape does not fit or is too small, or no cuboid has exactly so many routers.
-        """
+        """Nodes of the cuboid: of the study's shape, or else of exactly the routers needed."""
         routers = routers_needed(machine, nodes)
         if self.shape is None:
             boxes = exact_boxes(routers, dimensions_of(machine))
             if not boxes:
                 problem = f"no cuboid of exactly {routers} routers fits in {shape_of(machine)}"
-                raise ConfigError(
-                    problem, "change the job's size, give a shape, or take convex-block", code="allocation-does-not-fit"
-                )
+                remedy = "change the job's size, give a shape, or take convex-block"
+                raise ConfigError(problem, remedy, code="allocation-does-not-fit")
             return nodes_of_box(machine, boxes[0])
         check_sides(self.shape, machine, "shape")
         cells = math.prod(self.shape)
@@ -50,13 +43,7 @@ class Cuboid(Box):
         return nodes_of_box(machine, self.shape)
 
     def allocate(self, request: Request) -> Grant:
-        """Take the cuboid of the study's shape, else one of exactly the routers needed, the preferred ones first.
-
-        Raises
-        ------
-        WorkloadError
-            If none is free.
-        """
+        """Take the cuboid of the study's shape, else one of exactly the routers needed, the preferred ones first."""
         lines, routers = request.machine.dimensions, routers_needed(request.machine, request.wanted)
         boxes = [self.shape] if self.shape else exact_boxes(routers, lines, self.prefer)
         shape = " x ".join(map(str, self.shape)) if self.shape else f"exactly {routers}"

@@ -34,17 +34,9 @@ class ExplicitNodes(Allocation):
         return self
 
     def node_count(self) -> int:
-        """As many as are listed."""
         return len(self.nodes)
 
     def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int]:
-        """Give the nodes listed.
-
-        Raises
-        ------
-        ConfigError
-            If the machine has no such node, or an earlier job has or may have taken it.
-        """
         outside = [node for node in self.nodes if node >= machine.nodes]
         if outside:
             problem = f"there is no such node on a machine of {machine.nodes}"
@@ -59,13 +51,6 @@ class ExplicitNodes(Allocation):
         return self.nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take the nodes listed, in that order.
-
-        Raises
-        ------
-        WorkloadError
-            If the machine has no such node, or an earlier job holds it.
-        """
         nodes = np.array(self.nodes, dtype=np.int64)
         if nodes.max() >= request.machine.nodes:
             last = request.machine.nodes - 1

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.model import ConfigError, Whole
@@ -42,7 +41,7 @@ def routers_needed(machine: Machine | Topology, nodes: int) -> int:
 
 
 def dimensions_of(machine: Topology) -> tuple[Dimension, ...]:
-    """Give the dimensions of a machine that has such."""
+    """Return the dimensions of a machine that has such."""
     assert isinstance(machine, GridConfig)  # policies that ask need dimensions
     return machine.grid
 
@@ -53,21 +52,14 @@ def nodes_of_box(machine: Topology, box: Sides) -> int:
 
 
 def check_sides(sides: Sides, machine: Topology, key: str) -> None:
-    """Refuse sides of a cuboid that do not fit in a machine.
-
-    Raises
-    ------
-    ConfigError
-        With the path below the policy.
-    """
+    """Refuse sides of a cuboid that do not fit in a machine; raises ConfigError, with the path below the policy."""
     lines = dimensions_of(machine)
     if len(sides) != len(lines):
         problem = f"{len(sides)} sides, and the machine has {len(lines)} dimensions"
         raise ConfigError(problem, "give one a dimension", (key,), list(sides), "wrong-length")
     if any(side > line.length for side, line in zip(sides, lines, strict=True)):
-        raise ConfigError(
-            f"it does not fit in {shape_of(machine)}", "shorten it", (key,), list(sides), "shape-does-not-fit"
-        )
+        problem = f"it does not fit in {shape_of(machine)}"
+        raise ConfigError(problem, "shorten it", (key,), list(sides), "shape-does-not-fit")
 
 
 def shape_of(machine: Topology) -> str:
@@ -76,43 +68,23 @@ def shape_of(machine: Topology) -> str:
 
 
 def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step: Sides | None = None) -> Grant:
-    """Give the job the first of the cuboids that is free somewhere, at the first such place; it reserves all of it.
+    """Grant the first of the cuboids that is free somewhere, at the first such place; the job reserves all of it.
 
-    Parameters
-    ----------
-    request : Request
-        On a machine with dimensions.
-    boxes : iterable of tuple of int
-        Sides of the cuboids to try, in this order.
-    what : str
-        What they are, for the message.
-    step : tuple of int, optional
-        Corners lie at multiples of these coordinates; anywhere where left out.
+    Ranks fill the nodes in the order of the routers within the cuboid, first dimension fastest. Corners lie at
+    multiples of `step`, or anywhere; `what` says for the message what the cuboids are.
 
-    Returns
-    -------
-    Grant
-        Ranks fill the nodes in the order of the routers within the cuboid, first dimension fastest.
-
-    Raises
-    ------
-    WorkloadError
-        If none is free.
+    Raises WorkloadError if none is free.
     """
     machine = request.machine
-    free = free_routers(machine, request.free)
+    taken = np.bincount(machine.node_router[~request.free], minlength=machine.routers)
+    # By router, the last dimension first.
+    free = np.equal(taken, 0).reshape([line.length for line in reversed(machine.dimensions)])
     for box in boxes:
         corner = _first_corner(free, box, machine.dimensions, step or (1,) * len(box))
         if corner is not None:
-            nodes = _nodes_of(machine, _routers_of(corner, box, machine.dimensions))
+            nodes = _nodes_of(machine, corner, box)
             return Grant(nodes[: request.wanted], nodes)
     raise WorkloadError(f"no {what} is free; place large jobs first, or change the job's size")
-
-
-def free_routers(machine: Machine, free: Mask) -> Mask:
-    """Mark the routers whose nodes are all free, bool [length of the last dimension, ..., of the first]."""
-    taken = np.bincount(machine.node_router[~free], minlength=machine.routers)
-    return np.equal(taken, 0).reshape([line.length for line in reversed(machine.dimensions)])
 
 
 def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Sides) -> Sides | None:
@@ -141,17 +113,12 @@ def _all_along(free: Mask, axis: int, side: int, wrap: bool) -> Mask:
     return fits
 
 
-def _routers_of(corner: Sides, box: Sides, lines: tuple[Dimension, ...]) -> npt.NDArray[np.int64]:
-    """Routers of a cuboid, first dimension fastest."""
+def _nodes_of(machine: Machine, corner: Sides, box: Sides) -> Indices:
+    """Nodes of the routers of a cuboid, first dimension fastest; nodes stand in the order of their routers."""
     router, stride = np.zeros(1, dtype=np.int64), 1
-    for start, side, line in zip(corner, box, lines, strict=True):
+    for start, side, line in zip(corner, box, machine.dimensions, strict=True):
         along = (start + np.arange(side)) % line.length * stride
         router = (along[:, None] + router).reshape(-1)
         stride *= line.length
-    return router
-
-
-def _nodes_of(machine: Machine, router: npt.NDArray[np.int64]) -> Indices:
-    """Nodes of routers, router after router; nodes stand in the order of their routers."""
     each = machine.nodes // machine.routers
     return (router[:, None] * each + np.arange(each)).reshape(-1)

@@ -14,10 +14,7 @@ from .request import NOBODY, Grant, Request
 def whole(request: Request) -> Grant:
     """Take the first groups without jobs that together are large enough; the job reserves all their nodes.
 
-    Raises
-    ------
-    WorkloadError
-        If all together are too small.
+    Raises WorkloadError if all together are too small.
     """
     sizes, taken = sizes_and_taken(request)
     free = np.flatnonzero((taken == 0) & (sizes > 0))
@@ -33,32 +30,26 @@ def whole_nodes(machine: Topology, nodes: int) -> int:
 
 
 def check_fits(nodes: int, most: int, part: str, value: str) -> None:
-    """Refuse a job that is larger than the part of the machine that it may have.
-
-    Raises
-    ------
-    ConfigError
-        At the policy.
-    """
+    """Refuse a job that is larger than the part of the machine that it may have; raises ConfigError at the policy."""
     if nodes > most:
         problem = f"the job needs {nodes} nodes, and a {part} has {most}"
-        raise ConfigError(
-            problem, "make the job smaller, or take another allocation", value=value, code="allocation-does-not-fit"
-        )
+        remedy = "make the job smaller, or take another allocation"
+        raise ConfigError(problem, remedy, value=value, code="allocation-does-not-fit")
 
 
 def reserved_groups(request: Request, groups: Indices) -> Grant:
-    """Give the job the first nodes of some groups, and reserve all."""
-    nodes = np.flatnonzero(np.isin(_group_of_node(request), groups))
+    """Grant the first nodes of some groups, and reserve all."""
+    nodes = np.flatnonzero(np.isin(group_of_node(request), groups))
     return Grant(nodes[: request.wanted], nodes)
 
 
 def sizes_and_taken(request: Request) -> tuple[Indices, Indices]:
     """Nodes of each group, and how many of them jobs have reserved."""
-    group = _group_of_node(request)
+    group = group_of_node(request)
     return np.bincount(group), np.bincount(group, weights=request.holder != NOBODY).astype(np.int64)
 
 
-def _group_of_node(request: Request) -> Indices:
+def group_of_node(request: Request) -> Indices:
+    """Return the group of each node; the groups of a tree are its pods."""
     assert request.machine.group is not None  # such policies need groups
     return request.machine.group[request.machine.node_router]

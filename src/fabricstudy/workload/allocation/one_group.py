@@ -27,24 +27,11 @@ class OneGroup(Allocation):
     kind: Literal["one-group"] = "one-group"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the group.
-
-        Raises
-        ------
-        ConfigError
-            If the job is larger than a group.
-        """
         check_fits(nodes, machine.group_nodes, "group", self.kind)
         return machine.group_nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take the first group without jobs that is large enough.
-
-        Raises
-        ------
-        WorkloadError
-            If there is none.
-        """
+        """Take the first group without jobs that is large enough."""
         sizes, taken = sizes_and_taken(request)
         fitting = np.flatnonzero((taken == 0) & (sizes >= request.wanted))
         if not len(fitting):

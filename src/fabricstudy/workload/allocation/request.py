@@ -15,25 +15,17 @@ NOBODY = -1
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A job's wish for nodes.
-
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    holder : int32 array [nodes]
-        Position of the job that holds each node, or `NOBODY`.
-    wanted : int
-        Nodes the job needs, at least 1.
-    rng, common_rng : numpy.random.Generator
-        Streams of this job, and of all jobs together: the latter gives the same numbers to each.
-    """
+    """A job's wish for nodes."""
 
     machine: Machine
+    """The machine."""
     holder: IntArray
+    """Position of the job that holds each node, or `NOBODY`; int32 [nodes]."""
     wanted: int
+    """Nodes the job needs, at least 1."""
     rng: np.random.Generator
     common_rng: np.random.Generator
+    """Streams of this job, and of all jobs together: the latter gives the same numbers to each."""
 
     @property
     def free(self) -> Mask:

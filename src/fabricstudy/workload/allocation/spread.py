@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fabricstudy.core.kinds import register
 
-from ..messages import Indices
+from ..shapes import index_within
 from .base import Allocation
 from .request import Grant, Request
 
@@ -28,20 +27,7 @@ class Spread(Allocation):
         """
         router, group = request.machine.node_router, request.machine.group
         if group is None:
-            order = np.lexsort((router, _index_within(router)))
+            order = np.lexsort((router, index_within(router)))
         else:
-            order = np.lexsort((group[router], _index_within(group)[router]))
+            order = np.lexsort((group[router], index_within(group)[router]))
         return Grant(order[request.free[order]][: request.wanted])
-
-
-def _index_within(group: Indices) -> npt.NDArray[np.int64]:
-    """Number the members of each group from 0, in the order of their numbers.
-
-    >>> _index_within(np.array([0, 1, 0, 1, 1])).tolist()
-    [0, 0, 1, 1, 2]
-    """
-    order = np.argsort(group, kind="stable")
-    sizes = np.bincount(group)
-    index = np.empty(len(group), dtype=np.int64)
-    index[order] = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return index

@@ -37,13 +37,7 @@ class TreePartition(Allocation):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the leaves or pods that the rule reserves.
-
-        Raises
-        ------
-        ConfigError
-            If the rule leaves no room for so many nodes.
-        """
+        """Nodes of the leaves or pods that the rule reserves."""
         assert isinstance(machine, FatTreeConfig)  # the policy needs pods
         leaf = machine.half_radix
         if self.rule == "one-leaf":
@@ -54,21 +48,14 @@ class TreePartition(Allocation):
         return groups.whole_nodes(machine, nodes) if self.rule == "whole-pods" else nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take nodes by the rule of the study: see the model, and the function of each rule.
-
-        Raises
-        ------
-        WorkloadError
-            If no free nodes keep the rule.
-        """
+        """Take nodes by the rule of the study: see the model, and the function of each rule."""
         rules = ("one-leaf", "whole-leaves", "shared-pods") if self.rule == "auto" else (self.rule,)
         for rule in rules:
             grant = _RULES[rule](request)
             if grant is not None:
                 return grant
-        raise WorkloadError(
-            f"no free {request.wanted} nodes keep the rule {self.rule} of tree-partition; place large jobs first"
-        )
+        problem = f"no free {request.wanted} nodes keep the rule {self.rule} of tree-partition; place large jobs first"
+        raise WorkloadError(problem)
 
 
 def _one_leaf(request: Request) -> Grant | None:
@@ -84,10 +71,10 @@ def _whole_leaves(request: Request) -> Grant | None:
     machine, leaf = request.machine, request.machine.node_router
     taken = np.bincount(leaf[~request.free], minlength=machine.routers)
     empty = (taken == 0)[leaf]  # of each node: whether its leaf is
-    best = _tightest(np.bincount(_pod(request)[empty]), request.wanted)
+    best = _tightest(np.bincount(groups.group_of_node(request)[empty]), request.wanted)
     if best is None:
         return None
-    nodes = np.flatnonzero(empty & (_pod(request) == best))
+    nodes = np.flatnonzero(empty & (groups.group_of_node(request) == best))
     last = leaf[nodes[request.wanted - 1]]
     return Grant(nodes[: request.wanted], nodes[leaf[nodes] <= last])
 
@@ -98,7 +85,7 @@ def _shared_pods(request: Request) -> Grant | None:
     What the jobs there keep is judged by where they lie: all nodes they hold on one leaf, or on leaves of one pod
     that hold nobody else's. Nodes that are left free may later go to jobs that keep (i) or (ii).
     """
-    pod = _pod(request)
+    pod = groups.group_of_node(request)
     open_pods = np.ones(int(pod.max()) + 1, dtype=np.bool_)
     for job in np.unique(request.holder[request.holder != NOBODY]):
         mine = request.holder == job
@@ -111,13 +98,13 @@ def _shared_pods(request: Request) -> Grant | None:
 
 
 def _keeps_to_itself(request: Request, mine: Mask) -> bool:
-    """Say whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
+    """Return whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
     leaf = request.machine.node_router
     leaves = np.unique(leaf[mine])
     if len(leaves) == 1:
         return True
     alone = np.array_equal(np.isin(leaf, leaves), mine)
-    return alone and len(np.unique(_pod(request)[mine])) == 1
+    return alone and len(np.unique(groups.group_of_node(request)[mine])) == 1
 
 
 def _tightest(room: npt.NDArray[np.integer], wanted: int) -> int | None:
@@ -128,12 +115,6 @@ def _tightest(room: npt.NDArray[np.integer], wanted: int) -> int | None:
 
 def _first_free(request: Request, where: Mask) -> Indices:
     return np.flatnonzero(request.free & where)[: request.wanted]
-
-
-def _pod(request: Request) -> Indices:
-    """Pod of each node."""
-    assert request.machine.group is not None  # a tree's groups are its pods
-    return request.machine.group[request.machine.node_router]
 
 
 _RULES: dict[str, Callable[[Request], Grant | None]] = {

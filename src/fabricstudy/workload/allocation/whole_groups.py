@@ -25,9 +25,7 @@ class WholeGroups(Allocation):
     kind: Literal["whole-groups"] = "whole-groups"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of as many groups as the job needs."""
         return whole_nodes(machine, nodes)
 
     def allocate(self, request: Request) -> Grant:
-        """Take the first groups without jobs that together are large enough."""
         return whole(request)

@@ -41,18 +41,11 @@ class AnnealingMapping(Refinement):
     start: Mapping = Field(default_factory=RandomMapping, description="the mapping that is bettered")
     moves_per_task: Whole = Field(1000, ge=1, le=1_000_000, description="swaps tried for each rank")
 
-    @property
-    def first(self) -> Mapping:
-        """The mapping that is bettered."""
-        return self.start
-
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds, those of the start included."""
         of_move = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
         return of_move * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
-        """Swap ranks in place."""
         # Loads numba, which planning does without.
         from .ground import ground_of, plain, tasks_of, ways_of
         from .kernels import anneal, near_changes, swap_loads

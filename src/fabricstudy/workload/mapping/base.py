@@ -43,19 +43,13 @@ class Mapping(Kind):
     def check_ranks(self, ranks: int) -> None:
         """Refuse a number of ranks that the mapping cannot place.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the mapping.
+        Raises ConfigError, with the path below the mapping.
         """
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
         """Refuse a machine, pattern or number of ranks that the mapping cannot have, before anything is built.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the mapping.
+        Raises ConfigError, with the path below the mapping.
         """
         if self.needs_traffic and pattern.follows_placement:
             problem = f"{self.kind} places ranks by their traffic, and {pattern.kind} gets its traffic by placement"
@@ -81,21 +75,9 @@ class Mapping(Kind):
         """Load what has been compiled, so that the time for it is not taken for that of the mapping."""
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Give the core of each rank, a permutation of the job's cores, integers [ranks].
+        """Return the core of each rank, a permutation of the job's cores, integers [ranks].
 
-        Parameters
-        ----------
-        slots : Slots
-            The cores.
-        tasks : Tasks
-            The ranks: what they send, unless that depends on where they sit, and where they stand in the application.
-        rng : numpy.random.Generator
-            Stream of the job's mapping.
-
-        Raises
-        ------
-        WorkloadError
-            If it cannot be done.
+        Raises WorkloadError if it cannot be done.
         """
         raise NotImplementedError
 
@@ -105,7 +87,7 @@ class Mapping(Kind):
 
 
 def degree_of(pattern: Pattern, ranks: int) -> float:
-    """Give an upper estimate of the partners of a rank.
+    """Return an upper estimate of the partners of a rank.
 
     Examples
     --------
@@ -124,23 +106,9 @@ class TrafficMapping(Mapping):
     needs_traffic: ClassVar[bool] = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Return the core of each rank, integers [ranks].
-
-        Raises
-        ------
-        WorkloadError
-            If the pattern itself depends on where the ranks sit.
-        """
         return self.seat_ranks(slots, tasks, rng).core
 
     def seat_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
-        """Return the core of each rank, and the start that it is from where the mapping tries several.
-
-        Raises
-        ------
-        WorkloadError
-            If the pattern itself depends on where the ranks sit.
-        """
         if tasks.messages is None:
             raise WorkloadError(
                 f"the mapping {self.kind} needs a pattern that does not depend on where the ranks sit; "
@@ -155,8 +123,9 @@ class TrafficMapping(Mapping):
 
 
 class Refinement(TrafficMapping):
-    """What the mappings have that better another one by swaps."""
+    """What the mappings have that better another one, their `start`, by swaps."""
 
+    start: Mapping
     objective: Literal["hop-bytes", "link-load"] = Field(
         "hop-bytes",
         description="what is lowered: bytes times hops, or the sum over links of (bytes per cable)^8, so mostly the "
@@ -175,24 +144,18 @@ class Refinement(TrafficMapping):
             remedy = "take objective: hop-bytes"
             raise ConfigError(problem, remedy, ("objective",), self.objective, "mapping-does-not-fit")
         try:
-            self.first.check_fit(machine, pattern, ranks)
+            self.start.check_fit(machine, pattern, ranks)
         except ConfigError as error:
             raise error.below("start") from None
 
-    @property
-    def first(self) -> Mapping:
-        """The mapping that is refined."""
-        raise NotImplementedError
-
     def warm_up(self) -> None:
-        """Load the compiled loops."""
         from .ground import warm_up
 
         warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
         """Return the start after its refinement."""
-        core, start = self.first.seat_ranks(slots, tasks, rng)
+        core, start = self.start.seat_ranks(slots, tasks, rng)
         seat = np.array(core, dtype=np.int64)
         self.refine(seat, slots, tasks, rng)
         return Seating(seat, start)

@@ -47,13 +47,7 @@ class BestMapping(TrafficMapping):
     )
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
-        """Refuse also what one of the starts cannot have.
-
-        Raises
-        ------
-        ConfigError
-            With the path below the mapping.
-        """
+        """Refuse also what one of the starts cannot have."""
         super().check_fit(machine, pattern, ranks)
         for index, start in enumerate(self.starts or ()):
             try:
@@ -62,13 +56,11 @@ class BestMapping(TrafficMapping):
                 raise error.below("starts", str(index)) from None
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds, those of the starts included."""
         starts = self._starts(with_places=True)
         exchanges = [ExchangeMapping(start=start).predict_cpu_s(ranks, degree) for start in starts]
         return sum(exchanges) + ANNEALED * self._annealing.predict_cpu_s(ranks, degree)
 
     def warm_up(self) -> None:
-        """Load the compiled loops."""
         self._annealing.warm_up()
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
@@ -93,8 +85,8 @@ class BestMapping(TrafficMapping):
                 refinement.refine(seat, slots, tasks, streams[index])
             if (annealed := hop_bytes(graph, ground, seat)) < cost[index]:
                 found[index], cost[index] = seat, annealed
-        best = int(np.argmin(cost))
-        return Seating(found[best], _names(starts)[best])
+        best, kinds = int(np.argmin(cost)), [start.kind for start in starts]
+        return Seating(found[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
 
     @property
     def _annealing(self) -> AnnealingMapping:
@@ -105,9 +97,3 @@ class BestMapping(TrafficMapping):
             return self.starts
         placed: tuple[Mapping, ...] = (OrbMapping(), CurveMapping()) if with_places else ()
         return (GreedyMapping(starts=64), GreedyMapping(starts=64), LinearMapping(), *placed)
-
-
-def _names(starts: tuple[Mapping, ...]) -> list[str]:
-    """Return the kinds, and the position of those that are there twice."""
-    kinds = [start.kind for start in starts]
-    return [kind if kinds.count(kind) == 1 else f"{kind} {index + 1}" for index, kind in enumerate(kinds)]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fabricstudy.structure.metis import two_parts
 
 from ..messages import Indices, Mask
+from .tasks import TaskGraph
 
 # METIS counts in 32 bits; heavier graphs are scaled down.
 HEAVIEST_GRAPH = 2**30
@@ -17,37 +18,25 @@ HEAVIEST_GRAPH = 2**30
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Undirected graph in compressed rows, each edge in the rows of both its ends.
-
-    Parameters
-    ----------
-    label : integer array [vertices]
-        Number of each vertex in the graph of which this is a part.
-    weight : int64 array [vertices]
-        Weight of each vertex, 0 or 1.
-    start : int64 array [vertices + 1]
-        Where the row of each vertex begins.
-    neighbour, edge : int64 arrays [2 * edges]
-        Neighbours, and weights of the edges to them.
-    """
+    """Undirected graph in compressed rows, each edge in the rows of both its ends."""
 
     label: Indices
+    """Number of each vertex in the graph of which this is a part; integers [vertices]."""
     weight: npt.NDArray[np.int64]
+    """Weight of each vertex, 0 or 1; int64 [vertices]."""
     start: npt.NDArray[np.int64]
+    """Where the row of each vertex begins; int64 [vertices + 1]."""
     neighbour: npt.NDArray[np.int64]
     edge: npt.NDArray[np.int64]
+    """Neighbours, and weights of the edges to them; int64 [2 * edges] each."""
 
     @staticmethod
     def of_edges(tail: Indices, head: Indices, edge: Indices, weight: npt.NDArray[np.int64]) -> Graph:
         """Make a graph of edges in any order; weights of edges between the same two vertices add up."""
-        vertices = len(weight)
-        ends = np.concatenate([tail, head]).astype(np.int64) * vertices + np.concatenate([head, tail])
-        ends, row = np.unique(ends, return_inverse=True)
-        total = np.bincount(row, weights=np.tile(edge, 2), minlength=len(ends))
-        scale = min(1.0, HEAVIEST_GRAPH / max(total.sum(), 1.0))
-        edges = np.maximum(1, total * scale).astype(np.int64)
-        start = np.searchsorted(ends, np.arange(vertices + 1) * vertices)
-        return Graph(np.arange(vertices), weight, start, ends % vertices, edges)
+        added_up = TaskGraph.of_edges(tail, head, edge, len(weight))
+        scale = min(1.0, HEAVIEST_GRAPH / max(added_up.size_bytes.sum(), 1.0))
+        edges = np.maximum(1, added_up.size_bytes * scale).astype(np.int64)
+        return Graph(np.arange(len(weight)), weight, added_up.first, added_up.partner, edges)
 
     @property
     def total(self) -> int:
@@ -60,7 +49,7 @@ class Graph:
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 
     def part(self, chosen: Mask) -> Graph:
-        """Give the graph of the chosen vertices and the edges between them."""
+        """Return the graph of the chosen vertices and the edges between them."""
         row = self.row
         kept = chosen[row] & chosen[self.neighbour]
         number = np.cumsum(chosen) - 1
@@ -70,24 +59,8 @@ class Graph:
 
 
 def bisect(graph: Graph, size: int, seed: int) -> Mask:
-    """Choose vertices of weight `size` in all, with a light cut to the rest.
+    """Return the vertices, bool [vertices], of a part that weighs exactly `size`, with a light cut to the rest.
 
-    Parameters
-    ----------
-    graph : Graph
-        With vertices of weight 0 or 1.
-    size : int
-        Weight of the chosen part, which is met exactly; above 0 and below the graph's.
-    seed : int
-        Seed of METIS.
-
-    Returns
-    -------
-    bool array [vertices]
-        True for the chosen vertices.
-
-    Notes
-    -----
     METIS (Karypis and Kumar 1998) cuts nearly in proportion; then the vertices that add least to the cut
     change sides one by one.
     """

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine.hops import Hops, hops
+from fabricstudy.machine.hops import hops
 
 from ..messages import Mask
 from .slots import Slots
@@ -54,27 +54,16 @@ def mapping_bound(
 ) -> MappingBound:
     """Bound bytes times hops and the link times of all mappings.
 
-    Parameters
-    ----------
-    graph : TaskGraph
-        What the ranks exchange.
-    slots : Slots
-        The cores of the job.
-    cut_side : bool array [routers]
-        One side of a good cut.
-    largest_spectrum : int
-        Ranks up to which the spectral bound is tried, too; its time goes with the third power.
-
-    Notes
-    -----
     The time is the largest of four: the bytes times hops over all links; what the busiest rank exchanges beyond the
     ranks of its node over a host link, and beyond those of its router over the router's links; and, from the second
-    eigenvalue of the traffic, what must cross the cut (Fiedler 1973) over its links.
+    eigenvalue of the traffic, what must cross the cut `cut_side` (Fiedler 1973) over its links.
     """
     best, method = partners_bound(graph, slots), "partners"
     rising = None
     if 2 < graph.ranks <= largest_spectrum:
-        rising = _laplacian_spectrum(graph)
+        eigenvalues = _laplacian_eigenvalues(graph.first.tobytes(), graph.partner.tobytes(), graph.size_bytes.tobytes())
+        # But for the constant vector's, and not above the true ones.
+        rising = np.maximum(eigenvalues[1:] - _ROUNDING * eigenvalues[-1], 0.0)
         spectral = _spectrum_bound(rising, slots)
         if spectral > best:
             best, method = spectral, "spectrum"
@@ -82,26 +71,13 @@ def mapping_bound(
 
 
 def partners_bound(graph: TaskGraph, slots: Slots) -> float:
-    """Bytes times hops if each rank had its partners on the nearest cores, the heaviest first.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine.torus import TorusConfig
-    >>> ring = TaskGraph.of_edges(np.arange(8), (np.arange(8) + 1) % 8, np.full(8, 10), 8)
-    >>> machine = TorusConfig.model_validate({"shape": [8], "bandwidth": "1 GB/s"}).build()
-    >>> partners_bound(ring, Slots(machine, np.arange(8, dtype=np.int32), 1))
-    80.0
-    """
-    nearest = _nearest(slots, int(np.diff(graph.first).max(initial=0)))
+    """Bytes times hops if each rank had its partners on the nearest cores, the heaviest first."""
+    within = _most_within(slots)
+    # Hops from the best-placed core to the nearest other cores.
+    nearest = np.repeat(np.arange(len(within)), np.diff(within - 1, prepend=0))
     order = np.lexsort((-graph.size_bytes, graph.row))
     place = np.arange(len(order)) - np.repeat(graph.first[:-1], np.diff(graph.first))
     return float(graph.size_bytes[order] @ nearest[place]) / 2
-
-
-def _nearest(slots: Slots, partners: int) -> Ints:
-    """Hops from the best-placed core to the nearest other cores, int64 [at least `partners`]."""
-    within = _most_within(slots)
-    return np.repeat(np.arange(len(within)), np.diff(within - 1, prepend=0))[:partners]
 
 
 def _most_within(slots: Slots) -> Ints:
@@ -113,7 +89,8 @@ def _most_within(slots: Slots) -> Ints:
     if plain_grid and (len(router) == slots.machine.routers or len(router) > MOST_ROUTERS):
         # No router of a grid has more around it than the one in the middle, if all had nodes.
         every = np.arange(slots.machine.routers)
-        at_distance = np.bincount(table.between(_middle(table), every), minlength=far + 1) * int(cores.max())
+        middle = np.flatnonzero((table.place == table.length // 2).all(axis=1))[:1]
+        at_distance = np.bincount(table.between(middle, every), minlength=far + 1) * int(cores.max())
         return np.minimum(np.cumsum(at_distance), slots.ranks)
     most = np.zeros(far + 1, dtype=np.int64)
     step = max(1, _AT_ONCE // len(router))
@@ -125,22 +102,9 @@ def _most_within(slots: Slots) -> Ints:
     return most
 
 
-def _middle(table: Hops) -> Ints:
-    """Give the router in the middle of all dimensions."""
-    at = np.flatnonzero((table.place == table.length // 2).all(axis=1))
-    return at[:1].astype(np.int64)
-
-
-def _laplacian_spectrum(graph: TaskGraph) -> Floats:
-    """Eigenvalues of the Laplacian of the traffic but for the constant vector's, rising; not above the true ones."""
-    eigenvalues = _laplacian_eigenvalues(graph.first.tobytes(), graph.partner.tobytes(), graph.size_bytes.tobytes())
-    lower: Floats = np.maximum(eigenvalues[1:] - _ROUNDING * eigenvalues[-1], 0.0)
-    return lower
-
-
 @lru_cache(maxsize=8)
 def _laplacian_eigenvalues(first: bytes, partner: bytes, size_bytes: bytes) -> Floats:
-    """Give all eigenvalues, rising; cached, since the points of a study seldom differ in their traffic."""
+    """Return the eigenvalues of the traffic's Laplacian, rising; cached, since points seldom differ in it."""
     starts = np.frombuffer(first, np.int64)
     ranks = len(starts) - 1
     row = np.repeat(np.arange(ranks), starts[1:] - starts[:-1])

@@ -55,7 +55,7 @@ def _along(curve: Callable[[Indices], Ints], slots: Slots, tasks: Tasks) -> Ints
 
 
 def morton(place: Indices) -> Ints:
-    """Give the place along Morton's curve of points [points, dimensions] with coordinates from 0 on.
+    """Return the place along Morton's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def morton(place: Indices) -> Ints:
 
 
 def hilbert(place: Indices) -> Ints:
-    """Give the place along Hilbert's curve of points [points, dimensions] with coordinates from 0 on.
+    """Return the place along Hilbert's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
     --------

@@ -36,13 +36,7 @@ class ExchangeMapping(Refinement):
     neighbourhood: Literal["near", "all"] = Field("near", description="with whom a rank may be swapped, by hop-bytes")
     tries: Whole = Field(300, ge=1, le=1_000_000, description="swaps tried for each rank, by link-load")
 
-    @property
-    def first(self) -> Mapping:
-        """The mapping that is bettered."""
-        return self.start
-
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds, those of the start included."""
         exchange_cpu_s = CPU_S_OF_A_PARTNER * ranks * degree * (1 + degree)
         if self.objective == "link-load":
             exchange_cpu_s = CPU_S_OF_A_TRY * self.tries * ranks * degree
@@ -51,7 +45,6 @@ class ExchangeMapping(Refinement):
         return exchange_cpu_s + self.start.predict_cpu_s(ranks, degree)
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
-        """Swap ranks in place."""
         # Loads numba, which planning does without.
         from .ground import ground_of, plain, tasks_of, ways_of
         from .kernels import exchange_all, exchange_near, swap_loads

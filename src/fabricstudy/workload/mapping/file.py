@@ -43,18 +43,11 @@ class MappingFile(Mapping):
             raise ConfigError(problem, "write one core a rank", ("file",), self.file, "mapping-file")
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Map rank r to the core that line r names.
-
-        Raises
-        ------
-        WorkloadError
-            If the file does not name each core of the job once.
-        """
+        """Map rank r to the core that line r names."""
         cores = np.array(self.cores, dtype=np.int64)
         if len(cores) != slots.ranks:
-            raise WorkloadError(
-                f"the mapping file has {len(cores)} lines and the job {slots.ranks} ranks; write one a rank"
-            )
+            problem = f"the mapping file has {len(cores)} lines and the job {slots.ranks} ranks; write one a rank"
+            raise WorkloadError(problem)
         if not np.array_equal(np.sort(cores), np.arange(slots.ranks)):
             raise WorkloadError(f"the mapping file must name each core from 0 to {slots.ranks - 1} exactly once")
         return cores
@@ -63,10 +56,7 @@ class MappingFile(Mapping):
 def read_cores(folder: Path, name: str) -> tuple[int, ...]:
     """Read a mapping file: the core of each rank, each core from 0 on exactly once.
 
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, or does not hold that.
+    Raises ConfigError if the file cannot be read, or does not hold that.
     """
     cores: tuple[int, ...] = read(folder / name, _cores_of, "mapping-file")[0]
     return cores

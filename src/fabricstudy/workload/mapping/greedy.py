@@ -35,11 +35,9 @@ class GreedyMapping(TrafficMapping):
     starts: Whole = Field(16, ge=1, le=10_000, description="places to begin with; the best result is kept")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds."""
         return CPU_S_OF_A_PARTNER * self.starts * ranks * (1 + degree)
 
     def warm_up(self) -> None:
-        """Load the compiled loops."""
         from .ground import warm_up
 
         warm_up()

@@ -62,7 +62,7 @@ def far(ground: Ground, one: int, other: int) -> int:
 
 @njit(cache=True)
 def nearest_with_seats(joined_first: Ints, joined: Ints, seats_first: Ints) -> tuple[Ints, Ints]:
-    """Give for each router with seats the others that have some, of those the nearest: where they begin, and they."""
+    """Return for each router with seats the others that have some, of those the nearest: where they begin, and they."""
     routers = len(joined_first) - 1
     first = np.zeros(routers + 1, np.int64)
     found = np.empty(max(1, len(joined)), np.int64)

@@ -21,5 +21,4 @@ class LinearMapping(Mapping):
     kind: Literal["linear"] = "linear"
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Fill node after node in rank order."""
         return np.arange(slots.ranks)

@@ -44,7 +44,11 @@ class OrbMapping(Mapping):
                 seat[ranks] = cores
                 continue
             along = int(np.argmax(extent))
-            low = _lower_half(there[cores, along])
+            place = there[cores, along]
+            planes, count = np.unique(place, return_counts=True)
+            # The lower side of the plane that halves best.
+            plane = planes[int(np.argmin(np.abs(2 * np.cumsum(count)[:-1] - len(place))))]
+            low = np.flatnonzero(place <= plane)
             order = across(here[ranks], partner.get(along))
             parts.append((cores[low], ranks[order[: len(low)]]))
             parts.append((np.delete(cores, low), ranks[order[len(low) :]]))
@@ -52,17 +56,9 @@ class OrbMapping(Mapping):
 
 
 def pairing(there: Ints, here: Ints) -> dict[int, int]:
-    """Give for each dimension of the machine that of the application which goes with it, longest with longest."""
+    """Return for each dimension of the machine that of the application which goes with it, longest with longest."""
     machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (there, here))
     return dict(zip(machine.tolist(), application.tolist(), strict=False))
-
-
-def _lower_half(place: Ints) -> Ints:
-    """Give the positions on the lower side of the plane that halves best, kept in order."""
-    planes, count = np.unique(place, return_counts=True)
-    below = np.cumsum(count)[:-1]
-    plane = planes[int(np.argmin(np.abs(2 * below - len(place))))]
-    return np.flatnonzero(place <= plane)
 
 
 def across(place: Ints, along: int | None) -> Ints:

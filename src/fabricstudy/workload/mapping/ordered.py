@@ -14,6 +14,7 @@ from fabricstudy.machine.graph import Machine
 
 from ..messages import Indices, WorkloadError
 from ..pattern.base import Pattern
+from ..shapes import index_within
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -46,20 +47,14 @@ class OrderedMapping(Mapping):
         _check_letters(self.order, names)
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Map rank r to the r-th core in the order.
-
-        Raises
-        ------
-        WorkloadError
-            If the machine has other dimensions.
-        """
+        """Map rank r to the r-th core in the order."""
         machine = slots.machine
         try:
             _check_letters(self.order, _letters(machine))
         except ConfigError as error:
             raise WorkloadError(str(error)) from None
         place = dict(zip(_letters(machine), slots.place_of_core.T, strict=True))
-        place[SEATS] = _turn_on_router(slots)
+        place[SEATS] = index_within(slots.router_of_core)
         return np.lexsort([place[letter] for letter in self.order.upper()])
 
 
@@ -71,15 +66,5 @@ def _check_letters(order: str, names: str) -> None:
     wanted = names.upper() + SEATS
     if sorted(order.upper()) != sorted(wanted):
         problem = f"the order is no permutation of the letters {wanted}"
-        raise ConfigError(
-            problem, f"write each of them once, such as {wanted}", ("order",), order, "mapping-does-not-fit"
-        )
-
-
-def _turn_on_router(slots: Slots) -> Indices:
-    """Number the cores of each router from 0 on, in the order of the allocation."""
-    order = np.argsort(slots.router_of_core, kind="stable")
-    router = slots.router_of_core[order]
-    turn = np.empty(slots.ranks, dtype=np.int64)
-    turn[order] = np.arange(slots.ranks) - np.searchsorted(router, router)
-    return turn
+        remedy = f"write each of them once, such as {wanted}"
+        raise ConfigError(problem, remedy, ("order",), order, "mapping-does-not-fit")

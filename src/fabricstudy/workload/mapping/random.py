@@ -21,5 +21,4 @@ class RandomMapping(Mapping):
     kind: Literal["random"] = "random"
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Draw one of all mappings with equal chance."""
         return rng.permutation(slots.ranks)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 
-from ..messages import Indices, Messages
+from ..messages import Indices
 from .base import TrafficMapping
 from .bisect import Graph, bisect
 from .slots import Slots
@@ -36,7 +36,8 @@ class RecursiveBisection(TrafficMapping):
         assert tasks.messages is not None
         metis_seed = int(rng.integers(2**31))
         core_of_rank = np.empty(slots.ranks, dtype=np.int64)
-        parts = [(rank_graph(tasks.messages, slots.ranks), node_graph(slots))]
+        sent, ones = tasks.messages, np.ones(slots.ranks, dtype=np.int64)
+        parts = [(Graph.of_edges(sent.source, sent.destination, sent.size_bytes, ones), node_graph(slots))]
         while parts:
             ranks, nodes = parts.pop()
             if nodes.total == 1:
@@ -48,11 +49,6 @@ class RecursiveBisection(TrafficMapping):
             parts.append((ranks.part(rank_side), nodes.part(node_side)))
             parts.append((ranks.part(~rank_side), nodes.part(~node_side)))
         return core_of_rank
-
-
-def rank_graph(messages: Messages, ranks: int) -> Graph:
-    """Graph of the ranks, each of weight 1, with the bytes exchanged as weights of the edges."""
-    return Graph.of_edges(messages.source, messages.destination, messages.size_bytes, np.ones(ranks, dtype=np.int64))
 
 
 def node_graph(slots: Slots) -> Graph:

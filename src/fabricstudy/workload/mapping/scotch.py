@@ -22,7 +22,7 @@ from ..messages import Indices, WorkloadError
 from . import scotch_process
 from .base import TrafficMapping
 from .slots import Slots
-from .tasks import TaskGraph, Tasks
+from .tasks import Tasks
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,7 +43,6 @@ class ScotchMapping(TrafficMapping):
     kind: Literal["scotch"] = "scotch"
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds."""
         return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
 
     def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
@@ -54,19 +53,18 @@ class ScotchMapping(TrafficMapping):
                 f"pip install {PACKAGE} (Linux on x86-64), or take exchange"
             )
         routers, architecture = _architecture(slots)
-        vertex_of_rank = _run(_plain(tasks.graph) | architecture | {"seed": np.int64(rng.integers(2**31))})
+        graph, seed = tasks.graph, np.int64(rng.integers(2**31))
+        weight = np.rint(graph.size_bytes).astype(np.int64)
+        edges = {"first": graph.first, "partner": graph.partner, "weight": weight}
+        vertex_of_rank = _run(edges | architecture | {"seed": seed})
         router = with_room(routers[vertex_of_rank], slots)
         seat = np.empty(slots.ranks, dtype=np.int64)
         seat[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
         return seat
 
 
-def _plain(graph: TaskGraph) -> dict[str, Any]:
-    return {"first": graph.first, "partner": graph.partner, "weight": np.rint(graph.size_bytes).astype(np.int64)}
-
-
 def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
-    """Give the router of each vertex of Scotch's architecture, and the architecture."""
+    """Return the router of each vertex of Scotch's architecture, and the architecture."""
     machine = slots.machine
     seats = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
     closed = _closed(machine)
@@ -82,7 +80,7 @@ def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
 
 
 def _closed(machine: Machine) -> bool | None:
-    """Say whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
+    """Return whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
     if machine.coordinates is None or not machine.dimensions:
         return None
     # A ring of two is a line of two.

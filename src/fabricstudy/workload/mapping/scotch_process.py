@@ -25,7 +25,7 @@ STRATEGY = f"r{{job=t,map=t,poli=S,bal=0.01,sep={'|'.join([TRY] * TRIES)}}}"
 
 
 def mapped(problem: Any) -> Any:
-    """Give the vertex of the architecture of each task."""
+    """Return the vertex of the architecture of each task."""
     import scotchpy
     from scotchpy import common
 

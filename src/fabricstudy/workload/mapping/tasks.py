@@ -16,22 +16,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
-    """Undirected graph of the ranks in compressed rows, each edge in the rows of both its ends.
-
-    Parameters
-    ----------
-    first : int64 array [ranks + 1]
-        Where the row of each rank begins.
-    partner : int64 array [2 * edges]
-        Partners, ascending within a row.
-    size_bytes, sent_bytes : float64 arrays [2 * edges]
-        Bytes exchanged with them, both ways together, and those of them that go to the partner.
-    """
+    """Undirected graph of the ranks in compressed rows, each edge in the rows of both its ends."""
 
     first: Ints
+    """Where the row of each rank begins; int64 [ranks + 1]."""
     partner: Ints
+    """Partners, ascending within a row; int64 [2 * edges]."""
     size_bytes: Floats
     sent_bytes: Floats
+    """Bytes exchanged with them, both ways together, and those of them that go to the partner; float64 [2 * edges]
+    each."""
 
     @staticmethod
     def of_messages(messages: Messages, ranks: int) -> TaskGraph:
@@ -73,14 +67,8 @@ class TaskGraph:
 class Tasks:
     """The ranks of a job as a mapping sees them.
 
-    Parameters
-    ----------
-    ranks : int
-        Number of ranks.
-    messages : Messages or None
-        What they send; None if that depends on where they sit.
-    places : integer array [ranks, dimensions] or None
-        Where the ranks stand in the application, such as in its grid; None where the pattern has no such thing.
+    `messages` is what they send, None if that depends on where they sit; `places` (integers [ranks, dimensions]) where
+    they stand in the application, such as in its grid, None where the pattern has no such thing.
     """
 
     ranks: int
@@ -89,13 +77,7 @@ class Tasks:
 
     @cached_property
     def graph(self) -> TaskGraph:
-        """Who exchanges how much with whom.
-
-        Raises
-        ------
-        ValueError
-            If the messages depend on where the ranks sit.
-        """
+        """Who exchanges how much with whom; raises ValueError if the messages depend on where the ranks sit."""
         if self.messages is None:
             raise ValueError("what these ranks send depends on where they sit")
         return TaskGraph.of_messages(self.messages, self.ranks)
@@ -104,10 +86,7 @@ class Tasks:
     def known_places(self) -> Indices:
         """Where the ranks stand in the application, integers [ranks, dimensions].
 
-        Raises
-        ------
-        WorkloadError
-            If the pattern has no such thing.
+        Raises WorkloadError if the pattern has no such thing.
         """
         if self.places is None:
             raise WorkloadError("this mapping needs a pattern whose ranks have coordinates; take another mapping")

@@ -9,9 +9,8 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
-from fabricstudy.workload.pattern.base import MessagePattern
 
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, in_phases, one_phase, repeat
 
 
@@ -29,7 +28,6 @@ class AllGather(MessagePattern):
     )
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         block = int(self.message_bytes)
         if self.algorithm == "ring":
             return (Traffic(float(ranks) * (ranks - 1) * self.iterations, block, ranks - 1),)
@@ -40,23 +38,16 @@ class AllGather(MessagePattern):
         """Refuse recursive doubling unless there is a power of two of ranks."""
         if self.algorithm == "recursive-doubling" and ranks & (ranks - 1):
             problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
-            raise ConfigError(
-                problem, "change the job's size, or take ring", ("algorithm",), self.algorithm, "ranks-do-not-fit"
-            )
+            remedy = "change the job's size, or take ring"
+            raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "ranks-do-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send by the algorithm of the study: see the model."""
-        return _ring(self, ranks) if self.algorithm == "ring" else _doubling(self, ranks)
-
-
-def _ring(config: AllGather, ranks: int) -> Sends:
-    rank = np.arange(ranks, dtype=np.int32)
-    phase = np.repeat(np.arange(ranks - 1, dtype=np.int32), ranks)
-    return repeat(Sends(phase, np.tile(rank, ranks - 1), np.tile(np.roll(rank, -1), ranks - 1)), config.iterations)
-
-
-def _doubling(config: AllGather, ranks: int) -> Sends:
-    rank = np.arange(ranks, dtype=np.int32)
-    block, phases = int(config.message_bytes), (ranks - 1).bit_length()
-    parts = [one_phase(rank, rank ^ np.int32(1 << k), size_bytes=block << k) for k in range(phases)]
-    return in_phases(parts, config.iterations)
+        rank = np.arange(ranks, dtype=np.int32)
+        if self.algorithm == "ring":
+            phase = np.repeat(np.arange(ranks - 1, dtype=np.int32), ranks)
+            return repeat(
+                Sends(phase, np.tile(rank, ranks - 1), np.tile(np.roll(rank, -1), ranks - 1)), self.iterations
+            )
+        block, phases = int(self.message_bytes), (ranks - 1).bit_length()
+        parts = [one_phase(rank, rank ^ np.int32(1 << k), size_bytes=block << k) for k in range(phases)]
+        return in_phases(parts, self.iterations)

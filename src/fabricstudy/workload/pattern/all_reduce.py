@@ -60,7 +60,7 @@ class AllReduce(Collective):
     )
 
     def chosen(self, ranks: int) -> str:
-        """Give the algorithm by which it is done."""
+        """Return the algorithm by which it is done."""
         if self.algorithm == "mpich":
             short = self.message_bytes <= MPICH_SHORT_BYTES or self.message_bytes < power_below(ranks)
             return "recursive-doubling" if short else "rabenseifner"
@@ -76,7 +76,6 @@ class AllReduce(Collective):
             self.check_blocks(ranks if self.chosen(ranks) == "ring" else power_below(ranks), self.chosen(ranks))
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps of the algorithm."""
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
         if algorithm == "ring":
             return [ring(ranks, size_bytes, -1), ring(ranks, size_bytes, 0)]

@@ -8,9 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, one_phase, repeat
 
 
@@ -28,7 +27,6 @@ class AllToAll(MessagePattern):
     )
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         phases = ranks - 1 if self.algorithm == "pairwise" else 1
         return (Traffic(float(ranks) * (ranks - 1) * self.iterations, int(self.message_bytes), phases),)
 

@@ -7,10 +7,9 @@ from typing import Literal
 import numpy as np
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import IntArray
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, in_phases, one_phase
 
 
@@ -30,7 +29,6 @@ class BEff(MessagePattern):
         return tuple(min(size, ranks) for size in wanted)
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         phases = 2 * len(self.ring_sizes(ranks))
         return (Traffic(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
 

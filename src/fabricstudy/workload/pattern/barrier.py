@@ -24,5 +24,5 @@ class Barrier(Collective):
     message_bytes: Size = Field("1 B", alias="message", validate_default=True, description="size of each message")
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps: as many as 2 has to be doubled to reach the ranks."""
+        """Return the steps: as many as 2 has to be doubled to reach the ranks."""
         return [dissemination(ranks, int(self.message_bytes))]

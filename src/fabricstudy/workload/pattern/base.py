@@ -60,31 +60,22 @@ class Pattern(Kind):
     def check_ranks(self, ranks: int) -> None:
         """Refuse a number of ranks, 2 or more, that the pattern cannot have.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the pattern.
+        Raises ConfigError, with the path below the pattern.
         """
 
     def check_machine(self, machine: Topology) -> None:
-        """Refuse a machine that the pattern cannot run on.
-
-        Raises
-        ------
-        ConfigError
-            With the path below the pattern.
-        """
+        """Refuse a machine that the pattern cannot run on; raises ConfigError, with the path below the pattern."""
 
     def places(self, ranks: int) -> Indices | None:
-        """Give where the ranks stand in the application, integers [ranks, dimensions] from 0 on, if that is known."""
+        """Return where the ranks stand in the application, integers [ranks, dimensions] from 0 on, if that is known."""
         return None
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Give all messages, in any order, none from a rank to itself."""
+        """Return all messages, in any order, none from a rank to itself."""
         raise NotImplementedError
 
     def sends_at(self, site: Site) -> Sends:
-        """Give all messages of ranks that are on the nodes of `site`."""
+        """Return all messages of ranks that are on the nodes of `site`."""
         raise NotImplementedError
 
 

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import WorkloadError
+from .base import MessagePattern
 from .sends import Sends, one_phase
 from .site import Site
 
@@ -27,13 +27,7 @@ class Bisection(MessagePattern):
         return 2.0 * (ranks // 2) * (ranks - ranks // 2) * self.iterations
 
     def sends_at(self, site: Site) -> Sends:
-        """Send once from each rank to each rank on the other side of the cut, both ways, in one phase.
-
-        Raises
-        ------
-        WorkloadError
-            If all ranks lie on one side.
-        """
+        """Send once from each rank to each rank on the other side of the cut, both ways, in one phase."""
         side = site.cut_side[site.router_of_rank]
         here, there = (np.flatnonzero(mask).astype(np.int32) for mask in (side, ~side))
         if not len(here) or not len(there):

@@ -34,7 +34,7 @@ class Broadcast(Collective):
     )
 
     def chosen(self, ranks: int) -> str:
-        """Give the algorithm by which it is done."""
+        """Return the algorithm by which it is done."""
         if self.algorithm != "mpich":
             return self.algorithm
         if self.message_bytes < MPICH_SHORT_BYTES or ranks < MPICH_FEW_RANKS:
@@ -53,7 +53,6 @@ class Broadcast(Collective):
             raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "ranks-do-not-fit")
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps of the algorithm."""
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
         ends = ends_of_blocks(size_bytes, ranks)
         if algorithm == "binomial":

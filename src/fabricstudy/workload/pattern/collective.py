@@ -34,7 +34,7 @@ Step = tuple[Ints, Ints, Ints]
 
 
 def power_below(ranks: int) -> int:
-    """Give the largest power of two that is not above `ranks`.
+    """Return the largest power of two that is not above `ranks`.
 
     Examples
     --------
@@ -61,15 +61,10 @@ def exchange(mine: Ints, other: Ints, size_bytes: Ints | int) -> Step:
 
 
 def fold(ranks: int, size_bytes: int) -> tuple[list[Step], Ints, list[Step]]:
-    """Bring ranks down to a power of two, and the result back to the others.
+    """Bring ranks down to a power of two: return the steps before, the ranks that work, int64, and the steps after.
 
     Of the first 2 r ranks, r being those above the power, each even one sends its vector to the next, which works for
-    it.
-
-    Returns
-    -------
-    before, workers, after
-        Steps, and the ranks that work, int64 [power of two].
+    it and sends it the result.
     """
     power = power_below(ranks)
     even = 2 * np.arange(ranks - power)
@@ -157,9 +152,11 @@ def dissemination(ranks: int, size_bytes: int) -> list[Step]:
     return [exchange(rank, (rank + (1 << step)) % ranks, size_bytes) for step in range((ranks - 1).bit_length())]
 
 
-def star(ranks: int, size_bytes: int) -> Step:
-    """Send from each rank to rank 0, all at once."""
-    return exchange(np.arange(1, ranks), np.zeros(ranks - 1, dtype=np.int64), size_bytes)
+def scattered(ranks: int, size_bytes: int, algorithm: str) -> list[Step]:
+    """Send each rank its block from rank 0, "linear" (straight and all at once) or down a binomial tree."""
+    if algorithm == "linear":
+        return [exchange(np.zeros(ranks - 1, dtype=np.int64), np.arange(1, ranks), size_bytes)]
+    return tree_down(np.arange(ranks + 1) * size_bytes)
 
 
 Part = list[Step] | Rounds
@@ -173,7 +170,7 @@ class Collective(MessagePattern):
     )
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps, one after the other; ranks counted from the root."""
+        """Return the steps, one after the other; ranks counted from the root."""
         raise NotImplementedError
 
     def check_ranks(self, ranks: int) -> None:
@@ -203,7 +200,6 @@ class Collective(MessagePattern):
         return tuple(Traffic(float(messages[size]) * self.iterations, size, phases[size]) for size in sorted(messages))
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send the steps, a phase each."""
         steps = [step for part in self.parts(ranks) for step in part]
         phase = np.repeat(np.arange(len(steps), dtype=np.int32), [len(step[0]) for step in steps])
         source, destination, size_bytes = (np.concatenate(column) for column in zip(*steps, strict=True))

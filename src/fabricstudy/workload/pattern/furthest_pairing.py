@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices, IntArray, WorkloadError
+from .base import MessagePattern
 from .sends import Sends, one_phase
 from .site import Site
+
+Ints = npt.NDArray[np.int64]
 
 
 @register
@@ -25,7 +27,6 @@ class FurthestPairing(MessagePattern):
     kind: Literal["furthest-pairing"] = "furthest-pairing"
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations."""
         return float(ranks) * self.iterations
 
     def sends_at(self, site: Site) -> Sends:
@@ -33,11 +34,6 @@ class FurthestPairing(MessagePattern):
 
         The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair
         depends on the set of nodes alone: see `antipodes` and `furthest_pairs`.
-
-        Raises
-        ------
-        WorkloadError
-            If the number of nodes is odd.
         """
         nodes = np.unique(site.node_of_rank)
         if len(nodes) % 2:
@@ -50,21 +46,15 @@ class FurthestPairing(MessagePattern):
         return one_phase(ranks.reshape(-1), ranks[partner].reshape(-1), self.iterations)
 
 
-def antipodes(machine: Machine, nodes: Indices) -> npt.NDArray[np.int64] | None:
+def antipodes(machine: Machine, nodes: Indices) -> Ints | None:
     """Pair each node with the one half-way round every ring, where all rings are even and the nodes allow it.
-
-    Parameters
-    ----------
-    machine : Machine
-        Any machine.
-    nodes : integer array [nodes]
-        Different nodes, ascending.
 
     Returns
     -------
     int64 array [nodes] or None
-        Index of each node's partner; None unless the machine is a torus of even lengths of which `nodes` holds
-        opposite routers with equally many nodes each. There no other pairing is as far (Oltchik and Schwartz).
+        Index of the partner of each of `nodes`, which ascend; None unless the machine is a torus of even lengths of
+        which `nodes` holds opposite routers with equally many nodes each. There no other pairing is as far (Oltchik and
+        Schwartz).
     """
     lines = machine.dimensions
     if not lines or any(not line.wrap or line.length % 2 for line in lines):
@@ -78,27 +68,16 @@ def antipodes(machine: Machine, nodes: Indices) -> npt.NDArray[np.int64] | None:
     if not np.array_equal(used, used[opposite]):
         return None
     first = np.searchsorted(router, np.arange(machine.routers))
-    partner: npt.NDArray[np.int64] = first[opposite[router]] + np.arange(len(nodes)) - first[router]
+    partner: Ints = first[opposite[router]] + np.arange(len(nodes)) - first[router]
     return partner
 
 
-def furthest_pairs(router: IntArray, distance: Indices) -> npt.NDArray[np.int64]:
-    """Pair nodes so that partners are as far apart as can be found.
+def furthest_pairs(router: IntArray, distance: Indices) -> Ints:
+    """Return the index of each node's partner, int64 [nodes], such that partners are as far apart as can be found.
 
     Node after node takes the furthest node still free; of several, the first that stands at least half of the
-    nodes later, counted round. Then two pairs swap partners as long as that adds to the total distance.
-
-    Parameters
-    ----------
-    router : int32 array [nodes]
-        Router of each node; an even number of nodes.
-    distance : integer array [routers, routers]
-        Hops between routers.
-
-    Returns
-    -------
-    int64 array [nodes]
-        Index of each node's partner.
+    nodes later, counted round. Then two pairs swap partners as long as that adds to the total distance. There is an
+    even number of nodes, on `router` (int32 [nodes]); `distance` are the hops between routers.
 
     Examples
     --------
@@ -113,7 +92,7 @@ def furthest_pairs(router: IntArray, distance: Indices) -> npt.NDArray[np.int64]
     return partner
 
 
-def _greedy_pairs(router: IntArray, distance: Indices) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _greedy_pairs(router: IntArray, distance: Indices) -> tuple[Ints, Ints]:
     nodes = len(router)
     free = np.arange(nodes)
     first, second = np.empty(nodes // 2, dtype=np.int64), np.empty(nodes // 2, dtype=np.int64)
@@ -128,9 +107,7 @@ def _greedy_pairs(router: IntArray, distance: Indices) -> tuple[npt.NDArray[np.i
     return first, second
 
 
-def _swap_while_better(
-    router: IntArray, distance: Indices, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]
-) -> None:
+def _swap_while_better(router: IntArray, distance: Indices, first: Ints, second: Ints) -> None:
     """Swap partners of two pairs, in place, until no swap adds to the total distance."""
     used = np.unique(router)
     reach = np.zeros(len(distance), dtype=np.int64)
@@ -144,9 +121,7 @@ def _swap_while_better(
         swapped = any(swaps)
 
 
-def _best_swap(
-    router: IntArray, distance: Indices, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64], pair: int
-) -> bool:
+def _best_swap(router: IntArray, distance: Indices, first: Ints, second: Ints, pair: int) -> bool:
     """Swap partners of `pair` with the pair that adds most to the total distance; say whether one did."""
     left, right = router[first], router[second]
     from_left, from_right = distance[left[pair]].astype(np.int64), distance[right[pair]].astype(np.int64)

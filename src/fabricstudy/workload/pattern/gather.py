@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, Part, backwards, star, tree_down
+from .collective import Collective, Part, backwards, scattered
 
 
 @register
@@ -28,8 +27,4 @@ class Gather(Collective):
     )
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps of the algorithm."""
-        size_bytes = int(self.message_bytes)
-        if self.algorithm == "linear":
-            return [[star(ranks, size_bytes)]]
-        return [backwards(tree_down(np.arange(ranks + 1) * size_bytes))]
+        return [backwards(scattered(ranks, int(self.message_bytes), self.algorithm))]

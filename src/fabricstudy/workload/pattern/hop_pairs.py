@@ -10,10 +10,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices, WorkloadError
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .pairs import asked_and_answered
 from .sends import Sends, one_phase
 from .site import Site
@@ -55,13 +54,7 @@ class HopPairs(MessagePattern):
             raise ConfigError(problem, remedy, ("hops",), self.hops, "machine-does-not-fit")
 
     def sends_at(self, site: Site) -> Sends:
-        """Send between the k-th ranks of the two routers of a pair.
-
-        Raises
-        ------
-        WorkloadError
-            If no two routers of the job are so far apart.
-        """
+        """Send between the k-th ranks of the two routers of a pair."""
         lower, higher = self._pairs(site)
         if not len(lower):
             apart = f"{self.hops} hops apart along {self.dimension}"

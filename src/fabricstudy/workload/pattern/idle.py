@@ -21,10 +21,8 @@ class Idle(Pattern):
     silent: ClassVar[bool] = True
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """No messages."""
         return ()
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send nothing."""
         none = np.zeros(0, dtype=np.int32)
         return Sends(none, none, none)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from fabricstudy.core.kinds import register
 
-from .collective import Collective, Part, star
+from .collective import Collective, Part, backwards, scattered
 
 
 @register
@@ -16,5 +16,4 @@ class Incast(Collective):
     kind: Literal["incast"] = "incast"
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the one step."""
-        return [[star(ranks, int(self.message_bytes))]]
+        return [backwards(scattered(ranks, int(self.message_bytes), "linear"))]

@@ -13,11 +13,10 @@ from fabricstudy.core.input_files import read
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..matrix_file import MatrixFile, read_matrix
 from ..messages import Indices
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, one_phase, repeat
 from .traffic_file import TrafficFile
 
@@ -63,19 +62,12 @@ class Matrix(TrafficFile, MessagePattern):
         return tuple(Traffic(float(count) * self.iterations, size_bytes) for count, size_bytes in parts if count)
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse other ranks than rows."""
         if ranks != self.rows:
             problem = f"the matrix has {self.rows} rows and the job {ranks} ranks"
             raise ConfigError(problem, f"give the job {self.rows} ranks", ("file",), self.file, "ranks-do-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send what each pair sends in messages of `message_bytes`, and a smaller one for the rest.
-
-        Raises
-        ------
-        WorkloadError
-            If the file is gone or has changed.
-        """
+        """Send what each pair sends in messages of `message_bytes`, and a smaller one for the rest."""
         matrix = self.listed()
         source, destination, size_bytes = cut(matrix, int(self.message_bytes))
         sends = one_phase(source, destination)

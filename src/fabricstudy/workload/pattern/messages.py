@@ -53,19 +53,11 @@ class MessageList(TrafficFile, Pattern):
         return (Traffic(float(self.messages) * self.iterations, size_bytes, self.phases),)
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse other ranks than the file has."""
         if ranks != self.listed_ranks:
             problem = f"the messages are of {self.listed_ranks} ranks and the job has {ranks}"
             remedy = f"give the job {self.listed_ranks} ranks"
             raise ConfigError(problem, remedy, ("file",), self.file, "ranks-do-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send what the file lists.
-
-        Raises
-        ------
-        WorkloadError
-            If the file is gone or has changed.
-        """
         listed = self.listed()
         return repeat(Sends(listed.phase, listed.source, listed.destination, listed.size_bytes), self.iterations)

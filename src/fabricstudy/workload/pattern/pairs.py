@@ -9,10 +9,9 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, in_phases, one_phase
 
 
@@ -30,16 +29,14 @@ class Pairs(MessagePattern):
     reply: Flag = Field(False, description="whether the higher rank answers, rather than both sending at once")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         messages = float(ranks) * self.iterations
         return (Traffic(messages, int(self.message_bytes), 2 if self.reply else 1),)
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse an odd number of ranks, and one that the distance does not pair."""
         if ranks % 2:
-            raise ConfigError(
-                f"pairs need an even number of ranks and get {ranks}", "change the job's size", code="ranks-do-not-fit"
-            )
+            problem = f"pairs need an even number of ranks and get {ranks}"
+            raise ConfigError(problem, "change the job's size", code="ranks-do-not-fit")
         if ranks % (2 * (self.distance or 1)):
             problem = f"{ranks} ranks cannot be paired at this distance"
             remedy = "let twice the distance divide the ranks"
@@ -50,16 +47,14 @@ class Pairs(MessagePattern):
         order = np.arange(ranks, dtype=np.int32)
         if self.shuffled:
             order = rng.permutation(order)
-        lower = np.arange(ranks) % (2 * self._apart(ranks)) < self._apart(ranks)
-        one, other = order[lower], order[np.roll(lower, self._apart(ranks))]
+        apart = self.distance or ranks // 2
+        lower = np.arange(ranks) % (2 * apart) < apart
+        one, other = order[lower], order[np.roll(lower, apart)]
         if self.reply:
             return asked_and_answered(np.minimum(one, other), np.maximum(one, other), self.iterations)
         if self.distance is None:
             return one_phase(order, np.roll(order, ranks // 2), self.iterations)
         return one_phase(np.concatenate([one, other]), np.concatenate([other, one]), self.iterations)
-
-    def _apart(self, ranks: int) -> int:
-        return self.distance or ranks // 2
 
 
 def asked_and_answered(lower: Indices, higher: Indices, iterations: int) -> Sends:

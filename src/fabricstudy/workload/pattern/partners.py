@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.model import ConfigError, Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import IntArray
+from .base import MessagePattern
 from .sends import Sends, one_phase
 
 Degree = Annotated[Whole, Field(ge=1, le=100_000)]
@@ -27,28 +26,23 @@ class RandomPartners(MessagePattern):
     @model_validator(mode="after")
     def _degree_ascends(self) -> RandomPartners:
         if self.degree[0] > self.degree[1]:
-            raise ConfigError(
-                "the least is above the most", "write [least, most]", ("degree",), list(self.degree), "empty-range"
-            )
+            problem = "the least is above the most"
+            raise ConfigError(problem, "write [least, most]", ("degree",), list(self.degree), "empty-range")
         return self
 
     def traffic_messages(self, ranks: int) -> float:
         """Messages in all iterations, on average."""
         return ranks * sum(self.degree) / 2 * self.iterations
 
+    def draw(self, source: IntArray, ranks: int, rng: np.random.Generator) -> IntArray:
+        """Draw a partner for each of `source`; where that is the rank itself, it is drawn again."""
+        raise NotImplementedError
 
-Draw = Callable[[IntArray, np.random.Generator], IntArray]
-
-
-def sends_to_partners(config: RandomPartners, ranks: int, rng: np.random.Generator, draw: Draw) -> Sends:
-    """Send once from each rank to each of its partners, in one phase an iteration.
-
-    How many partners a rank has is drawn from the study's `degree`. `draw` gives a partner for each rank of an
-    array; where that is the rank itself, it is asked again.
-    """
-    least, most = config.degree
-    source = np.repeat(np.arange(ranks, dtype=np.int32), rng.integers(least, most + 1, size=ranks))
-    partner = draw(source, rng)
-    while len(to_self := np.flatnonzero(partner == source)):
-        partner[to_self] = draw(source[to_self], rng)
-    return one_phase(source, partner, config.iterations)
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        """Send once from each rank to each of its partners, as many as drawn from `degree`, in one phase."""
+        least, most = self.degree
+        source = np.repeat(np.arange(ranks, dtype=np.int32), rng.integers(least, most + 1, size=ranks))
+        partner = self.draw(source, ranks, rng)
+        while len(to_self := np.flatnonzero(partner == source)):
+            partner[to_self] = self.draw(source[to_self], ranks, rng)
+        return one_phase(source, partner, self.iterations)

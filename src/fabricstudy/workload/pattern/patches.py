@@ -12,11 +12,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
-from fabricstudy.workload.pattern.base import MessagePattern
 
-from .base import Traffic
-from .objects import between_ranks
-from .sends import Sends, in_phases
+from .base import MessagePattern, Traffic
+from .sends import Sends, between_ranks, in_phases
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,7 +37,7 @@ class PatchGrid(MessagePattern):
         return (Traffic(messages, int(self.message_bytes), 2), Traffic(messages, back, 2))
 
     def computes(self) -> tuple[Ints, Ints]:
-        """Give the two patches of each compute, the same one twice for those of a patch with itself.
+        """Return the two patches of each compute, the same one twice for those of a patch with itself.
 
         Examples
         --------
@@ -86,7 +84,6 @@ class Patches(PatchGrid):
     kind: Literal["patches"] = "patches"
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send from the patches to their computes, and back."""
         first, second = (np.repeat(ends, self.split) for ends in self.computes())
         at = np.arange(len(first)) * ranks // len(first)
         return self.between(self.even_homes(ranks), first, second, at, ranks)

@@ -10,12 +10,10 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..shapes import balanced_shape
-from .base import Traffic
-from .lines import all_to_all_along
-from .sends import Sends, in_phases
+from .base import MessagePattern, Traffic
+from .sends import Sends, all_to_all_along, in_phases
 
 
 @register
@@ -38,7 +36,6 @@ class PencilFft(MessagePattern):
         return rows, columns
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         return tuple(
             Traffic(float(ranks) * (length - 1) * self.iterations, self.part_bytes(length))
             for length in self.grid(ranks)
@@ -52,9 +49,8 @@ class PencilFft(MessagePattern):
     def check_ranks(self, ranks: int) -> None:
         """Refuse rows that do not divide the ranks."""
         if self.rows is not None and ranks % self.rows:
-            raise ConfigError(
-                f"{ranks} ranks cannot stand in such rows", "take a divisor", ("rows",), self.rows, "ranks-do-not-fit"
-            )
+            problem = f"{ranks} ranks cannot stand in such rows"
+            raise ConfigError(problem, "take a divisor", ("rows",), self.rows, "ranks-do-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send from each rank to the others of its row, then of its column; a row holds consecutive ranks."""

@@ -7,10 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import WorkloadError
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, repeat
 from .site import Site
 
@@ -27,18 +26,12 @@ class PingPong(MessagePattern):
     kind: Literal["ping-pong"] = "ping-pong"
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         return (Traffic(2.0 * self.iterations, int(self.message_bytes), 2),)
 
     def sends_at(self, site: Site) -> Sends:
         """Send from one rank to another as far away as any two of the job are; it answers in the next phase.
 
         Of several such pairs the one with the lowest routers, and on each the lowest rank.
-
-        Raises
-        ------
-        WorkloadError
-            If all ranks sit on one router.
         """
         router = np.unique(site.router_of_rank)
         if len(router) < 2:

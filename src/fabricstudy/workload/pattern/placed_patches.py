@@ -43,7 +43,6 @@ class PlacedPatches(PatchGrid):
     )
 
     def sends_at(self, site: Site) -> Sends:
-        """Send from the patches to their computes, and back."""
         ranks = len(site.node_of_rank)
         first, second = (np.repeat(ends, self.split) for ends in self.computes())
         home = self._orb_homes(site) if self.place == "orb" else self.even_homes(ranks)
@@ -55,7 +54,7 @@ class PlacedPatches(PatchGrid):
         return self.between(home, first, second, at, ranks)
 
     def _orb_homes(self, site: Site) -> Ints:
-        """Give the rank of each patch: one in the middle of its box, where grid and machine are halved together."""
+        """Return the rank of each patch: one in the middle of its box, where grid and machine are halved together."""
         place, patch = _places(site), np.indices(self.patches).reshape(3, -1).T
         partner = pairing(place, patch)
         home = np.empty(len(patch), dtype=np.int64)
@@ -82,7 +81,7 @@ def _places(site: Site) -> npt.NDArray[np.int64]:
 
 
 def _in_bricks(site: Site, home: Ints, first: Ints, second: Ints) -> Ints:
-    """Give the rank of each compute: where there is room, and its patches come to by the fewest new hops."""
+    """Return the rank of each compute: where there is room, and its patches come to by the fewest new hops."""
     router = site.router_of_rank.astype(np.int64)
     share = -(-len(first) // len(router))
     # Hops that a patch needs to each rank; none once the rank has it.

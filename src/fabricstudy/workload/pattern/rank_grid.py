@@ -8,10 +8,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.model import ConfigError, Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices
 from ..shapes import balanced_shape
+from .base import MessagePattern
 
 
 class RankGrid(MessagePattern):
@@ -46,10 +46,6 @@ class RankGrid(MessagePattern):
         for length in self.shape or (ranks,):
             cells *= length
         if cells != ranks:
-            raise ConfigError(
-                f"the shape has {cells} places for {ranks} ranks",
-                "let its product be the ranks, or leave it out",
-                ("shape",),
-                list(self.shape or ()),
-                "ranks-do-not-fit",
-            )
+            problem = f"the shape has {cells} places for {ranks} ranks"
+            remedy = "let its product be the ranks, or leave it out"
+            raise ConfigError(problem, remedy, ("shape",), list(self.shape or ()), "ranks-do-not-fit")

@@ -40,7 +40,7 @@ class ReduceScatter(Collective):
     )
 
     def chosen(self, ranks: int) -> str:
-        """Give the algorithm by which it is done."""
+        """Return the algorithm by which it is done."""
         size_bytes = int(self.message_bytes)
         if self.algorithm == "mpich":
             return "recursive-halving" if size_bytes < MPICH_LONG_BYTES else "pairwise"
@@ -51,12 +51,10 @@ class ReduceScatter(Collective):
         return self.algorithm
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a vector that cannot be divided."""
         super().check_ranks(ranks)
         self.check_blocks(ranks, "it")
 
     def parts(self, ranks: int) -> list[Part]:
-        """Give the steps of the algorithm."""
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
         if algorithm == "ring":
             return [ring(ranks, size_bytes, -1)]

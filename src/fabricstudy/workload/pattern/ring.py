@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.pattern.base import MessagePattern
 
+from .base import MessagePattern
 from .sends import Sends, one_phase
 
 
@@ -19,7 +19,6 @@ class Ring(MessagePattern):
     kind: Literal["ring"] = "ring"
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations."""
         return 2.0 * ranks * self.iterations
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:

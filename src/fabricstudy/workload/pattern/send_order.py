@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import Indices, Messages, WorkloadError
-from .base import MessagePattern, Pattern, SendOrder
+from .base import MessagePattern, Pattern
 from .sends import Sends
 
 
@@ -16,21 +16,7 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles
     each rank's sends in each phase anew.
 
-    Parameters
-    ----------
-    sends : Sends
-        What is sent, in any order.
-    pattern : Pattern
-        Says message size and order.
-    ranks : int
-        Ranks of the job.
-    rng : numpy.random.Generator
-        Stream for the random order.
-
-    Raises
-    ------
-    WorkloadError
-        If a pattern that is no `MessagePattern`, and so has no message size, gives its sends no sizes either.
+    Raises WorkloadError if a pattern that has no message size gives its sends no sizes either.
 
     Examples
     --------
@@ -43,23 +29,18 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     """
     if not isinstance(pattern, MessagePattern):
         if len(sends.source) and sends.size_bytes is None:
-            raise WorkloadError(
-                f"the pattern {pattern.kind} gives its sends no sizes; give each one in Sends.size_bytes"
-            )
+            problem = f"the pattern {pattern.kind} gives its sends no sizes; give each one in Sends.size_bytes"
+            raise WorkloadError(problem)
         return _messages(sends, np.lexsort((sends.source, sends.phase)), 0)
     # A stable sort gives the same order on every processor even where two random numbers are equal. One key for all
     # would overflow where there are many phases.
-    place = _place_in_turn(sends, pattern.order, ranks, rng)
+    if pattern.order == "shift":
+        place: Indices = (sends.destination - sends.source) % ranks
+    elif pattern.order == "ascending":
+        place = sends.destination
+    else:
+        place = rng.integers(2**32, size=len(sends.source), dtype=np.uint32)
     return _messages(sends, np.lexsort((place, sends.source, sends.phase)), pattern.message_bytes)
-
-
-def _place_in_turn(sends: Sends, order: SendOrder, ranks: int, rng: np.random.Generator) -> Indices:
-    """Key below 2**32 by which the sends of one rank in one phase are sorted."""
-    if order == "shift":
-        return (sends.destination - sends.source) % ranks
-    if order == "ascending":
-        return sends.destination
-    return rng.integers(2**32, size=len(sends.source), dtype=np.uint32)
 
 
 def _messages(sends: Sends, order: npt.NDArray[np.int64], size_bytes: int) -> Messages:

@@ -11,8 +11,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from ..messages import IntArray
-from .partners import RandomPartners, sends_to_partners
-from .sends import Sends
+from .partners import RandomPartners
 
 
 @register
@@ -27,11 +26,7 @@ class SpreadPattern(RandomPartners):
         None, ge=1, description="partners are at most so many ranks later, counted round; left out: all ranks"
     )
 
-    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once from each rank to partners 1 to `neighbourhood` ranks later, counted round, with equal chance."""
+    def draw(self, source: IntArray, ranks: int, rng: np.random.Generator) -> IntArray:
+        """Draw partners 1 to `neighbourhood` ranks later, counted round, with equal chance."""
         reach = min(self.neighbourhood or ranks - 1, ranks - 1)
-
-        def draw(source: IntArray, rng: np.random.Generator) -> IntArray:
-            return ((source + rng.integers(1, reach + 1, size=len(source))) % ranks).astype(np.int32)
-
-        return sends_to_partners(self, ranks, rng, draw)
+        return ((source + rng.integers(1, reach + 1, size=len(source))) % ranks).astype(np.int32)

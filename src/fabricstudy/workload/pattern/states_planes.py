@@ -10,12 +10,10 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..messages import Indices
-from .base import Traffic
-from .objects import between_ranks
-from .sends import Sends, in_phases
+from .base import MessagePattern, Traffic
+from .sends import Sends, between_ranks, in_phases
 
 
 @register

@@ -10,12 +10,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
-from fabricstudy.workload.pattern.base import MessagePattern
 
-from ..messages import IntArray
-from .base import Traffic
-from .lines import all_to_all_along
-from .sends import Sends, in_phases
+from .base import MessagePattern, Traffic
+from .sends import Sends, all_to_all_along, in_phases
 
 
 @register
@@ -37,7 +34,6 @@ class StrassenBfs(MessagePattern):
         return max(1, round(factors)), max(1, round(factors / 2))
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         messages = 6.0 * ranks * self.iterations
         return tuple(Traffic(messages, size) for step in range(self.steps) for size in self.step_bytes(step))
 
@@ -45,21 +41,16 @@ class StrassenBfs(MessagePattern):
         """Refuse a number of ranks that is no multiple of 7 to the power of the steps."""
         if ranks % 7**self.steps:
             problem = f"{self.steps} steps need a multiple of {7**self.steps} ranks and get {ranks}"
-            raise ConfigError(
-                problem, "change the job's size, or take fewer steps", ("steps",), self.steps, "ranks-do-not-fit"
-            )
+            remedy = "change the job's size, or take fewer steps"
+            raise ConfigError(problem, remedy, ("steps",), self.steps, "ranks-do-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send in each step once from each rank to its counterparts in the other 6 groups, down and then up again."""
         down, up = [], []
         for step in range(self.steps):
+            # The 7^step sets of ranks that work together.
+            sets = np.arange(ranks, dtype=np.int32).reshape(7**step, 7, -1)
             factors, products = self.step_bytes(step)
-            down.append(_step(ranks, step, factors))
-            up.append(_step(ranks, step, products))
+            down.append(all_to_all_along(sets, 1, factors))
+            up.append(all_to_all_along(sets, 1, products))
         return in_phases(down + up[::-1], self.iterations)
-
-
-def _step(ranks: int, step: int, size_bytes: int) -> Sends:
-    """Exchange within each of the 7^step sets of ranks that work together."""
-    rank: IntArray = np.arange(ranks, dtype=np.int32)
-    return all_to_all_along(rank.reshape(7**step, 7, -1), 1, size_bytes)

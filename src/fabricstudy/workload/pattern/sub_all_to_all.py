@@ -9,9 +9,8 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from .base import Traffic
-from .lines import all_to_all_along
 from .rank_grid import RankGrid
-from .sends import Sends, in_phases
+from .sends import Sends, all_to_all_along, in_phases
 
 
 @register
@@ -24,7 +23,6 @@ class SubAllToAll(RankGrid):
     kind: Literal["sub-all-to-all"] = "sub-all-to-all"
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        """Count the messages by size."""
         lines = [length for length in self.grid(ranks) if length > 1]
         messages = float(ranks) * sum(length - 1 for length in lines) * self.iterations
         return (Traffic(messages, int(self.message_bytes), max(1, len(lines))),)

@@ -13,11 +13,10 @@ from fabricstudy.core.input_files import MOST_BYTES
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, to_unit
-from fabricstudy.workload.pattern.base import MessagePattern
 
 from ..graph_file import Floats, GraphFile, grouped, read_graph
 from ..messages import Messages
-from .base import Traffic
+from .base import MessagePattern, Traffic
 from .sends import Sends, one_phase
 from .traffic_file import TrafficFile
 
@@ -67,19 +66,12 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
         return (Traffic(left * self.edges * self.iterations, round(int(self.message_bytes) / left)),)
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse more ranks than vertices."""
         if ranks > self.vertices:
             problem = f"the graph has {self.vertices} vertices for {ranks} ranks"
             raise ConfigError(problem, "take fewer ranks, or a larger graph", ("file",), self.file, "graph-file")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send the bytes of all edges between two ranks as one message each way.
-
-        Raises
-        ------
-        WorkloadError
-            If the file is gone or has changed, or this point was read from a record.
-        """
+        """Send the bytes of all edges between two ranks as one message each way."""
         messages = messages_of(self.listed(), ranks, self.group, int(self.message_bytes))
         sends = one_phase(messages.source, messages.destination, self.iterations)
         return Sends(sends.phase, sends.source, sends.destination, np.tile(messages.size_bytes, self.iterations))

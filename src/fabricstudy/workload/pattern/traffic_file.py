@@ -14,12 +14,9 @@ class TrafficFile(FromFile):
     """A file beside the study, whose loss fails a point and not its batch."""
 
     def listed(self) -> Any:
-        """Give the content of the file.
+        """Return the content of the file.
 
-        Raises
-        ------
-        WorkloadError
-            If the file is gone or has changed, or this point was read from a record.
+        Raises WorkloadError if the file is gone or has changed, or this point was read from a record.
         """
         try:
             return self.content()

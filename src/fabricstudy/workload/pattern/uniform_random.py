@@ -9,8 +9,8 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
-from fabricstudy.workload.pattern.base import MessagePattern
 
+from .base import MessagePattern
 from .sends import Sends
 
 
@@ -22,7 +22,6 @@ class UniformRandom(MessagePattern):
     messages_per_rank: Whole = Field(1, ge=1, le=1_000_000, description="messages each rank sends in an iteration")
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations."""
         return float(ranks) * self.messages_per_rank * self.iterations
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
