@@ -12,16 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from fabricstudy.core.columns import (
-    DIFFERS,
-    IN_PART,
-    KEYS,
-    NAMES,
-    NOT_RUN,
-    REPRODUCED,
-    UNDECIDED,
-    names_of,
-)
+from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
 from fabricstudy.study.claims import (
     AnyMeasure,
     Claim,
@@ -44,7 +35,7 @@ from .select import AGAINST, VALUE, Observations, analysis_rows, by, join, label
 from .store import Tables
 
 _NOTHING: dict[type[Measure], str] = {
-    Correlation: f"a rank correlation needs {LEAST_ROWS} rows, and neither column may be constant",
+    Correlation: f"a rank correlation needs {LEAST_ROWS} rows, and neither column may be constant"
 }
 SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
 
