@@ -190,7 +190,7 @@ _GIVEN = {"jobs", "pattern", "trace", "engine"}
 
 
 def choices(study: Study) -> set[str]:
-    """Give the axes that whoever designs or runs a machine chooses: neither the workload nor the simulator."""
+    """Return the axes that whoever designs or runs a machine chooses: neither the workload nor the simulator."""
     sections_of: dict[str, set[str]] = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
@@ -201,7 +201,7 @@ def choices(study: Study) -> set[str]:
 
 
 def sizes(study: Study) -> dict[str, tuple[str, str]]:
-    """Give the axes whose labels are sizes (of messages, jobs, machines), with the least and the largest label."""
+    """Return the axes whose labels are sizes (of messages, jobs, machines), with the least and the largest label."""
     found = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
