@@ -123,6 +123,8 @@ def _drawing(figure: Figure, data: _Data) -> look.Drawing:
         grid.canvas.set_figwidth(width)
     for axes, _, part in grid.panels:
         _panel(axes, figure, data, part)
+    # Panels may share a scale, which has to fit what all of them show.
+    for axes in grid.axes.flat:
         _scales(axes, figure, data, width / wide - 0.6)
     handles, families = _handles(figure, data), len(set(data.family.values()))
     # Each family of colours gets its own column.
@@ -257,7 +259,8 @@ def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
 
 def _handles(figure: Figure, data: _Data) -> list[Any]:
     handles: list[Any] = []
-    has_styles, edge = data.styles != [""], {"edgecolor": "#444444", "linewidth": 0.5}
+    has_styles = data.styles != [""]
+    edge: dict[str, Any] = {"edgecolor": "#444444", "linewidth": 0.5}
     for place, hue in enumerate(data.hues if data.hues != [""] else []):
         shade, label = look.colour(data.family, hue), look.legend_label(hue)
         if figure.kind == "line":

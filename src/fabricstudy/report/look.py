@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from fabricstudy.core.columns import KEYS, NAMES, column_unit, names_of
 from fabricstudy.core.phrasing import several
-from fabricstudy.study.figures import Label, TableFigure
+from fabricstudy.study.figures import Figure, Label, ScatterFigure, TableFigure
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians
 
 from .text import counted_pairs
@@ -343,7 +343,7 @@ def legend_label(label: str) -> str:
     return f" {short(label)}" if label.startswith("_") else short(label)
 
 
-def split_in_words(figure: TableFigure, style: str) -> list[str]:
+def split_in_words(figure: Figure | ScatterFigure, style: str) -> list[str]:
     """Return what tells the marks of a figure apart; `style` is what it calls the axis of styles."""
     split = [f"coloured by {' and '.join(figure.hue)}"] * bool(figure.hue)
     split += [f"{style} by {figure.style}"] * bool(figure.style)

@@ -133,7 +133,7 @@ def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
 
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:
-    edge = {"markeredgecolor": "white", "markeredgewidth": 0.5}
+    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.5}
     for (place, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
         marks = part[(part["hue"] == hue) & (part["style"] == style)]
         mark = _mark(place if styles == [""] else shape, look.colour(family, hue))
@@ -141,9 +141,9 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
     if figure.front:
         # Each point right of and above the line is beaten by a mark on it.
         front = part[part["front"]].sort_values(["x", "y"])
-        style: dict[str, Any] = {"color": _FRONT.get_color(), "zorder": 1.5}
-        axes.step(front["x"], front["y"], where="post", linestyle=_FRONT.get_linestyle(), linewidth=1.2, **style)
-        axes.vlines(part["x"], part["low"], part["high"], linewidth=0.9, **style)
+        line: dict[str, Any] = {"color": _FRONT.get_color(), "zorder": 1.5}
+        axes.step(front["x"], front["y"], where="post", linestyle=_FRONT.get_linestyle(), linewidth=1.2, **line)
+        axes.vlines(part["x"], part["low"], part["high"], linewidth=0.9, **line)
     # Numbers with many digits need room.
     axes.xaxis.set_major_locator(MaxNLocator(5))
     if figure.x_log:

@@ -18,18 +18,9 @@ from .store import TableError
 
 
 def link_loads(plan: Plan, keys: pd.DataFrame, found: Gathered, points: Store | None) -> pd.DataFrame:
-    """Give a row for each directed link of each point that is done, of the experiments that the study names.
+    """Return a row for each directed link of each point that is done, of the experiments that the study names.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its size was checked.
-    keys : DataFrame
-        One row a planned point, in the order of the plan, with the study's axes.
-    found : Gathered
-        Which points are done.
-    points : Store or None
-        Where the arrays are.
+    `keys` has one row a planned point, in the order of the plan, with the study's axes; `points` has the arrays.
 
     Raises
     ------

@@ -473,6 +473,16 @@ def test_each_bar_shows_its_bound(make: Make) -> None:
     assert [x for x, _ in found] == pytest.approx(middles) and {y for _, y in found} == {9e5}
 
 
+def test_a_shared_scale_reaches_to_the_values_of_each_panel(make: Make) -> None:
+    case = make(figures=[{**FIGURES[0], "columns": "routing", "hue": [], "same_y": True, "y_log": False}])
+    (figure,) = case.study.figures
+    last = case.tables.points["routing"].drop_duplicates().iloc[-1]
+    case.tables.jobs.loc[case.tables.jobs["routing"] == last, "runtime_ns"] *= 8
+    data = _data(figure, case.tables)
+    tops = [axes.get_ylim()[1] for axes in _drawing(figure, data).canvas.axes]
+    assert len(tops) > 1 and min(tops) >= data.frame["y"].max()
+
+
 @pytest.mark.parametrize(("times", "same"), [(9.0, True), (12.0, False)])
 def test_panels_that_differ_by_more_than_ten_have_scales_of_their_own(make: Make, times: float, same: bool) -> None:
     case = make(figures=[{**BARS, "x": "alpha", "columns": "message", "rows": None}])
