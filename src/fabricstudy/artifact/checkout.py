@@ -22,14 +22,8 @@ WHERE_NEW_FILES_COUNT = ("Snakefile", "src", "workflow", "engines", "envs", "pro
 class Checkout:
     """Code below a folder.
 
-    Parameters
-    ----------
-    root : Path
-        The folder.
-    commit : str or None
-        Commit of HEAD, 40 hexadecimal digits; None where `root` is no git checkout.
-    changes : str
-        Digest of what differs from the commit, or "": changed files, and new ones in `WHERE_NEW_FILES_COUNT`.
+    `commit` is that of HEAD, 40 hexadecimal digits, or None where `root` is no git checkout; `changes` is a digest of
+    what differs from it, or "": changed files, and new ones in `WHERE_NEW_FILES_COUNT`.
     """
 
     root: Path
@@ -49,7 +43,7 @@ class Checkout:
         return f"commit {self.commit}" if self.clean else f"commit {self.commit} with changes ({self.changes})"
 
     def files(self) -> Iterator[tuple[str, bytes, bool]]:
-        """Give path, content and whether it is executable of each file: of the commit, or else as it stands here."""
+        """Yield path, content and whether it is executable of each file: of the commit, or else as it stands here."""
         if self.clean:
             yield from _archived(self.root)
             return

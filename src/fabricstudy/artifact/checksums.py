@@ -16,7 +16,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def checksums(contents: Mapping[str, bytes]) -> bytes:
-    """Give the file of checksums of all contents.
+    """Return the file of checksums of all contents.
 
     Examples
     --------
@@ -41,7 +41,12 @@ def check(folder: Path, below: str = "") -> int:
     expected = {path: digest for path, digest in _listed(listing) if path.startswith(below)}
     if not expected:
         raise ArtifactError(f"{listing}: names no file below {below or folder}; unpack the archive again")
-    wrong = [path for path, digest in expected.items() if _digest(folder / path) != digest]
+
+    def differs(path: str) -> bool:
+        file = folder / path
+        return not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != expected[path]
+
+    wrong = [path for path in expected if differs(path)]
     if wrong:
         others = f" and {len(wrong) - 1} other files" if len(wrong) > 1 else ""
         raise ArtifactError(f"{folder / wrong[0]}{others}: not as packed (SHA-256 differs); unpack the archive again")
@@ -60,7 +65,3 @@ def _listed(listing: Path) -> Iterator[tuple[str, str]]:
     except FileMistake as mistake:
         place = f"{listing}: {mistake.where}" if mistake.where else str(listing)
         raise ArtifactError(f"{place}: {mistake.problem}; {mistake.remedy}") from None
-
-
-def _digest(path: Path) -> str | None:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None

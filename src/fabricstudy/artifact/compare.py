@@ -32,17 +32,10 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class TableComparison:
-    """One table, old against new.
+    """One table, old against new: how many rows both have, and the names of those that only one has.
 
-    Parameters
-    ----------
-    rows : int
-        Rows that both have.
-    values : DataFrame
-        One row a compared value, with columns ``row``, ``column``, ``old``, ``new``, ``difference`` (relative; infinite
-        where there is none), ``allowed`` and ``agrees``.
-    missing, extra : tuple of str
-        Rows that only the old, or only the new run has.
+    `values` has one row a compared value, with columns ``row``, ``column``, ``old``, ``new``, ``difference`` (relative;
+    infinite where there is none), ``allowed`` and ``agrees``.
     """
 
     name: str
@@ -52,36 +45,21 @@ class TableComparison:
     extra: tuple[str, ...]
 
     @property
-    def differing(self) -> pd.DataFrame:
-        """The values that do not agree."""
-        return self.values[~self.values["agrees"]]
-
-    @property
     def agrees(self) -> bool:
         """Whether all rows and values agree."""
         return not (self.missing or self.extra) and bool(self.values["agrees"].all())
 
-    @property
-    def largest(self) -> float:
-        """Largest relative difference of a number, 0 for none."""
-        return float(self.values["difference"].max()) if len(self.values) else 0.0
-
     def to_json(self) -> dict[str, Any]:
         """Plain values; of the compared ones those that differ."""
-        differing = self.differing.drop(columns="agrees").astype(object)
+        differing = self.values[~self.values["agrees"]].drop(columns="agrees").astype(object)
         differing["difference"] = [_finite(value) for value in differing["difference"]]
         equal = int((self.values["difference"] == 0).sum())
         return {
-            "agrees": self.agrees,
-            "rows": self.rows,
-            "values": len(self.values),
-            "equal": equal,
+            "agrees": self.agrees, "rows": self.rows, "values": len(self.values), "equal": equal,
             "within": len(self.values) - equal - len(differing),
-            "largest": _finite(self.largest),
-            "missing": list(self.missing),
-            "extra": list(self.extra),
-            "differing": differing.to_dict("records"),
-        }
+            "largest": _finite(self.values["difference"].max()) if len(self.values) else 0.0,
+            "missing": list(self.missing), "extra": list(self.extra), "differing": differing.to_dict("records"),
+        }  # fmt: skip
 
 
 def _finite(value: float) -> float | None:
@@ -90,14 +68,9 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two runs of a study.
+    """Two runs of a study, with the versions of each engine in both.
 
-    Parameters
-    ----------
-    versions : dict
-        For each engine its versions in the old and in the new run.
-    verdicts : DataFrame
-        Columns ``claim``, ``old``, ``new``: the verdict of each claim.
+    `verdicts` has columns ``claim``, ``old`` and ``new``: the verdict of each claim.
     """
 
     old: Path
@@ -121,14 +94,11 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "old": str(self.old),
-            "new": str(self.new),
-            "agrees": self.agrees,
-            "tolerance": self.tolerance,
+            "old": str(self.old), "new": str(self.new), "agrees": self.agrees, "tolerance": self.tolerance,
             "engines": {name: {"old": old, "new": new} for name, (old, new) in self.versions.items()},
             "tables": {name: table.to_json() for name, table in self.tables.items()},
             "verdicts": self.verdicts.to_dict("records"),
-        }
+        }  # fmt: skip
 
 
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
@@ -159,27 +129,24 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
         odd = ", ".join(sorted(set(frames) ^ set(others)))
         raise ArtifactError(f"only one of the two runs has the tables {odd}; compare two runs of one study")
     tables = {name: _compare_table(name, frame, others[name], allowed) for name, frame in frames.items()}
-    engines = {
-        name: (_versions_text(before.points, name), _versions_text(after.points, name))
-        for name in sorted({*before.points["engine"], *after.points["engine"]})
-    }
-    return Comparison(old, new, tolerance, engines, tables, _verdicts(before.claims, after.claims))
+    names = sorted({*before.points["engine"], *after.points["engine"]})
+    engines = {name: (_versions_text(before.points, name), _versions_text(after.points, name)) for name in names}
+    sides = [one.claims.drop_duplicates("claim").set_index("claim")["claim_verdict"] for one in (before, after)]
+    verdicts = pd.concat(sides, axis=1, keys=["old", "new"]).astype(object)
+    verdicts = verdicts.where(verdicts.notna(), None).rename_axis("claim").reset_index()
+    return Comparison(old, new, tolerance, engines, tables, verdicts)
 
 
 def _tables_in(folder: Path) -> Path:
     """Find the folder of the tables; of an artifact, check the results first."""
-    places = [place for place in (folder, folder / "tables") if _has_tables(place)]
-    places = places[:1] or [place for place in sorted(folder.glob("results/*/tables")) if _has_tables(place)]
+    places = [place for place in (folder, folder / "tables") if (place / "points.parquet").is_file()][:1]
+    places = places or [file.parent for file in sorted(folder.glob("results/*/tables/points.parquet"))]
     if len(places) != 1:
         contents = "no tables of a study" if not places else f"tables of {len(places)} studies"
         raise ArtifactError(f"{folder}: {contents}; name a folder such as results/quick, or an unpacked artifact")
     if (folder / CHECKSUMS).is_file():
         check(folder, below="results/")
     return places[0]
-
-
-def _has_tables(folder: Path) -> bool:
-    return (folder / "points.parquet").is_file()
 
 
 def _versions(points: pd.DataFrame) -> dict[str, str]:
@@ -215,20 +182,16 @@ def _compare_table(name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: _Al
     if set(old.columns) != set(new.columns):
         odd = ", ".join(sorted(set(old.columns) ^ set(new.columns)))
         raise ArtifactError(f"table {name}: only one of both has the columns {odd}; compare two runs of one study")
-    keys = [*_axes(name, old), *_keys(name, old)]
+    first = old.columns[0]
+    keys = [*([first, *axes_of(old)] if first in _PARTS else []), *_keys(name, old)]
     old, new = old.set_index(_row_names(old, keys)), new.set_index(_row_names(new, keys))
     common = old.index[old.index.isin(new.index)]
     left_out = {column.name for column in TABLES.get(name, ()) if not column.compared}
     columns = [column for column in old.columns if column not in left_out and column not in keys]
     bound = allowed.rows(name, old.loc[common])
     parts = [_compare_column(column, old.loc[common, column], new.loc[common, column], bound) for column in columns]
-    return TableComparison(
-        name,
-        len(common),
-        pd.concat(parts, ignore_index=True),
-        tuple(old.index[~old.index.isin(new.index)]),
-        tuple(new.index[~new.index.isin(old.index)]),
-    )
+    missing, extra = (tuple(one.index[~one.index.isin(other.index)]) for one, other in ((old, new), (new, old)))
+    return TableComparison(name, len(common), pd.concat(parts, ignore_index=True), missing, extra)
 
 
 def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
@@ -237,10 +200,6 @@ def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
         # The keys of an extension's analysis are not known here: its rows go by their place.
         return keys_of(kind) if kind in Analysis.FAMILY.kinds else ("kind",)
     return tuple(column.name for column in TABLES[name] if column.identity)
-
-
-def _axes(name: str, frame: pd.DataFrame) -> list[str]:
-    return [frame.columns[0], *axes_of(frame)] if frame.columns[0] in _PARTS else []
 
 
 def _row_names(frame: pd.DataFrame, keys: Iterable[str]) -> pd.Index[str]:
@@ -266,17 +225,9 @@ def _compare_column(
         before, after = (side.astype(object).where(side.notna(), None).to_numpy() for side in (old, new))
         allowed = np.zeros(len(old))
         difference = np.where([a == b for a, b in zip(before, after, strict=True)], 0.0, np.inf)
-    return pd.DataFrame(
-        {
-            "row": old.index,
-            "column": column,
-            "old": pd.Series(_plain(old), dtype=object),
-            "new": pd.Series(_plain(new), dtype=object),
-            "difference": difference,
-            "allowed": allowed,
-            "agrees": difference <= allowed,
-        }
-    )
+    values = {"old": pd.Series(_plain(old), dtype=object), "new": pd.Series(_plain(new), dtype=object)}
+    found = {"difference": difference, "allowed": allowed, "agrees": difference <= allowed}
+    return pd.DataFrame({"row": old.index, "column": column, **values, **found})
 
 
 def _is_number(column: pd.Series[Any]) -> bool:
@@ -300,9 +251,3 @@ def relative_difference(old: npt.NDArray[np.float64], new: npt.NDArray[np.float6
         difference = np.abs(old - new) / np.maximum(np.abs(old), np.abs(new))
     difference = np.where(np.isnan(old) != np.isnan(new), np.inf, difference)
     return np.where((old == new) | (np.isnan(old) & np.isnan(new)), 0.0, difference)
-
-
-def _verdicts(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    sides = [frame.drop_duplicates("claim").set_index("claim")["claim_verdict"] for frame in (old, new)]
-    together = pd.concat(sides, axis=1, keys=["old", "new"]).astype(object)
-    return together.where(together.notna(), None).rename_axis("claim").reset_index()

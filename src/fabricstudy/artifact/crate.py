@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricstudy.artifact.checkout import Checkout
 from fabricstudy.core.columns import DONE
+from fabricstudy.core.phrasing import points_done
 
 from .finished import Finished
 
@@ -67,21 +68,16 @@ _LOCK = "Packages, pinned with hashes"
 
 
 def metadata(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> bytes:
-    """Give ``ro-crate-metadata.json``.
+    """Return ``ro-crate-metadata.json``.
 
     Parameters
     ----------
-    run : Finished
-        The study that ran.
-    code : Checkout
-        The code that is packed with it.
     contents : mapping
         Content of every file of the artifact by its path, this file and the checksums excepted.
     """
     from rocrate.rocrate import ROCrate
 
-    crate = ROCrate()
-    study = run.plan.study
+    crate, study = ROCrate(), run.plan.study
     crate.name = f"fabricstudy artifact: {study.title or run.name}"
     crate.description = study.description.strip() or f"The study {run.name}, its results and the code that made them."
     crate.datePublished = run.interval[1]
@@ -91,29 +87,21 @@ def metadata(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> by
         for profile, (name, edition) in _PROFILES.items()
     ]
     workflow = _workflow(crate, code)
-    crate.add_dataset(dest_path="code/", properties={"name": "Code", "description": _description(code)})
-    files = _files(crate, contents)
-    _run(crate, run, workflow, files)
+    as_given = f"at {code.state}, as git archive gives them." if code.clean else f"as they were on disk: {code.state}."
+    about = {"name": "Code", "description": f"The files of fabricstudy {as_given}"}
+    crate.add_dataset(dest_path="code/", properties=about)
+    _run(crate, run, workflow, _files(crate, contents))
     described = crate.metadata.generate()
-    described["@graph"] = [_compact(entity) for entity in described["@graph"]]
+    for entity in described["@graph"]:
+        # A list of one is written as that one, as RO-Crate asks for.
+        entity |= {key: value[0] for key, value in entity.items() if isinstance(value, list) and len(value) == 1}
     return (json.dumps(described, indent=1) + "\n").encode()
-
-
-def _compact(entity: Mapping[str, Any]) -> dict[str, Any]:
-    """Write a list of one as that one, as RO-Crate asks for."""
-    return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
 
 
 def _context(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Any:
     from rocrate.model.contextentity import ContextEntity
 
     return crate.add(ContextEntity(crate, identity, properties={"@type": kind, **properties}))
-
-
-def _description(code: Checkout) -> str:
-    if code.clean:
-        return f"The files of fabricstudy at {code.state}, as git archive gives them."
-    return f"The files of fabricstudy as they were on disk: {code.state}."
 
 
 def _workflow(crate: ROCrate, code: Checkout) -> Any:
@@ -143,10 +131,8 @@ def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
         description = _LOCK if path.endswith(".lock") else _DESCRIPTIONS.get(path)
         if path.startswith("code/") and description is None:
             continue
-        properties = {
-            "name": description or name,
-            "encodingFormat": _KINDS.get(PurePosixPath(name).suffix, "text/plain"),
-        }
+        kind = _KINDS.get(PurePosixPath(name).suffix, "text/plain")
+        properties = {"name": description or name, "encodingFormat": kind}
         if path != "APPENDIX.md":  # a draft, which its authors are to change
             properties |= {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
         files[path] = crate.add_file(dest_path=path, properties=properties)
@@ -157,18 +143,20 @@ def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
 
 def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any]) -> None:
     name = run.name
+    results, report = f"results/{name}", f"reports/{name}"
     inputs = [file for path, file in files.items() if path.startswith("study/")]
-    tables, simulated, report = f"results/{name}/tables/", f"results/{name}/simulate/", f"reports/{name}/"
-    outputs = {"tables": _collection(crate, tables, "Tables", files), "report": files[f"{report}index.html"]}
-    if run.outputs.shards:
-        outputs["records"] = _collection(crate, simulated, "Records of the simulations", files)
-    for stage, says in (("machine", "Machine definitions"), ("workload", "Workload definitions")):
-        if any(path.startswith(f"results/{name}/{stage}/") for path in files):
-            outputs[stage] = _collection(crate, f"results/{name}/{stage}/", says, files)
-    if run.outputs.schedules:
-        outputs["schedule"] = _collection(crate, f"results/{name}/schedule/", "Records of the schedules", files)
-    if any(path.startswith(f"{report}figures/") for path in files):
-        outputs["figures"] = _collection(crate, f"{report}figures/", "Figures", files)
+    outputs = {"report": files[f"{report}/index.html"]}
+    for output, folder, title in (
+        ("tables", f"{results}/tables/", "Tables"),
+        ("records", f"{results}/simulate/", "Records of the simulations"),
+        ("machine", f"{results}/machine/", "Machine definitions"),
+        ("workload", f"{results}/workload/", "Workload definitions"),
+        ("schedule", f"{results}/schedule/", "Records of the schedules"),
+        ("figures", f"{report}/figures/", "Figures"),
+    ):
+        parts = [{"@id": file.id} for path, file in files.items() if path.startswith(folder)]
+        if parts:
+            outputs[output] = crate.add_dataset(dest_path=folder, properties={"name": title, "hasPart": parts})
     workflow["input"] = [_parameter(crate, "study", "What to compare.", files[run.study_path])]
     workflow["output"] = [_parameter(crate, key, _OUTPUTS[key], entity) for key, entity in outputs.items()]
     workflow["softwareRequirements"] = [
@@ -182,13 +170,10 @@ def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any])
         object=inputs,
         result=list(outputs.values()),
         properties={
-            "name": f"Run of the study {name}",
-            "description": _outcome(run),
-            "startTime": begin,
-            "endTime": end,
+            "name": f"Run of the study {name}", "description": _outcome(run), "startTime": begin, "endTime": end,
             "actionStatus": "http://schema.org/CompletedActionStatus",
         },
-    )
+    )  # fmt: skip
     crate.root_dataset["mentions"] = [action]
 
 
@@ -197,14 +182,7 @@ def _outcome(run: Finished) -> str:
         runs = f"{len(run.plan.run_rows)} scheduled runs, " if run.plan.run_rows else ""
         return f"{len(run.outputs.analyses)} analyses, {runs}no simulations."
     done, hosts = int((run.points["status"] == DONE).sum()), sorted(run.points["host"].dropna().unique())
-    return f"{done} of {len(run.points)} points done, on {', '.join(hosts)}."
-
-
-def _collection(crate: ROCrate, folder: str, name: str, files: Mapping[str, Any]) -> Any:
-    parts = [file for path, file in files.items() if path.startswith(folder)]
-    return crate.add_dataset(
-        dest_path=folder, properties={"name": name, "hasPart": [{"@id": part.id} for part in parts]}
-    )
+    return f"{points_done(done, len(run.points))}, on {', '.join(hosts)}."
 
 
 def _parameter(crate: ROCrate, name: str, description: str, example: Any) -> Any:

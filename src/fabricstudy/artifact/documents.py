@@ -19,7 +19,6 @@ from fabricstudy.artifact.checkout import Checkout
 from fabricstudy.core.columns import BY_LINK, DONE, PARQUET_ONLY
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import claimed, range_text, shown
-from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.store import ANALYSIS
 
 from .compare import ROUNDING, TOLERANCE
@@ -28,7 +27,7 @@ from .finished import Finished
 
 
 def documents(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Give ``README.md``, ``Makefile`` and ``APPENDIX.md``.
+    """Return ``README.md``, ``Makefile`` and ``APPENDIX.md``.
 
     Parameters
     ----------
@@ -62,33 +61,18 @@ def _facts(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict
     points = run.points
     work = effort(run)
     return {
-        "study": run.plan.study,
-        "name": run.name,
-        "study_file": run.study_path,
-        "points": len(points),
-        "rows": len(run.plan.rows),
-        "done": int((points["status"] == DONE).sum()),
-        "machines": len(run.plan.machines),
-        "seeds": run.tables.points["seed"].nunique(),
-        "code": code,
-        "engines": run.engines,
+        "study": run.plan.study, "name": run.name, "study_file": run.study_path, "code": code, "engines": run.engines,
+        "points": len(points), "rows": len(run.plan.rows), "done": int((points["status"] == DONE).sum()),
+        "machines": len(run.plan.machines), "seeds": run.tables.points["seed"].nunique(),
         "foreign": [engine for engine in run.engines if not engine_named(engine).bundled],
-        "locks": sorted(path for path in contents if path.endswith(".lock")),
-        "packages": _packages(contents),
-        "python": platform.python_version(),
-        "figures": _figures(run),
+        "locks": sorted(path for path in contents if path.endswith(".lock")), "packages": _packages(contents),
+        "python": platform.python_version(), "figures": _figures(run),
         "claims": [_part(row) for row in run.tables.claims.to_dict("records")],
-        "work": work,
-        "setup_minutes": SETUP_MINUTES,
+        "work": work, "setup_minutes": SETUP_MINUTES, "analysis_minutes": _minutes(work.analysis_s / 60),
         "execution_minutes": {cores: _minutes(work.execution_minutes(cores)) for cores in CORES},
-        "analysis_minutes": _minutes(work.analysis_s / 60),
-        "hosts": sorted(points["host"].dropna().unique()),
-        "here": _this_machine(),
-        "interval": run.interval,
-        "size_mb": sum(map(len, contents.values())) / 1e6,
-        "tolerance": TOLERANCE,
-        "rounding": ROUNDING,
-    }
+        "hosts": sorted(points["host"].dropna().unique()), "here": _this_machine(), "interval": run.interval,
+        "size_mb": sum(map(len, contents.values())) / 1e6, "tolerance": TOLERANCE, "rounding": ROUNDING,
+    }  # fmt: skip
 
 
 def _minutes(minutes: float) -> str:
@@ -109,21 +93,14 @@ def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _figures(run: Finished) -> list[dict[str, str]]:
-    folder = f"reports/{run.name}/figures"
-    return [
-        {
-            "id": figure.id,
-            "title": figure.title,
-            "files": f"{folder}/{figure.id}.svg, .pdf",
-            "table": f"results/{run.name}/tables/{_table_of(figure)}",
-        }
-        for figure in run.plan.study.shown_figures
-    ]
-
-
-def _table_of(figure: AnyFigure) -> str:
-    name = BY_LINK if figure.of_links else figure.table if figure.analysis is None else f"{ANALYSIS}{figure.analysis}"
-    return f"{name}.{'parquet' if name in PARQUET_ONLY else 'csv'}"
+    found = []
+    for figure in run.plan.study.shown_figures:
+        name = figure.table if figure.analysis is None else f"{ANALYSIS}{figure.analysis}"
+        name = BY_LINK if figure.of_links else name
+        table = f"results/{run.name}/tables/{name}.{'parquet' if name in PARQUET_ONLY else 'csv'}"
+        files = f"reports/{run.name}/figures/{figure.id}.svg, .pdf"
+        found.append({"id": figure.id, "title": figure.title, "files": files, "table": table})
+    return found
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:

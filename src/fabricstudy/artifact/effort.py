@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from .finished import Finished
 
 SETUP_MINUTES = (4, 10)
@@ -20,13 +22,7 @@ CORES = (1, 4, 16, 64)
 
 @dataclass(frozen=True)
 class Effort:
-    """Processor seconds of the stages, and the largest memory of one process (bytes).
-
-    Parameters
-    ----------
-    longest_s : float
-        Of the longest batch: more cores do not make it shorter.
-    """
+    """Processor seconds of the stages and of the longest batch, and the largest memory of one process (bytes)."""
 
     execution_s: float
     longest_s: float
@@ -34,7 +30,7 @@ class Effort:
     memory_bytes: float
 
     def execution_minutes(self, cores: int) -> float:
-        """Expected wall-clock minutes of the simulations on so many cores."""
+        """Expected wall-clock minutes of the simulations on so many cores, which do not make a batch shorter."""
         return max(self.execution_s / cores, self.longest_s) / 60
 
 
@@ -65,17 +61,7 @@ def effort(run: Finished) -> Effort:
 
 def _timings(paths: Iterable[Path]) -> list[tuple[float, float]]:
     """Elapsed seconds and largest resident memory (MB) of jobs, from Snakemake's benchmark files."""
-    timings = []
-    for path in paths:
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
-            timings.append((float(row["s"]), _number(row["max_rss"])))
-    return timings
-
-
-def _number(text: object) -> float:
+    rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     # Snakemake writes NA for a job that ended before the first look at its memory.
-    try:
-        return float(str(text))
-    except ValueError:
-        return 0.0
+    memory = pd.to_numeric(pd.Series([row["max_rss"] for row in rows], dtype=object), errors="coerce").fillna(0.0)
+    return [(float(row["s"]), float(peak)) for row, peak in zip(rows, memory, strict=True)]

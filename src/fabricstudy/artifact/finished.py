@@ -28,17 +28,10 @@ class ArtifactError(FabricstudyError):
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where a run put its files, all relative to `base`, the folder in which it ran.
+    """Where a run of a study put its files, all relative to `base`, the folder in which it ran.
 
-    Parameters
-    ----------
-    base : Path
-        The folder.
-    study : str
-        Name of the study.
-    shards, structures, analyses, schedules : tuple of Path
-        Records of points, structures of machines, tables of analyses and records of runs; beside those of runs stand
-        their jobs.
+    They are records of points, structures of machines, tables of analyses and records of runs; beside those of runs
+    stand their jobs.
     """
 
     base: Path
@@ -86,15 +79,7 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A study with what came out of it.
-
-    Parameters
-    ----------
-    file : Path
-        The study file.
-    source : str
-        Its text.
-    """
+    """A study, the file it stands in with its text, and what came out of it."""
 
     file: Path
     source: str

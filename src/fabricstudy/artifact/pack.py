@@ -36,19 +36,14 @@ def pack(run: Finished, code: Checkout, out: Path) -> None:
     if "code/Makefile" not in sources:
         raise ArtifactError(f"{code.root}: there is no Makefile, which sets the artifact up; run and pack from a clone")
     programs = {path for path, (_, program) in sources.items() if program}
-    contents = {path: content for path, (content, _) in sources.items()} | _results(run)
+    files = {path.relative_to(run.outputs.base).as_posix(): path for path in run.outputs.files()} | run.study_files()
+    contents = {path: content for path, (content, _) in sources.items()}
+    contents |= {name: path.read_bytes() for name, path in files.items()}
     contents |= documents(run, code, contents)
     contents[METADATA] = metadata(run, code, contents)
     contents[CHECKSUMS] = checksums(contents)
     with atomic_path(out) as path:
         _write(path, f"{run.name}-artifact", contents, programs)
-
-
-def _results(run: Finished) -> dict[str, bytes]:
-    outputs = run.outputs
-    files = {path.relative_to(outputs.base).as_posix(): path for path in outputs.files()}
-    files |= run.study_files()
-    return {name: path.read_bytes() for name, path in files.items()}
 
 
 def _write(path: Path, top: str, contents: Mapping[str, bytes], programs: set[str]) -> None:

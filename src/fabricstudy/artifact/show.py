@@ -21,12 +21,7 @@ Found = Mapping[str, Any]
 def show(comparison: Found, console: Console) -> None:
     """Print engines, one line a table, the values that differ, verdicts, and the conclusion last.
 
-    Parameters
-    ----------
-    comparison : mapping
-        What `Comparison.to_json` gives.
-    console : Console
-        Where to print.
+    The comparison is what `Comparison.to_json` returns.
     """
     console.print(f"old: {escape(comparison['old'])}\nnew: {escape(comparison['new'])}", soft_wrap=True)
     for engine, versions in comparison["engines"].items():
@@ -37,7 +32,11 @@ def show(comparison: Found, console: Console) -> None:
         _list(console, f"{name}: rows only in the new run", table["extra"])
     _list(console, "values that do not agree, the largest differences first", _differing(comparison["tables"]))
     if comparison["verdicts"]:
-        console.print(_verdicts(comparison["verdicts"]))
+        table = Table("claim", "old verdict", "new verdict", box=None)
+        for row in comparison["verdicts"]:
+            style = "bold red" if row["old"] != row["new"] else None
+            table.add_row(*(escape(_text(row[name])) for name in ("claim", "old", "new")), style=style)
+        console.print(table)
     console.print(_conclusion(comparison), soft_wrap=True)
 
 
@@ -85,39 +84,26 @@ def _list(console: Console, title: str, entries: Sequence[str]) -> None:
 
 def _differing(tables: Mapping[str, Found]) -> list[str]:
     values = [{**value, "table": name} for name, table in tables.items() for value in table["differing"]]
-    values.sort(key=lambda value: float("inf") if value["difference"] is None else value["difference"], reverse=True)
-    return [_difference(value) for value in values]
-
-
-def _difference(value: Found) -> str:
-    gap = ""
-    if value["difference"] is not None:
-        allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > ROUNDING else ""
-        gap = f" ({percent(value['difference'])}{allowed})"
-    return f"{value['table']}.{value['column']} at {value['row']}: {_text(value['old'])} -> {_text(value['new'])}{gap}"
+    values.sort(key=lambda value: math.inf if value["difference"] is None else value["difference"], reverse=True)
+    texts = []
+    for value in values:
+        change = f"{_text(value['old'])} -> {_text(value['new'])}"
+        if value["difference"] is not None:
+            allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > ROUNDING else ""
+            change += f" ({percent(value['difference'])}{allowed})"
+        texts.append(f"{value['table']}.{value['column']} at {value['row']}: {change}")
+    return texts
 
 
 def _text(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-def _verdicts(verdicts: Sequence[Found]) -> Table:
-    table = Table("claim", "old verdict", "new verdict", box=None)
-    for row in verdicts:
-        style = "bold red" if row["old"] != row["new"] else None
-        table.add_row(*(escape(_text(row[name])) for name in ("claim", "old", "new")), style=style)
-    return table
-
-
 def _conclusion(comparison: Found) -> str:
-    total = {key: sum(table[key] for table in comparison["tables"].values()) for key in ("rows", "values")}
+    tables = comparison["tables"].values()
+    rows, values = (sum(table[key] for table in tables) for key in ("rows", "values"))
     if comparison["agrees"]:
-        return f"[bold green]They agree[/]: {total['values']} values in {total['rows']} rows."
-    odd = {
-        key: sum(len(table[key]) for table in comparison["tables"].values())
-        for key in ("differing", "missing", "extra")
-    }
-    return (
-        f"[bold red]They do not agree[/]: {odd['differing']} of {total['values']} values differ,"
-        f" {odd['missing']} rows are missing, {odd['extra']} are extra."
-    )
+        return f"[bold green]They agree[/]: {values} values in {rows} rows."
+    differing, missing, extra = (sum(len(one[key]) for one in tables) for key in ("differing", "missing", "extra"))
+    odd = f"{differing} of {values} values differ, {missing} rows are missing, {extra} are extra"
+    return f"[bold red]They do not agree[/]: {odd}."

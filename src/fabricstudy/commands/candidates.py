@@ -11,7 +11,6 @@ from typing import Any
 
 import yaml
 from rich.console import Console
-from rich.table import Table
 
 from fabricstudy.analysis.candidates import Candidates
 from fabricstudy.core.errors import FabricstudyError
@@ -20,7 +19,7 @@ from fabricstudy.core.model import Model
 from fabricstudy.study.file import load_study, validated
 from fabricstudy.workflow.pipeline import study_file
 
-from .common import sign_of_life
+from .common import columns, sign_of_life
 
 WORDS = (
     "The front: no other candidate has at most the price a node, the bound and the taper (below 1 counts as 1), and "
@@ -61,14 +60,9 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     front = {row["machine"]: written for row, written in candidates if row["front"]}
     if args.write:
         prices = _price_file(args.prices, args.write.parent) if args.prices else "besta-2014"
+        study = _study(analysis, asked["jobs"], front, prices)
         with atomic_text(args.write) as text:
-            yaml.safe_dump(
-                _study(analysis, asked["jobs"], front, prices),
-                text,
-                sort_keys=False,
-                width=120,
-                default_flow_style=None,
-            )
+            yaml.safe_dump(study, text, sort_keys=False, width=120, default_flow_style=None)
     tariff = analysis.prices.tariff()
     return {
         "candidates": len(candidates),
@@ -85,7 +79,7 @@ class _Asked(Model):
 
 
 def _jobs(file: Path | None) -> dict[str, Any]:
-    """Give the jobs of a study as they stand in it, and the cores of its nodes."""
+    """Return the jobs of a study as they stand in it, and the cores of its nodes."""
     if file is None:
         return {"jobs": [{"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}
     study = load_study(file)
@@ -99,7 +93,7 @@ def _price_file(file: Path, folder: Path) -> dict[str, str]:
 
 
 def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any) -> dict[str, Any]:
-    """Give a study that simulates machines with the jobs that the bounds are of, in the sizes that these have."""
+    """Return a study that simulates machines with the jobs that the bounds are of, in the sizes that these have."""
     sized = [
         {key: value for key, value in written.items() if key != "share"} | {"nodes": job.node_count(analysis.nodes)}
         for written, job in zip(jobs, analysis.jobs, strict=True)
@@ -126,11 +120,9 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
 
 def show_candidates(result: dict[str, Any]) -> None:
     """Print the result of `list_candidates`."""
-    table = Table(box=None)
-    names = ("machine", "nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node",
-             "W/node", "bound (us)")  # fmt: skip
-    for name in names:
-        table.add_column(name, justify="left" if name == "machine" else "right")
+    numbers = ("nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
+               "bound (us)")  # fmt: skip
+    table = columns("machine", *numbers)
     for row in result["front"]:
         low, high = row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12
         interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Column, Table
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, pipelines
@@ -40,8 +41,8 @@ def pipeline_of(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
 def sign_of_life(words: str) -> Iterator[Callable[[str], None]]:
     """Show that something is going on; a study of 100,000 points takes its time.
 
-    Give a function that tells how far it is: it stands beside the words in a terminal; elsewhere standard error gets a
-    line every ten seconds.
+    What it yields tells how far it is: beside the words in a terminal; elsewhere as a line on standard error every ten
+    seconds.
     """
     console = Console(stderr=True)
     told_s = time.monotonic()
@@ -87,8 +88,13 @@ def check_written(written: Path | None, *read: Path | str | None) -> None:
             raise FabricstudyError(f"{written}: is read by this call; give another name to write to", "wrong-value")
 
 
+def columns(*names: str, left: int = 1) -> Table:
+    """Return a table for a terminal, of which the first columns are text, and the others numbers."""
+    return Table(*(Column(name, justify="left" if at < left else "right") for at, name in enumerate(names)), box=None)
+
+
 def results_folder(args: argparse.Namespace) -> Path:
-    """Give the folder of the stores, which need not be there yet."""
+    """Return the folder of the stores, which need not be there yet."""
     folder: Path = args.results
     if folder.exists() and not folder.is_dir():
         raise FabricstudyError(f"{folder}: not a folder; give the folder `results` of a run", "not-a-folder")

@@ -19,12 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("old", type=Path, metavar="OLD", help="folder of a run, its results/STUDY, or an artifact")
     parser.add_argument("new", type=Path, metavar="NEW", help="the same of the other run")
-    parser.add_argument(
-        "--tolerance",
-        type=_tolerance,
-        default=0.05,
-        help="relative difference allowed between two versions of an engine (default: %(default)s)",
-    )
+    words = "relative difference allowed between two versions of an engine (default: %(default)s)"
+    parser.add_argument("--tolerance", type=_tolerance, default=0.05, help=words)
     parser.add_argument("--csv", type=Path, help="also write all values, old against new, into this file")
     parser.set_defaults(exit_code=lambda comparison: 0 if comparison["agrees"] else 1)
 

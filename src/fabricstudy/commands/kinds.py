@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import textwrap
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -22,25 +21,20 @@ COLUMNS = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument(
-        "kind",
-        nargs="?",
-        metavar="KIND",
-        help="a kind, to see its keys; or a family such as pattern, to list that alone",
-    )
-    parser.add_argument(
-        "--extensions",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="also the kinds that a Python file registers; may be given several times",
-    )
+    words = "a kind, to see its keys; or a family such as pattern, to list that alone"
+    parser.add_argument("kind", nargs="?", metavar="KIND", help=words)
+    words = "also the kinds that a Python file registers; may be given several times"
+    parser.add_argument("--extensions", action="append", default=[], metavar="FILE", help=words)
 
 
 def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List what a study can name by kind, family by family or one family alone, or print the keys of one kind."""
     with only_extensions_of(load_extensions(args.extensions, Path(), anywhere=True)):
-        members = list(_members())
+        members = [
+            (base.FAMILY.noun, path, kind)
+            for base, path in family_paths().items()
+            for kind in base.FAMILY.members.values()
+        ]
         if args.kind is None:
             return [_facts(family, path, kind) for family, path, kind in members]
         named = [entry for entry in members if kind_of(entry[2]) == args.kind]
@@ -56,21 +50,11 @@ def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
         ]
 
 
-def _members() -> Iterator[tuple[str, str, type[Kind]]]:
-    """Give all kinds with their family and where they stand in a study."""
-    for base, path in family_paths().items():
-        yield from ((base.FAMILY.noun, path, kind) for kind in base.FAMILY.members.values())
-
-
 def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:
-    about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
-    return {"family": family, "path": path, "kind": kind_of(kind), "about": about, "module": _module(kind)}
-
-
-def _module(kind: type[Kind]) -> str:
-    """Give where a kind stands: a module of ours, or the file of an extension."""
-    name = kind.__module__
-    return f"{name.split('.')[-1]}.py" if extension_package(name) else name
+    about, module = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0], kind.__module__
+    if extension_package(module):
+        module = f"{module.split('.')[-1]}.py"
+    return {"family": family, "path": path, "kind": kind_of(kind), "about": about, "module": module}
 
 
 def show_kinds(members: list[dict[str, Any]]) -> None:

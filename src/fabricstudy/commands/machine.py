@@ -7,7 +7,6 @@ import sys
 from typing import Any
 
 from rich.console import Console
-from rich.table import Column, Table
 
 from fabricstudy.core.columns import SIZES_OF_MACHINE
 from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
@@ -20,10 +19,9 @@ from fabricstudy.structure.summary import structure
 from fabricstudy.study.file import is_machine, load_machine, parse_yaml, read_machine
 from fabricstudy.workflow.pipeline import studies, study_file
 
-from .common import pipeline_of, sign_of_life
+from .common import columns, pipeline_of, sign_of_life
 
 _MOST_SLOW = 20
-_OF_CLASS = ("cables", "bandwidth (GB/s)", "latency (ns)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +38,11 @@ def describe_machines(args: argparse.Namespace) -> Any:
         figures = [_figures(config) for config in configs]
     if args.all:
         return figures
-    distinct = _distinct(args.source)
-    if distinct > 1:
-        print(f"the machine as the study writes it, of {distinct} that it builds: --all lists them", file=sys.stderr)
+    is_study = args.source not in INSTANCES and not args.source.lstrip().startswith("{")
+    if is_study and not is_machine(study_file(args.source)):
+        distinct = len(pipeline_of(args.source).plan.machines)
+        words = f"the machine as the study writes it, of {distinct} that it builds: --all lists them\n"
+        sys.stderr.write(words * (distinct > 1))
     return figures[0]
 
 
@@ -52,15 +52,8 @@ def _figures(config: Topology) -> dict[str, Any]:
     return {"machine_id": machine_id(config), **facts, "slow_cables": slow_cables(machine)}
 
 
-def _distinct(source: str) -> int:
-    """Count the machines of a study; what is none has one machine."""
-    if source in INSTANCES or source.lstrip().startswith("{") or is_machine(study_file(source)):
-        return 1
-    return len(pipeline_of(source).plan.machines)
-
-
 def one_machine(source: str) -> Topology:
-    """Give the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
+    """Return the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
     if source in INSTANCES:
         return published(source)
     if source.lstrip().startswith("{"):
@@ -88,10 +81,9 @@ def show_machines(figures: Any) -> None:
             console.print(f"slow: {several(slow['cables'], 'cable')} from {ends}: {slow['class']}, {speeds}")
         if len(slow_cables) > _MOST_SLOW:
             console.print(f"slow: {len(slow_cables) - _MOST_SLOW:,} bundles more; --json lists them all")
-    table = Table(box=None)
-    names = ("machine_id", "kind", *SIZES_OF_MACHINE, "bisection (GB/s)", "method")
-    for name in names:
-        table.add_column(name, justify="left" if name in ("machine_id", "kind", "method") else "right")
+    names = ("machine_id", "kind", *SIZES_OF_MACHINE, "bisection (GB/s)")
+    table = columns(*names, left=2)
+    table.add_column("method")
     for machine in machines:
         cut = machine["bisection"]
         low, high = cut["lower_Bps"] / 1e9, cut["upper_Bps"] / 1e9
@@ -100,7 +92,7 @@ def show_machines(figures: Any) -> None:
         table.add_row(*cells, f"{machine['mean_hops']:.3f}", interval, cut["method"])
     console.print(table)
     if not isinstance(figures, list):
-        classes = Table("link class", *(Column(name, justify="right") for name in _OF_CLASS), box=None)
+        classes = columns("link class", "cables", "bandwidth (GB/s)", "latency (ns)")
         for link in figures["classes"]:
             quantities = (f"{link['bandwidth_Bps'] / 1e9:g}", f"{link['latency_ns']:g}")
             classes.add_row(link["name"], f"{link['cables']:,}", *quantities)

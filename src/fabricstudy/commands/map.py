@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 from rich.console import Console
-from rich.table import Table
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import FileMistake, at, bytes_of, lines_of
@@ -34,19 +33,13 @@ from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_of
 
-from .common import check_written, positive, whole_number
+from .common import check_written, columns, positive, whole_number
 
 Ints = npt.NDArray[np.int64]
 
 METRICS = (
-    "hop_bytes",
-    "hops_mean",
-    "hop_bytes_over_bound",
-    "hops_max",
-    "link_max_bytes",
-    "expected_load_ns",
-    "mapping_cpu_s",
-)
+    "hop_bytes", "hops_mean", "hop_bytes_over_bound", "hops_max", "link_max_bytes", "expected_load_ns", "mapping_cpu_s",
+)  # fmt: skip
 IN_BYTES = (
     "hop_bytes", "hop_bytes_bound", "link_max_bytes", "link_rms_bytes", "expected_load_ns", "bound_any_mapping_ns",
 )  # fmt: skip
@@ -94,7 +87,9 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
         if not len(tasks.messages or ()):
             problem = f"{args.graph}: all edges lie within the groups that {slots.ranks} ranks make of the vertices"
             raise FabricstudyError(f"{problem}; take more ranks", "graph-file")
-        pattern = _pattern(args, sha256, tasks)
+        # With the edges that are left between groups of vertices.
+        facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages or ())}
+        pattern = TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
         mappings = _mappings(args.mappings)
         for mapping in mappings.values():
             mapping.check_fit(config, pattern, slots.ranks)
@@ -103,9 +98,8 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
     hosts = _hosts(args.hosts, len(slots.nodes))
     rows, cores = [], {}
     for name, mapping in mappings.items():
-        core, start, cpu_s = _mapped(mapping, slots, tasks, args.seed)
-        cores[name] = core
-        rows.append({"mapping": name, "mapping_start": start, **_metrics(slots, tasks, pattern, core)})
+        cores[name], start, cpu_s = _mapped(mapping, slots, tasks, args.seed)
+        rows.append({"mapping": name, "mapping_start": start, **_metrics(slots, tasks, pattern, cores[name])})
         rows[-1] |= {name: rows[-1][name] * args.unit_bytes / scale for name in IN_BYTES if name in rows[-1]}
         rows[-1]["mapping_cpu_s"] = cpu_s
     best = min(rows, key=lambda row: (row[args.by], row["mapping"] == BEFORE))["mapping"]
@@ -196,26 +190,14 @@ def _mappings(text: str) -> dict[str, Mapping]:
     return dict(zip(names, mappings, strict=True))
 
 
-def _pattern(args: argparse.Namespace, sha256: str, tasks: Tasks) -> Pattern:
-    """Give the pattern of the ranks, with the edges that are left between groups of vertices."""
-    assert tasks.messages is not None
-    facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages.source)}
-    return TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
-
-
 def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, str | None, float]:
     mapping.warm_up()
-    begin_s = _cpu_s()
+    begin_s = sum(os.times()[:4])  # those of programs that have ended included
     try:
         core, start = mapping.seat_ranks(slots, tasks, np.random.default_rng(seed))
     except WorkloadError as error:
         raise FabricstudyError(str(error), "mapping-does-not-fit") from None
-    return np.asarray(core, dtype=np.int64), start, _cpu_s() - begin_s
-
-
-def _cpu_s() -> float:
-    """CPU seconds until now, those of programs that have ended included."""
-    return sum(os.times()[:4])
+    return np.asarray(core, dtype=np.int64), start, sum(os.times()[:4]) - begin_s
 
 
 def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints) -> dict[str, Any]:
@@ -248,27 +230,22 @@ def _check_out(args: argparse.Namespace) -> None:
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
-    """Write the rank files; give their names."""
-    turn = _turns(slots, core)
+    """Write the rank files; return their names."""
+    node, core_of_node = np.divmod(core, slots.ranks_per_node)
     texts = {
         ".cores": "".join(f"{one}\n" for one in core),
-        ".openmpi": open_mpi(core // slots.ranks_per_node, turn, hosts),
+        ".openmpi": open_mpi(node, core_of_node, hosts),
         ".mpich": cray_mpich(core, slots.nodes),
     }
     if hosts is not None:
-        texts[".slurm"] = slurm(core // slots.ranks_per_node, hosts)
+        texts[".slurm"] = slurm(node, hosts)
     for suffix, text in texts.items():
         out.with_name(out.name + suffix).write_text(text, encoding="utf-8")
     return [out.name + suffix for suffix in texts]
 
 
-def _turns(slots: Slots, core: Ints) -> Ints:
-    """Core within its node of each rank."""
-    return core % slots.ranks_per_node
-
-
 def slurm(node: Ints, hosts: list[str]) -> str:
-    """Give a hostfile for ``SLURM_HOSTFILE`` and ``srun --distribution=arbitrary``: the host of each task, one a line.
+    """Return a hostfile of ``SLURM_HOSTFILE`` and ``srun --distribution=arbitrary``: a line for each task, its host.
 
     Examples
     --------
@@ -281,7 +258,7 @@ def slurm(node: Ints, hosts: list[str]) -> str:
 
 
 def open_mpi(node: Ints, core: Ints, hosts: list[str] | None) -> str:
-    """Give a rankfile of Open MPI; without names, nodes are relative to the list of hosts: +n0, +n1, ...
+    """Return a rankfile of Open MPI; without names, nodes are relative to the list of hosts: +n0, +n1, ...
 
     Examples
     --------
@@ -318,9 +295,7 @@ def show_mapping(result: dict[str, Any]) -> None:
     dropped = f", {graph['loops']} loops left out" if graph["loops"] else ""
     print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")
     print(f"job     {result['ranks']} ranks on {result['nodes']} nodes")
-    table = Table(box=None)
-    for head in ("mapping", *METRICS):
-        table.add_column(head, justify="left" if head == "mapping" else "right")
+    table = columns("mapping", *METRICS)
     for row in result["mappings"]:
         start = row["mapping_start"]
         name = row["mapping"] if start is None else f"{row['mapping']} (from {start})"
@@ -328,11 +303,7 @@ def show_mapping(result: dict[str, Any]) -> None:
     Console(width=160 if not sys.stdout.isatty() else None).print(table)
     bound = result["mappings"][0]
     if "hop_bytes_bound" in bound:
-        _show_bound(bound)
+        least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
+        print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
+        print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")
     print(f"best    {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))
-
-
-def _show_bound(bound: dict[str, Any]) -> None:
-    least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
-    print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
-    print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")

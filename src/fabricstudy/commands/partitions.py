@@ -36,12 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"{UNIT} Sizes are building blocks: midplanes of a Blue Gene, else routers. Partitions of a Blue Gene have the"
         " rings of the machine; in another torus a ring stays one only where the partition spans the dimension."
     )
-    parser.add_argument(
-        "source",
-        nargs="?",
-        metavar="MACHINE",
-        help="published machine, like mira; YAML file of a machine; or study file",
-    )
+    source = "published machine, like mira; YAML file of a machine; or study file"
+    parser.add_argument("source", nargs="?", metavar="MACHINE", help=source)
     parser.add_argument("--shape", help="in place of MACHINE: lengths, like 12x10x10 (of a Blue Gene in midplanes)")
     parser.add_argument("--kind", choices=KINDS, help="what --shape is the shape of (default: torus)")
     parser.add_argument("--gap", type=int, help="gap of an express-mesh")
@@ -59,12 +55,11 @@ def list_partitions(args: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for size in choices(space, allowed):
         geometries = {"production": size.production, "best": size.best, "worst": size.worst}
-        links = {
-            f"{name}_bisection": geometry and space.bisection_links(geometry) for name, geometry in geometries.items()
-        }
-        midplanes = size.blocks if in_midplanes else None
-        shown = {name: geometry and list(geometry) for name, geometry in geometries.items()}
-        rows.append({"midplanes": midplanes, "nodes": size.nodes, **shown, **links})
+        row: dict[str, Any] = {"midplanes": size.blocks if in_midplanes else None, "nodes": size.nodes}
+        row |= {name: geometry and list(geometry) for name, geometry in geometries.items()}
+        for name, geometry in geometries.items():
+            row[f"{name}_bisection"] = geometry and space.bisection_links(geometry)
+        rows.append(row)
     return rows
 
 
@@ -140,12 +135,7 @@ def show_partitions(rows: list[dict[str, Any]]) -> None:
     midplanes, listed = rows[0]["midplanes"] is not None, any(row["production"] for row in rows)
     names = ("production", "best", "worst") if listed else ("best", "worst")
     table = Table(box=None)
-    for head in (
-        *(["midplanes"] if midplanes else []),
-        "nodes",
-        *(x for name in names for x in (name, "links")),
-        "gain",
-    ):
+    for head in (*["midplanes"] * midplanes, "nodes", *(x for name in names for x in (name, "links")), "gain"):
         table.add_column(head, justify="left" if head in names else "right")
     for row in rows:
         cells = [str(row["midplanes"])] if midplanes else []

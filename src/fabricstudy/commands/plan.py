@@ -42,27 +42,23 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
     new = [points[key] for key, of_record in standing.items() if of_record is Validity.INVALID]
     unchecked = sum(of_record is Validity.UNCHECKED for of_record in standing.values())
     limits = pipeline.plan.study.limits
-    engines = {point.point.engine.kind for point in pipeline.plan.points.values()}
+    engines = {point.point.engine.kind for point in points.values()}
+    cpu_s = [_cost(point) for point in new]
+    elapsed_s = [one / point.point.engine.processes for one, point in zip(cpu_s, new, strict=True)]
+    memory_bytes = [engine_named(one.point.engine.kind).predict_memory_bytes(one.point) or 0 for one in new]
     summary = {
-        "study": pipeline.name,
-        "points": len(pipeline.plan.points),
-        "rows": len(pipeline.plan.rows),
-        "new": len(new),
-        "cached": len(standing) - len(new) - unchecked,
-        "unchecked": unchecked,
-        "machines": len(pipeline.plan.machines),
-        "batches": len(pipeline.batches),
-        "analyses": len(pipeline.analyses),
-        "schedules": len(pipeline.plan.study.schedules),
+        "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
+        "cached": len(standing) - len(new) - unchecked, "unchecked": unchecked,
+        "machines": len(pipeline.plan.machines), "batches": len(pipeline.batches),
+        "analyses": len(pipeline.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
-        "cpu_s": round(sum(_cost(point) for point in new), 3),
-        "cores": max((point.point.engine.processes for point in new), default=1),
-        "longest_s": round(max(map(_elapsed_s, new), default=0.0), 3),
-        "over_time": sum(_elapsed_s(point) > limits.time_s for point in new),
-        "over_memory": sum((_memory_bytes(point) or 0) > limits.memory_bytes for point in new),
+        "cpu_s": round(sum(cpu_s), 3), "cores": max((point.point.engine.processes for point in new), default=1),
+        "longest_s": round(max(elapsed_s, default=0.0), 3),
+        "over_time": sum(one > limits.time_s for one in elapsed_s),
+        "over_memory": sum(one > limits.memory_bytes for one in memory_bytes),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
-    }
+    }  # fmt: skip
     if args.list:
         summary["list"] = [
             {"point_id": row.point_id, "experiment": row.experiment, **row.labels, "seed": row.seed}
@@ -77,14 +73,6 @@ def _cost(point: PlannedPoint) -> float:
         problem = f"{point.point_id}: its time would be {cpu_s}"
         raise FabricstudyError(f"{problem}; fix the closed forms of the extension whose kinds it has", "extension")
     return cpu_s
-
-
-def _elapsed_s(point: PlannedPoint) -> float:
-    return _cost(point) / point.point.engine.processes
-
-
-def _memory_bytes(point: PlannedPoint) -> float | None:
-    return engine_named(point.point.engine.kind).predict_memory_bytes(point.point)
 
 
 def show_plan(summary: dict[str, Any]) -> None:
@@ -111,10 +99,7 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(f"cores     up to {summary['cores']} for a point, if --cores allows; the longest then takes {minutes}")
     for limit, count in (("time", summary["over_time"]), ("memory", summary["over_memory"])):
         if count:
-            print(
-                f"warning   {count} of the new points {'is' if count == 1 else 'are'} predicted to pass "
-                f"limits.{limit} and would not be done; "
-                "raise it, or make them smaller"
-            )
+            passing = f"{count} of the new points {'is' if count == 1 else 'are'} predicted to pass limits.{limit}"
+            print(f"warning   {passing} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")

@@ -23,9 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("point_id", help="id such as p0123456789ab")
     parser.add_argument("--study", help="where to find a point that has not been simulated (name or path)")
     add_results(parser)
-    parser.add_argument(
-        "--run", action="store_true", help="simulate it now, whatever the store has, and keep all files"
-    )
+    words = "simulate it now, whatever the store has, and keep all files"
+    parser.add_argument("--run", action="store_true", help=words)
     parser.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
 
 
@@ -39,9 +38,8 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
         return {"point": planned.point.model_dump(mode="json"), "record": record, "folder": folder and str(folder)}
     folder = args.folder or Path(planned.point_id)
     if folder.exists() and any(folder.iterdir()):
-        raise FabricstudyError(
-            f"{folder}: not empty; name another folder with --folder, or remove it", "folder-not-empty"
-        )
+        problem = f"{folder}: not empty; name another folder with --folder, or remove it"
+        raise FabricstudyError(problem, "folder-not-empty")
     return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder, limits)
 
 

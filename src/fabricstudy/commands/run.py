@@ -20,12 +20,8 @@ _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare a study, and whatever Snakemake takes."""
     parser.add_argument("study", help="name of a study that comes along, or path to a study file; several with commas")
-    parser.add_argument(
-        "flags",
-        nargs=argparse.REMAINDER,
-        metavar="...",
-        help="passed on to Snakemake, such as --cores 4 (default: all cores)",
-    )
+    words = "passed on to Snakemake, such as --cores 4 (default: all cores)"
+    parser.add_argument("flags", nargs=argparse.REMAINDER, metavar="...", help=words)
 
 
 def run_study(args: argparse.Namespace) -> NoReturn:

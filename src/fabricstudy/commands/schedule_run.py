@@ -11,7 +11,6 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.store import point_store
@@ -26,7 +25,7 @@ from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.select import label_text
 
-from .common import check_written
+from .common import check_written, columns
 
 MOST_DAYS = 100_000
 DAY_S = 86400.0
@@ -36,6 +35,10 @@ _BATSIM = (
     "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
     "stretch", "allocated_resources", "consumed_energy", "metadata",
 )  # fmt: skip
+_SHARES = {
+    "utilisation": "busy", "useful": "useful", "lost_cables": "idle for want of cables", "lost_held": "idle, held",
+    "lost_scattered": "idle, scattered", "empty": "nothing waits",
+}  # fmt: skip
 
 
 def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict[str, Any]:
@@ -54,13 +57,8 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
         if written[name] is not None:
             write(written[name], done, row, args)
     labels = {axis: label for axis, label in row.labels.items() if label is not None}
-    return {
-        "schedule": row.schedule,
-        "labels": labels,
-        "seed": row.seed,
-        **facts_of(done),
-        "files": [str(path) for path in written.values() if path is not None],
-    }
+    files = [str(path) for path in written.values() if path is not None]
+    return {"schedule": row.schedule, "labels": labels, "seed": row.seed, **facts_of(done), "files": files}
 
 
 def _check_files(planned: Plan, written: Mapping[str, Path | None], days: Sequence[float] | None) -> None:
@@ -84,7 +82,11 @@ def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
     if name not in schedules:
         raise FabricstudyError(f"{name}: no such schedule; {suggestion(name, schedules)}", "no-such-schedule")
     rows = [row for row in planned.run_rows if row.schedule == name]
-    for axis, wanted in map(_condition, args.where):
+    for condition in args.where:
+        axis, equals, wanted = condition.partition("=")
+        if not equals:
+            problem = f"{condition}: not a condition; write AXIS=LABEL, such as network=mesh"
+            raise FabricstudyError(problem, "bad-label")
         axes = [one for one, label in rows[0].labels.items() if label is not None]
         if axis not in axes:
             raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, axes)}", "no-such-axis")
@@ -98,13 +100,6 @@ def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
     return next(row for row in rows if args.seed in (None, row.seed))
 
 
-def _condition(text: str) -> tuple[str, str]:
-    axis, equals, label = text.partition("=")
-    if not equals:
-        raise FabricstudyError(f"{text}: not a condition; write AXIS=LABEL, such as network=mesh", "bad-label")
-    return axis, label
-
-
 def _write_gantt(path: Path, done: Performed, row: RunRow, args: argparse.Namespace) -> None:
     window = {} if args.days is None else {"from": f"{args.days[0]} days", "to": f"{args.days[1]} days"}
     figure = JobsFigure.model_validate(
@@ -114,9 +109,7 @@ def _write_gantt(path: Path, done: Performed, row: RunRow, args: argparse.Namesp
         with mpl.rc_context({"text.parse_math": False}):
             canvas, _ = canvas_of(figure, {"": [(row, done)]})
             canvas.savefig(path)
-    except NothingToDraw as reason:
-        raise FabricstudyError(f"{path}: {reason}") from None
-    except ValueError as reason:  # a suffix that is no format
+    except (NothingToDraw, ValueError) as reason:  # a suffix that is no format
         raise FabricstudyError(f"{path}: {reason}") from None
 
 
@@ -159,21 +152,11 @@ def show_schedule(result: dict[str, Any]) -> None:
     """Print the result of `run_schedule`."""
     console = Console(highlight=False)
     labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in result["labels"].items())
-    console.print(
-        f"{result['schedule']}{f' ({labels})' if labels else ''}, seed {result['seed']}: {result['jobs']} jobs"
-    )
-    for name, words in (
-        ("utilisation", "busy"),
-        ("useful", "useful"),
-        ("lost_cables", "idle for want of cables"),
-        ("lost_held", "idle, held"),
-        ("lost_scattered", "idle, scattered"),
-        ("empty", "nothing waits"),
-    ):
+    of_labels = f" ({labels})" * bool(labels)
+    console.print(f"{result['schedule']}{of_labels}, seed {result['seed']}: {result['jobs']} jobs")
+    for name, words in _SHARES.items():
         console.print(f"{words:24} {100 * result[name]:6.1f} %")
-    table = Table(box=None)
-    for head in ("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)"):
-        table.add_column(head, justify="right")
+    table = columns("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)", left=0)
     every = {**result, "class_nodes": "all"}
     for one in (*result["classes"], every):
         times = [f"{one[name] / HOUR_S:.2f}" for name in ("wait_mean_s", "wait_p95_s", "response_mean_s")]

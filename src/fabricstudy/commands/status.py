@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from fabricstudy.core.phrasing import points_done
 from fabricstudy.workflow.progress import PACE_S, Progress
 
 from .common import add_study, pipeline_of, results_folder
@@ -65,7 +66,7 @@ def _progress_text(counts: dict[str, Any]) -> str:
     kinds = ", ".join(f"{count} {status}" for status, count in counts["failures"].items())
     lines = [
         f"[{'#' * width}{'.' * (BAR_COLUMNS - width)}] {100 * ended // counts['points']} %",
-        f"{counts['study']}: {counts['done']} of {counts['points']} points done",
+        f"{counts['study']}: {points_done(counts['done'], counts['points'])}",
         f"{counts['failed']} failed{f' ({kinds})' if kinds else ''}",
         f"{counts['left']} left{_time_left(counts) if _possible(counts) else ''}",
     ]
@@ -73,17 +74,14 @@ def _progress_text(counts: dict[str, Any]) -> str:
         lines.append(f"{counts['unchecked']} unchecked (code changed: simulated again where the input changed)")
     lines += runs
     if counts["unavailable"]:
-        lines.append(f"{counts['unavailable']} of them need {_listed(counts['missing_engines'])}")
+        engines = " and ".join(counts["missing_engines"])
+        lines.append(f"{counts['unavailable']} of them need {engines}, not found here (fabricstudy engines)")
     return "\n".join(lines)
 
 
 def _possible(counts: dict[str, Any]) -> int:
     """Points that are left and whose engine is here."""
     return int(counts["left"] - counts["unavailable"])
-
-
-def _listed(engines: list[str]) -> str:
-    return f"{' and '.join(engines)}, not found here (fabricstudy engines)"
 
 
 def _time_left(counts: dict[str, Any]) -> str:

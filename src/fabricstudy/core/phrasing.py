@@ -17,6 +17,11 @@ def several(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def points_done(done: int, count: int) -> str:
+    """Return how far a study is."""
+    return f"{done} of {count} points done"
+
+
 def cpu_time(cpu_s: float) -> str:
     """Write processor time in the unit that fits.
 

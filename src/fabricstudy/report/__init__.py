@@ -6,11 +6,6 @@ provenance and how to run it again. Every figure states how many points and seed
 and which points are missing. All text from a study is escaped. The same tables give the same files.
 """
 
-from fabricstudy.core.startup import without
-
-with without("scipy.stats", "scipy.cluster"):  # for estimated densities and clusters, which no figure shows
-    import seaborn as seaborn
-
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.page import render, write_report
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from fabricstudy.core.columns import DONE
 from fabricstudy.core.errors import exit_code_of
+from fabricstudy.core.phrasing import points_done
 from fabricstudy.study.file import load_study
-from fabricstudy.study.model import Study
 from fabricstudy.study.plan_file import read_plan
-from fabricstudy.table.store import Tables, read_tables
+from fabricstudy.table.store import read_tables
 
 from .page import write_report
 
@@ -28,15 +28,10 @@ def main(arguments: list[str] | None = None) -> None:
     source = args.study.read_bytes()
     tables = read_tables(args.tables)
     write_report(plan, tables, source, str(args.study), args.out)
-    print(_ending(plan.study, tables, args.out))
-
-
-def _ending(study: Study, tables: Tables, folder: Path) -> str:
-    """Say in a line how the points of a study ended."""
-    counts = tables.points.drop_duplicates("point_id")["status"].value_counts().to_dict()
-    done, others = counts.pop(DONE, 0), ", ".join(f"{count} {status}" for status, count in counts.items())
-    counted = f"{done} of {done + sum(counts.values())} points done" + (f" ({others}: see Failures)" if others else "")
-    return f"{study.study}: {counted if study.simulates else 'analyses done'}; {folder}/index.html"
+    counts = tables.points.drop_duplicates("point_id")["status"].value_counts()
+    lost = ", ".join(f"{count} {status}" for status, count in counts.drop(DONE, errors="ignore").items())
+    ending = points_done(counts.get(DONE, 0), counts.sum()) + f" ({lost}: see Failures)" * bool(lost)
+    print(f"{plan.study.study}: {ending if plan.study.simulates else 'analyses done'}; {args.out}/index.html")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .text import Grid, number, range_text, shown
+from .text import NO_NUMBER, Column, Grid, extremes, number, range_text, shown, summed_up
 
 MOST_SLOWDOWNS = 200
 """Most rows of the table of slowdowns in a page."""
@@ -37,28 +37,24 @@ def differences(plan: Plan, tables: Tables) -> list[tuple[str, str]]:
 def ratios(tables: Tables) -> Grid:
     """Ratios of the times, how far the engines rank the points alike, and what the same points cost on each."""
     cpu_s = tables.points.drop_duplicates("point_id").set_index("point_id")["cpu_s"]
-    rows = []
-    for (experiment, pair), part in tables.agreement.groupby(["experiment", "pair"], sort=False):
-        ratio = part["ratio"]
-        rank = rank_correlation("spearman", part["runtime_a_ns"], part["runtime_b_ns"])
-        facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
-        cost = [number(cpu_s.reindex(part[f"point_{side}_id"].unique()).sum(), 3) for side in ("b", "a")]
-        rows.append([str(experiment), str(pair), str(len(part)), *facts, " / ".join(cost)])
-    head = ("experiment", "engines", "jobs", "least", "median", "largest", "rank correlation", "CPU seconds")
-    return Grid(head, rows, frozenset(range(2, 8)))
+
+    def cost(part: pd.DataFrame) -> str:
+        sides = (part[f"point_{side}_id"].unique() for side in ("b", "a"))
+        return " / ".join(number(cpu_s.reindex(side).sum(), 3) for side in sides)
+
+    return _compared(tables.agreement, "ratio", "runtime_a_ns", "runtime_b_ns", ("CPU seconds", cost))
 
 
 def slowdown_ratios(tables: Tables) -> Grid:
     """Compare how far engines agree on interference: ratios of the slowdowns of the same jobs."""
     compared = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
-    rows = []
-    for (experiment, pair), part in compared.groupby(["experiment", "pair"], sort=False):
-        ratio = part["slowdown_ratio"]
-        rank = rank_correlation("spearman", part["slowdown_a"], part["slowdown_b"])
-        facts = [number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max(), rank)]
-        rows.append([str(experiment), str(pair), str(len(part)), *facts])
-    head = ("experiment", "engines", "jobs", "least", "median", "largest", "rank correlation")
-    return Grid(head, rows, frozenset(range(2, 7)))
+    return _compared(compared, "slowdown_ratio", "slowdown_a", "slowdown_b")
+
+
+def _compared(rows: pd.DataFrame, ratio: str, one: str, other: str, *more: Column) -> Grid:
+    rank = ("rank correlation", lambda part: number(rank_correlation("spearman", part[one], part[other]), 3))
+    keys = {"experiment": "experiment", "pair": "engines"}
+    return summed_up(rows, keys, [("jobs", len), *extremes(ratio, 3), rank, *more])
 
 
 def slowdowns(tables: Tables) -> Grid:
@@ -88,26 +84,19 @@ def verdicts(tables: Tables) -> Grid:
     An engine that leaves a part undecided contradicts no other one.
     """
     engines = list(dict.fromkeys(tables.verdicts["engine"]))
-    head = ("claim", "what was measured", "accepted", *engines, "same verdict")
     rows = []
-    both = tables.verdicts.merge(
-        tables.claims[["claim", "part", "part_says", "show", "accept_low", "accept_high"]],
-        on=["claim", "part"],
-        how="left",
-    )
+    of_claims = tables.claims[["claim", "part", "part_says", "show", "accept_low", "accept_high"]]
+    both = tables.verdicts.merge(of_claims, on=["claim", "part"], how="left")
     for (claim, _), part in both.groupby(["claim", "part"], sort=False):
-        first = part.iloc[0]
-        texts = [_verdict_text(part[part["engine"] == engine], first["show"]) for engine in engines]
+        first, of_engine = part.iloc[0], part.drop_duplicates("engine").set_index("engine")
+        texts = []
+        for engine in engines:
+            measured, verdict = of_engine.loc[engine, ["measured", "verdict"]]
+            texts.append(verdict if pd.isna(measured) else f"{shown(measured, first['show'])}, {verdict}")
         kinds = set(part["verdict"])
         differing = UNDECIDED if len(kinds - {UNDECIDED}) == 1 else "no"
-        same = "\N{EN DASH}" if NOT_RUN in kinds else "yes" if len(kinds) == 1 else differing
+        same = NO_NUMBER if NOT_RUN in kinds else "yes" if len(kinds) == 1 else differing
         says = "" if pd.isna(first["part_says"]) else first["part_says"]
-        rows.append(
-            [str(claim), says, range_text(first["accept_low"], first["accept_high"], first["show"]), *texts, same]
-        )
-    return Grid(head, rows)
-
-
-def _verdict_text(rows: pd.DataFrame, how: str | None) -> str:
-    row = rows.iloc[0]
-    return row["verdict"] if pd.isna(row["measured"]) else f"{shown(row['measured'], how)}, {row['verdict']}"
+        accepted = range_text(first["accept_low"], first["accept_high"], first["show"])
+        rows.append([str(claim), says, accepted, *texts, same])
+    return Grid(("claim", "what was measured", "accepted", *engines, "same verdict"), rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,53 +10,21 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import NullFormatter, NullLocator
 
 from fabricstudy.study.figures import Figure, far_apart, unit_factor
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
 from fabricstudy.table.store import Tables
 
-from .look import (
-    DASHES,
-    Drawing,
-    NothingToDraw,
-    add_legend,
-    along,
-    colour,
-    counted,
-    hatch,
-    in_order,
-    joined,
-    label_edges,
-    label_ticks,
-    labelled,
-    labels_with_room,
-    legend_label,
-    line_look,
-    log_along,
-    log_ticks,
-    merged,
-    no_rows,
-    normalised,
-    not_positive,
-    one_scale,
-    panel_labels,
-    panels,
-    panels_width,
-    said_below,
-    said_pairs,
-    short,
-    spoken,
-    with_unit,
-)
+from . import look
 
 _BAR = 0.84
 """Width of all bars at one label, over the distance of two labels."""
 
 EDGE = "#222222"
+_DOTTED = (0, (1, 1.6))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +40,12 @@ class _Data:
     hues: list[str]
     family: dict[str, str]
     styles: list[str]
-    columns: list[str]
-    rows: list[str]
     numeric_x: bool
     xs: list[Any]
     x_log: bool
 
 
-def canvas_of(figure: Figure, tables: Tables) -> Drawing:
+def canvas_of(figure: Figure, tables: Tables) -> look.Drawing:
     """Draw lines, bars or boxes.
 
     Raises
@@ -87,8 +53,7 @@ def canvas_of(figure: Figure, tables: Tables) -> Drawing:
     NothingToDraw
         If no selected row has a number.
     """
-    data = _data(figure, tables)
-    return Drawing(_canvas(figure, data), _alt(figure, data), data.basis, len(data.columns))
+    return _drawing(figure, _data(figure, tables))
 
 
 def _data(figure: Figure, tables: Tables) -> _Data:
@@ -96,47 +61,41 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     frame = seen.frame
     scale = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
     if figure.normalise_to:
-        frame = normalised(frame, seen.keys, figure.normalise_to)
+        frame = look.normalised(frame, seen.keys, figure.normalise_to)
     if frame.empty:
-        raise no_rows(figure, seen)
+        raise look.no_rows(figure, seen)
     drawn = pd.DataFrame(
         {
             "y": frame[VALUE] * scale,
             "seed": frame["seed"],
-            "hue": joined(frame, figure.hue),
-            "style": joined(frame, (figure.style,) if figure.style else ()),
-            **panel_labels(frame, figure),
+            "hue": look.joined(frame, figure.hue),
+            "style": look.joined(frame, (figure.style,) if figure.style else ()),
+            **look.panel_labels(frame, figure),
         }
     )
-    for name, column in _beside(figure).items():
+    beside = dict(zip(("low", "high"), figure.interval or (), strict=False))
+    beside |= {str(level): column for level, column in enumerate(figure.parts)}
+    for name, column in (beside | {"bound": "bound_ns"} if figure.show_bound else beside).items():
         other = observe(tables, figure, column)
         values = other.frame.set_index([*other.keys, "seed"])[VALUE]
         drawn[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*other.keys, "seed"]])).to_numpy() * scale
     levels = [str(level) for level in range(len(figure.parts))]
     drawn[levels] = drawn[levels].cumsum(axis=1)
     if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
-        raise NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
-    drawn["x"] = along(labelled(frame, figure.x))
+        raise look.NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
+    drawn["x"] = look.along(look.labelled(frame, figure.x))
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
     basis = _basis(figure, seen, frame, drawn)
-    family = dict(zip(drawn["hue"], joined(frame, figure.hue[:1]), strict=True))
-    styles, columns, rows = (list(dict.fromkeys(drawn[name])) for name in ("style", "column", "row"))
-    xs = in_order(drawn["x"])
+    family = dict(zip(drawn["hue"], look.joined(frame, figure.hue[:1]), strict=True))
+    xs = look.in_order(drawn["x"])
     x_log = numeric and (far_apart(xs) if figure.x_log is None else figure.x_log)
-    return _Data(drawn, basis, list(family), family, styles, columns, rows, numeric, xs, x_log)
-
-
-def _beside(figure: Figure) -> dict[str, str]:
-    """Columns of the table that are drawn beside y."""
-    interval = dict(zip(("low", "high"), figure.interval, strict=True)) if figure.interval else {}
-    parts = {str(level): column for level, column in enumerate(figure.parts)}
-    return {**interval, **parts, **({"bound": "bound_ns"} if figure.show_bound else {})}
+    return _Data(drawn, basis, list(family), family, list(drawn["style"].unique()), numeric, xs, x_log)
 
 
 def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Say how many points and seeds a figure shows, what its bars mean and what is missing."""
-    parts = [counted(seen, frame)]
-    over = merged(figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")])
+    """Return how many points and seeds a figure shows, what its bars mean and what is missing."""
+    parts = [look.counted(seen, frame)]
+    over = look.merged(figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")])
     if figure.interval:
         wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
         parts.append(f"whiskers: interval of {wide} values" if wide else "all values exact")
@@ -148,87 +107,76 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
         marks = drawn.groupby(["x", "hue", "style", "column", "row"], dropna=False)["bound"]
         of_seeds = ", the least of the seeds" * bool((marks.nunique() > 1).any())
         parts.append(f"dotted: lower bound on the time, from the links{of_seeds}")
-    parts += not_positive(drawn["y"], figure.y_log)
+    parts += look.not_positive(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
     parts.append(seen.note())
     if figure.normalise_to:
-        parts.append(said_pairs(seen, frame, figure.normalise_to))
+        parts.append(look.said_pairs(seen, frame, figure.normalise_to))
     return "; ".join(parts) + "."
 
 
-def _canvas(figure: Figure, data: _Data) -> Canvas:
-    wide, high = len(data.columns), len(data.rows)
-    width = panels_width(wide)
+def _drawing(figure: Figure, data: _Data) -> look.Drawing:
+    grid = look.panels(figure, data.frame, same_y=_same_y(figure, data.frame))
+    width, wide = grid.canvas.get_figwidth(), grid.axes.shape[1]
     if figure.kind != "line":
         width = max(width, wide * (0.13 * len(data.xs) * len(data.hues) + 1))
-    canvas = Canvas(figsize=(width, 2.75 * high + 1.0), layout="constrained")
-    same_y = _same_y(figure, data.frame)
-    grid = canvas.subplots(high, wide, sharex=True, sharey=same_y, squeeze=False)
-    for axes, _, part in panels(grid, figure, data.frame, data.rows, data.columns):
+        grid.canvas.set_figwidth(width)
+    for axes, _, part in grid.panels:
         _panel(axes, figure, data, part)
-    label_edges(grid, figure.x_label or figure.x, _y_label(figure))
-    _scales(figure, data, [axes for line in grid for axes in line], width / wide - 0.6)
-    handles = _handles(figure, data)
-    families = len(set(data.family.values()))
+    # Panels may share a scale, which has to fit what all of them show.
+    for axes in grid.axes.flat:
+        _scales(axes, figure, data, width / wide - 0.6)
+    handles, families = _handles(figure, data), len(set(data.family.values()))
     # Each family of colours gets its own column.
-    add_legend(canvas, handles, families if families < len(data.hues) == len(handles) else None)
-    said_below(canvas, data.basis)
-    return canvas
+    columns = families if families < len(data.hues) == len(handles) else None
+    y_label = look.with_unit(figure.y, figure.y_label, figure.unit)
+    return grid.finished(_alt(figure, data, y_label), data.basis, figure.x_label or figure.x, y_label, handles, columns)
 
 
 def _same_y(figure: Figure, drawn: pd.DataFrame) -> bool:
-    return one_scale(figure.same_y, drawn, "y", figure.y_log)
+    return look.one_scale(figure.same_y, drawn, "y", figure.y_log)
 
 
-def _y_label(figure: Figure) -> str:
-    return with_unit(figure.y, figure.y_label, figure.unit)
-
-
-def _scales(figure: Figure, data: _Data, panels: list[Axes], width: float) -> None:
-    for axes in panels:
-        if figure.y_log:
-            log_ticks(axes)
-        elif figure.kind == "bar" or (figure.kind == "line" and figure.from_zero and not figure.normalise_to):
-            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0] if (data.frame["y"] < 0).any() else 0.0))
-        if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
-            axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
-        if figure.kind == "line" and data.numeric_x:
-            _numeric_ticks(axes, data, width)
-        else:
-            label_ticks(axes, [short(label_text(x)) for x in data.xs], width)
+def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
+    if figure.y_log:
+        look.log_ticks(axes)
+    elif figure.kind == "bar" or (figure.kind == "line" and figure.from_zero and not figure.normalise_to):
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0] if (data.frame["y"] < 0).any() else 0.0))
+    if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
+        axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
+    if figure.kind == "line" and data.numeric_x:
+        _numeric_ticks(axes, data, width)
+    else:
+        look.label_ticks(axes, [look.short(label_text(x)) for x in data.xs], width)
 
 
 def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
     """Put a tick at each value, unless they would stand too close, and a number where it has room."""
     if data.x_log:
-        log_along(axes, data.xs)
+        axes.set_xscale("log", base=10 if max(data.xs) > 1000 * min(data.xs) else 2)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_formatter(look.PLAIN_NUMBERS)
     at = np.log(data.xs) if data.x_log else np.array(data.xs)
     if len(at) <= 12 and (len(at) == 1 or np.diff(at).min() > 0.05 * (at[-1] - at[0])):
         places = 0.9 * width * (at - at[0]) / max(at[-1] - at[0], 1e-9)
-        axes.set_xticks(data.xs, labels_with_room([label_text(x) for x in data.xs], list(places)))
+        axes.set_xticks(data.xs, look.labels_with_room([label_text(x) for x in data.xs], list(places)))
         axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _panel(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
     axes.grid(axis="x", visible=False)
-    if figure.kind == "line":
-        for hue, style, line in _series(data, part):
-            _line(axes, figure, data, hue, style, line)
+    if figure.kind == "box":
+        _boxes(axes, data, part)
     elif figure.kind == "bar":
         for level in reversed(range(max(1, len(figure.parts)))):
             _bars(axes, data, part, level, len(figure.parts))
         if figure.show_bound:
             _bounds_of_bars(axes, data, part)
     else:
-        _boxes(axes, data, part)
-
-
-def _series(data: _Data, part: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    for hue in data.hues:
-        for style in data.styles:
+        for hue, style in itertools.product(data.hues, data.styles):
             line = part[(part["hue"] == hue) & (part["style"] == style)]
             if not line.empty:
-                yield hue, style, line
+                _line(axes, figure, data, hue, style, line)
 
 
 def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: pd.DataFrame) -> None:
@@ -240,16 +188,16 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     low = by_x["low" if figure.interval else "y"].min()[order]
     high = by_x["high" if figure.interval else "y"].max()[order]
     place = data.hues.index(hue)
-    look: dict[str, Any] = {"color": colour(data.family, hue), "zorder": 2 + place * 0.01}
-    dashes = None if data.styles == [""] else DASHES[data.styles.index(style) % len(DASHES)]
+    drawn_as: dict[str, Any] = {"color": look.colour(data.family, hue), "zorder": 2 + place * 0.01}
+    dashes = None if data.styles == [""] else look.DASHES[data.styles.index(style) % len(look.DASHES)]
     axes.errorbar(
         at, middle, yerr=np.maximum([middle - low, high - middle], 0), elinewidth=1.0,
-        markerfacecolor="white" if place == 0 else look["color"], capsize=max(5.5 - 1.3 * place, 1.5),
-        **line_look(place, len(data.hues), dashes), **look,
+        markerfacecolor="white" if place == 0 else drawn_as["color"], capsize=max(5.5 - 1.3 * place, 1.5),
+        **look.line_look(place, len(data.hues), dashes), **drawn_as,
     )  # fmt: skip
     if figure.show_bound:
         bound = by_x["bound"].min()[order]
-        axes.plot(at, bound, linestyle=(0, (1, 1.6)), linewidth=1.3, **look)
+        axes.plot(at, bound, linestyle=_DOTTED, linewidth=1.3, **drawn_as)
 
 
 def _shade(base: Any, level: int, parts: int) -> Any:
@@ -269,14 +217,14 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
     ticks, whole = [label_text(x) for x in data.xs], level + 1 >= parts
     sns.barplot(
         part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
-        hue_order=data.hues, palette=[_shade(colour(data.family, hue), level, parts) for hue in data.hues],
+        hue_order=data.hues, palette=[_shade(look.colour(data.family, hue), level, parts) for hue in data.hues],
         saturation=1, estimator="median", errorbar=(lambda values: (values.min(), values.max())) if whole else None,
         err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
     for place, bars in enumerate(axes.containers[-len(data.hues) :]):
         for bar in bars:
-            bar.set(edgecolor="#444444", linewidth=0.5, hatch=hatch(place, len(data.hues)))
+            bar.set(edgecolor="#444444", linewidth=0.5, hatch=look.hatch(place, len(data.hues)))
 
 
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -293,7 +241,7 @@ def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     width = 0.7 / len(data.hues)
     for number, hue in enumerate(data.hues):
-        shade = colour(data.family, hue)
+        shade = look.colour(data.family, hue)
         for place, x in enumerate(data.xs):
             values = part.loc[(part["hue"] == hue) & (part["x"] == x), "y"]
             if values.empty:
@@ -311,54 +259,39 @@ def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
 
 def _handles(figure: Figure, data: _Data) -> list[Any]:
     handles: list[Any] = []
-    if data.hues != [""]:
-        for place, hue in enumerate(data.hues):
-            shade = colour(data.family, hue)
-            if figure.kind == "line":
-                handles.append(
-                    Line2D(
-                        [], [], color=shade, markerfacecolor="white" if place == 0 else shade, label=legend_label(hue),
-                        **line_look(place, len(data.hues), None if data.styles == [""] else "-"),
-                    )
-                )  # fmt: skip
-            else:
-                handles.append(
-                    Patch(
-                        facecolor=shade, edgecolor="#444444", linewidth=0.5, label=legend_label(hue),
-                        hatch=hatch(place, len(data.hues)) if figure.kind == "bar" else "",
-                    )
-                )  # fmt: skip
-    base = colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
-    handles += [
-        Patch(facecolor=_shade(base, level, len(figure.parts)), edgecolor="#444444", linewidth=0.5,
-              label=legend_label(spoken(column)))
-        for level, column in reversed(list(enumerate(figure.parts)))
-    ]  # fmt: skip
-    if data.styles != [""]:
-        handles += [
-            Line2D([], [], color="#444444", linestyle=DASHES[place % len(DASHES)], label=legend_label(style))
-            for place, style in enumerate(data.styles)
-        ]
+    has_styles = data.styles != [""]
+    edge: dict[str, Any] = {"edgecolor": "#444444", "linewidth": 0.5}
+    for place, hue in enumerate(data.hues if data.hues != [""] else []):
+        shade, label = look.colour(data.family, hue), look.legend_label(hue)
+        if figure.kind == "line":
+            drawn_as = look.line_look(place, len(data.hues), "-" if has_styles else None)
+            face = "white" if place == 0 else shade
+            handles.append(Line2D([], [], color=shade, markerfacecolor=face, label=label, **drawn_as))
+        else:
+            hatched = look.hatch(place, len(data.hues)) if figure.kind == "bar" else ""
+            handles.append(Patch(facecolor=shade, label=label, hatch=hatched, **edge))
+    base = look.colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
+    for level, column in reversed(list(enumerate(figure.parts))):
+        shade = _shade(base, level, len(figure.parts))
+        handles.append(Patch(facecolor=shade, label=look.legend_label(look.spoken(column)), **edge))
+    for place, style in enumerate(data.styles if has_styles else []):
+        dashes = look.DASHES[place % len(look.DASHES)]
+        handles.append(Line2D([], [], color="#444444", linestyle=dashes, label=look.legend_label(style)))
     if figure.show_bound:
-        handles.append(Line2D([], [], color="#444444", linestyle=(0, (1, 1.6)), linewidth=1.3, label="lower bound"))
+        handles.append(Line2D([], [], color="#444444", linestyle=_DOTTED, linewidth=1.3, label="lower bound"))
     return handles
 
 
-def _alt(figure: Figure, data: _Data) -> str:
+def _alt(figure: Figure, data: _Data, y_label: str) -> str:
     kind = {"line": "Line chart", "bar": "Bar chart", "box": "Box plot"}[figure.kind]
-    split = [f"coloured by {' and '.join(figure.hue)}"] if figure.hue else []
-    split += [f"line style by {figure.style}"] if figure.style else []
-    split += [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
-    split += [f"in parts from below: {', '.join(map(spoken, figure.parts))}"] * bool(figure.parts)
-    against = f"{_y_label(figure)} against {figure.x_label or figure.x}"
-    head = ", ".join([f"{kind}: {against}", *split])
-    groups = data.frame.groupby(["row", "column", "hue", "style"], sort=False)
+    head = [f"{kind}: {y_label} against {figure.x_label or figure.x}", *look.split_in_words(figure, "line style")]
+    head += [f"in parts from below: {', '.join(map(look.spoken, figure.parts))}"] * bool(figure.parts)
     lines = []
-    for key, part in groups:
+    for key, part in data.frame.groupby(["row", "column", "hue", "style"], sort=False):
         middle = part.groupby("x", sort=False)["y"].median()
         middle = middle[[x for x in data.xs if x in middle.index]]
         name = ", ".join(str(label) for label in key if label) or "all"
         first, last = (f"{middle.iloc[i]:.3g} at {label_text(middle.index[i])}" for i in (0, -1))
         lines.append(f"{name}: {first}" + (f", {last}" if len(middle) > 1 else ""))
-    shown = "; ".join(lines[:12]) + (f"; and {len(lines) - 12} more series" if len(lines) > 12 else "")
-    return f"{head}. Medians: {shown}"
+    more = f"; and {len(lines) - 12} more series" * (len(lines) > 12)
+    return f"{', '.join(head)}. Medians: {'; '.join(lines[:12])}{more}"

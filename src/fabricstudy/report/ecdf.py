@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from fabricstudy.core.phrasing import several
@@ -16,32 +15,14 @@ from fabricstudy.study.figures import EcdfFigure, unit_factor
 from fabricstudy.table.select import VALUE, observe
 from fabricstudy.table.store import Tables
 
-from .look import (
-    PLAIN_NUMBERS,
-    Drawing,
-    NothingToDraw,
-    add_legend,
-    colour,
-    counted,
-    joined,
-    label_edges,
-    legend_label,
-    line_look,
-    merged,
-    no_rows,
-    panel_labels,
-    panels,
-    panels_width,
-    said_below,
-    with_unit,
-)
+from . import look
 from .text import number
 
 MOST_STEPS = 1000
 """Of one line: the height of each step is then less than the width of the line."""
 
 
-def canvas_of(figure: EcdfFigure, tables: Tables) -> Drawing:
+def canvas_of(figure: EcdfFigure, tables: Tables) -> look.Drawing:
     """Draw an empirical distribution function.
 
     Raises
@@ -50,48 +31,41 @@ def canvas_of(figure: EcdfFigure, tables: Tables) -> Drawing:
         If no selected row has a number, or none above zero where the scale is logarithmic.
     """
     values, basis = _values(figure, tables)
-    rows, columns = (list(dict.fromkeys(values[name])) for name in ("row", "column"))
     family = dict(zip(values["hue"], values["family"], strict=True))
-    canvas = Canvas(figsize=(panels_width(len(columns)), 2.75 * len(rows) + 1.0), layout="constrained")
-    grid = canvas.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
-    words = []
-    for axes, labels, part in panels(grid, figure, values, rows, columns):
-        words.append(": ".join(text for text in (*labels, _panel(axes, figure, part, family)) if text))
-    x_label = with_unit(str(figure.x), figure.x_label, figure.unit)
-    label_edges(grid, x_label, "share of values")
-    if list(family) != [""]:
-        handles = [Line2D([], [], label=legend_label(hue), **_look(family, hue)) for hue in family]
-        add_legend(canvas, handles)
-    said_below(canvas, basis)
-    return Drawing(canvas, f"Cumulative distribution: {x_label}. {'; '.join(words)}", basis, len(columns))
+    grid = look.panels(figure, values)
+    words = [panel.in_words(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
+    x_label = look.with_unit(str(figure.x), figure.x_label, figure.unit)
+    handles = [Line2D([], [], label=look.legend_label(hue), **_look(family, hue)) for hue in family if hue]
+    alt = f"Cumulative distribution: {x_label}. {'; '.join(words)}"
+    return grid.finished(alt, basis, x_label, "share of values", handles)
 
 
 def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
-    """Give columns x, hue, family, column and row, one row a value, and what they rest on."""
+    """Return columns x, hue, family, column and row, one row a value, and what they rest on."""
     seen = observe(tables, figure, str(figure.x))
     frame = seen.frame
     if frame.empty:
-        raise no_rows(figure, seen)
+        raise look.no_rows(figure, seen)
     values = pd.DataFrame(
         {
             "x": frame[VALUE] * (unit_factor(str(figure.x), figure.unit) if figure.unit else 1.0),
-            "hue": joined(frame, figure.hue),
-            "family": joined(frame, figure.hue[:1]),
-            **panel_labels(frame, figure),
+            "hue": look.joined(frame, figure.hue),
+            "family": look.joined(frame, figure.hue[:1]),
+            **look.panel_labels(frame, figure),
         }
     )
-    over = merged(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
-    parts = [f"{several(len(values), 'value')} of {counted(seen, frame)}"]
+    over = look.merged(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
+    parts = [f"{several(len(values), 'value')} of {look.counted(seen, frame)}"]
     parts += [f"those of all {' and '.join(over)} together"] * bool(over)
     lost = int((values["x"] <= 0).sum()) if figure.x_log else 0
     parts += [f"{several(lost, 'value')} not above zero lie left of the picture"] * bool(lost)
     if figure.x_log and lost == len(values):
-        raise NothingToDraw("no value is above zero, as a logarithmic scale needs")
+        raise look.NothingToDraw("no value is above zero, as a logarithmic scale needs")
     return values, "; ".join([*parts, seen.note()]) + "."
 
 
 def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Give where an empirical distribution function steps up, and the shares from there on.
+    """Return where an empirical distribution function steps up, and the shares from there on.
 
     Examples
     --------
@@ -107,7 +81,7 @@ def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[n
 
 
 def _look(family: dict[str, str], hue: str) -> dict[str, Any]:
-    return {**line_look(list(family).index(hue), len(family)), "marker": "", "color": colour(family, hue)}
+    return {**look.line_look(list(family).index(hue), len(family)), "marker": "", "color": look.colour(family, hue)}
 
 
 def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:
@@ -124,7 +98,7 @@ def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str,
     axes.set_ylim(0, 1.02)
     if figure.x_log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
+        axes.xaxis.set_major_formatter(look.PLAIN_NUMBERS)
     elif (part["x"] >= 0).all():
         axes.set_xlim(left=0)
     return ", ".join(lines)

@@ -33,17 +33,13 @@ _LEFT_OUT = frozenset({"scheduled_jobs"})
 
 @dataclass(frozen=True)
 class Explorer:
-    """What the explorer of a page needs.
+    """What the explorer of a page needs: data, Vega with all its parts, and our own script, which draws.
 
     Parameters
     ----------
     data : str
         JSON text that may stand inside a script element:
         ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, unit, values}]}}``.
-    libraries : str
-        Vega, Vega-Lite and Vega-Embed as one script.
-    code : str
-        Our own script, which draws what the reader chooses.
     reduced, left_out : list of str
         Tables of which only medians over seeds are in the data, and those that would make the page too large.
     """
@@ -65,7 +61,7 @@ class _Source(NamedTuple):
 
 
 def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
-    """Give the explorer of a study, or None if its tables hold nothing that could be drawn.
+    """Return the explorer of a study, or None if its tables hold nothing that could be drawn.
 
     Each table in turn is put in with all its rows, else with medians over seeds, else not at all, as the room
     that is left of `data_bytes` allows.
@@ -90,7 +86,7 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
 
 
 def as_choices(figure: AnyFigure) -> dict[str, Any]:
-    """Give what the reader would choose to see what a figure shows, as far as the explorer can show it."""
+    """Return what the reader would choose to see what a figure shows, as far as the explorer can show it."""
     if not isinstance(figure, Figure) or figure.table not in METRICS:
         return {}
     only = {axis: label for axis, label in figure.where.items() if isinstance(label, str | int | float)}
@@ -104,7 +100,8 @@ def as_choices(figure: AnyFigure) -> dict[str, Any]:
 def _libraries() -> str:
     """Vega's scripts. A JavaScript engine bundles them in two seconds, so the user's cache keeps them."""
     release = version("vl-convert-python")
-    kept = _cache_folder() / f"vega-{release}.js"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    kept = cache / "fabricstudy" / f"vega-{release}.js"
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
     import vl_convert
@@ -118,17 +115,11 @@ def _libraries() -> str:
     return script
 
 
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fabricstudy"
-
-
 def _sources(tables: Tables) -> Iterator[_Source]:
     """Tables that hold something to draw; that of the jobs, which most readers want, is given room first."""
     for name in sorted((one for one in METRICS if one not in _LEFT_OUT), key="jobs".__ne__):
         rows = _drawable(name, tables)
-        if rows.empty:
-            continue
-        metrics = [metric for metric in METRICS[name] if rows[metric].notna().any()]
+        metrics = [metric for metric in METRICS[name] if len(rows) and rows[metric].notna().any()]
         if metrics:
             yield _Source(name, rows, _keys(name, rows), metrics)
 
@@ -162,18 +153,19 @@ def _medians(source: _Source) -> _Source:
 
 
 def _table(source: _Source) -> str:
-    facts = {
-        "rows": len(source.rows),
-        "axes": [_axis(key, source.rows[key]) for key in source.keys],
-        "metrics": [_metric(metric, source.rows[metric]) for metric in source.metrics],
-    }
+    metrics = []
+    for name in source.metrics:
+        values = source.rows[name].astype(float).to_numpy(dtype=float, na_value=np.nan).tolist()
+        metrics.append({"name": name, "unit": column_unit(name), "values": [_number(value) for value in values]})
+    axes = [_axis(key, source.rows[key]) for key in source.keys]
+    facts = {"rows": len(source.rows), "axes": axes, "metrics": metrics}
     text = f"{json.dumps(source.name)}:{json.dumps(facts, separators=(',', ':'))}"
     # So that no label of a study ends the script element.
     return text.replace("<", "\\u003c")
 
 
 def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
-    """Give an axis' labels, numbers sorted and texts as in the study, and which of them each row has.
+    """Return an axis' labels, numbers sorted and texts as in the study, and which of them each row has.
 
     Rows of experiments that do not have the axis are labelled "none", also between numbers.
     """
@@ -181,11 +173,6 @@ def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     codes, labels = pd.factorize(column, sort=numeric, use_na_sentinel=False)
     shown = [label_text(label) if pd.isna(label) or not numeric else _whole(float(label)) for label in labels]
     return {"name": name, "numeric": numeric, "labels": shown, "codes": codes.tolist()}
-
-
-def _metric(name: str, column: pd.Series[Any]) -> dict[str, Any]:
-    values: list[float] = column.astype(float).to_numpy(dtype=float, na_value=np.nan).tolist()
-    return {"name": name, "unit": column_unit(name), "values": [_number(value) for value in values]}
 
 
 def _number(value: float) -> float | None:
@@ -196,9 +183,7 @@ def _number(value: float) -> float | None:
     >>> _number(34604321.0), _number(1.35171875), _number(float("nan"))
     (34604000, 1.3517, None)
     """
-    if not math.isfinite(value):
-        return None
-    return _whole(float(f"{value:.5g}"))
+    return _whole(float(f"{value:.5g}")) if math.isfinite(value) else None
 
 
 def _whole(value: float) -> float:

@@ -17,20 +17,10 @@ from .look import STYLE, Drawing, NothingToDraw
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure as drawn.
+    """A figure as drawn: the picture in two formats, empty where there is nothing to draw, and what it shows in words.
 
-    Parameters
-    ----------
-    figure : Figure
-        As declared.
-    svg, pdf : bytes
-        The picture in both formats; empty where there is nothing to draw.
-    alt : str
-        What the picture shows, in words.
-    basis : str
-        Points, seeds, meaning of the bars and what is missing; it also stands in the picture.
-    panels : int
-        Panels side by side.
+    `basis` has points, seeds, meaning of the bars and what is missing; it also stands in the picture. `panels` are
+    those side by side.
     """
 
     figure: AnyFigure
@@ -57,16 +47,17 @@ def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> Drawn:
 
 
 def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None) -> Drawing:
-    if isinstance(figure, JobsFigure) or (isinstance(figure, EcdfFigure) and figure.draws_jobs):
-        assert plan is not None
-        return job_figures.canvas_and_words(figure, tables, plan)
-    if isinstance(figure, MachineFigure):
-        assert plan is not None
-        return machine_figures.canvas_and_words(figure, tables, plan)
-    if isinstance(figure, EcdfFigure):
-        return ecdf.canvas_of(figure, tables)
-    if isinstance(figure, ScatterFigure):
-        return scatter.canvas_of(figure, tables)
-    if isinstance(figure, HeatmapFigure):
-        return heatmap.canvas_of(figure, tables)
+    match figure:
+        case MachineFigure():
+            assert plan is not None
+            return machine_figures.canvas_and_words(figure, tables, plan)
+        case JobsFigure() | EcdfFigure(draws_jobs=True):
+            assert plan is not None
+            return job_figures.canvas_and_words(figure, tables, plan)
+        case EcdfFigure():
+            return ecdf.canvas_of(figure, tables)
+        case ScatterFigure():
+            return scatter.canvas_of(figure, tables)
+        case HeatmapFigure():
+            return heatmap.canvas_of(figure, tables)
     return axis_figures.canvas_of(figure, tables)

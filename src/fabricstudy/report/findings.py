@@ -72,8 +72,6 @@ class Effect:
 
     Parameters
     ----------
-    axis : str
-        Which axis.
     median, largest : float
         Largest over least value among its labels: of the comparisons, the median and the largest.
     where : str
@@ -122,14 +120,7 @@ class Unranked:
 class Growth:
     """What becomes of the value from the least to the largest label of an axis of sizes, all else equal.
 
-    Parameters
-    ----------
-    axis, least, most : str
-        Which axis, and its labels.
-    factors : tuple of float
-        Value at `most` over that at `least`: of the comparisons, the least, the median and the largest.
-    comparisons : int
-        How many there are.
+    `factors` are the value at `most` over that at `least`: of the comparisons, the least, the median and the largest.
     """
 
     axis: str
@@ -143,20 +134,9 @@ class Growth:
 class Effects:
     """The effects of what a study chooses, the largest first, and what chance does to the same numbers.
 
-    Parameters
-    ----------
-    metric : Metric
-        What is compared.
-    axes : list of Effect
-        One for each chosen axis whose labels can be compared.
-    growths : list of Growth
-        One for each other axis of sizes.
-    noise : tuple of float or None
-        Largest over least value among the seeds of a point: median and largest; None with one seed.
-    unranked : list of Unranked
-        The chosen axes and labels that could not be compared.
-    jobs : str
-        How the jobs of a point become one number, in a sentence; "" where a point has one job.
+    Each chosen axis has an effect, or is unranked; each other axis of sizes has a growth. `noise` is the largest over
+    the least value among the seeds of a point, its median and its largest; None with one seed. `jobs` says how the jobs
+    of a point become one number; "" where a point has one job.
     """
 
     metric: Metric
@@ -169,20 +149,13 @@ class Effects:
     @property
     def grid(self) -> Grid:
         """All of them as a table."""
-        head = (
-            "varied",
-            "comparisons",
-            "median factor",
-            "largest factor",
-            "which is at",
-            "times best, or tied with it",
-        )
-        rows = [
-            [one.axis, str(one.comparisons), number(one.median, 3), number(one.largest, 3), one.where,
-             ", ".join(f"{label}: {times}" for label, times in one.times_best.items())]
-            for one in self.axes
-        ]  # fmt: skip
-        return Grid(head, rows, frozenset((1, 2, 3)))
+        rows = []
+        for one in self.axes:
+            best = ", ".join(f"{label}: {times}" for label, times in one.times_best.items())
+            numbers = (str(one.comparisons), number(one.median, 3), number(one.largest, 3))
+            rows.append([one.axis, *numbers, one.where, best])
+        head = ["varied", "comparisons", "median factor", "largest factor", "which is at"]
+        return Grid([*head, "times best, or tied with it"], rows, frozenset((1, 2, 3)))
 
 
 _CHOSEN = {"machine", "routing", "network", "allocation", "mapping", "partitions", "order", "backfill"}
@@ -190,7 +163,7 @@ _GIVEN = {"jobs", "pattern", "trace", "engine"}
 
 
 def choices(study: Study) -> set[str]:
-    """Give the axes that whoever designs or runs a machine chooses: neither the workload nor the simulator."""
+    """Return the axes that whoever designs or runs a machine chooses: neither the workload nor the simulator."""
     sections_of: dict[str, set[str]] = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
@@ -201,7 +174,7 @@ def choices(study: Study) -> set[str]:
 
 
 def sizes(study: Study) -> dict[str, tuple[str, str]]:
-    """Give the axes whose labels are sizes (of messages, jobs, machines), with the least and the largest label."""
+    """Return the axes whose labels are sizes (of messages, jobs, machines), with the least and the largest label."""
     found = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
@@ -247,15 +220,11 @@ def effects(
     ranked = [_effect(rows, axis, keys, metric) for axis in varied]
     of_axes = sorted((one for one in ranked if isinstance(one, Effect)), key=lambda one: -one.median)
     known = {one.axis for one in of_axes}
-    of_sizes = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known]
-    return Effects(
-        metric,
-        of_axes,
-        [one for one in of_sizes if one],
-        (spread.median(), spread.max()) if len(spread) else None,
-        [one for one in ranked if isinstance(one, Unranked)] + _without_number(tables.points, rows, chosen),
-        "" if metric.column == "wait_mean_s" else _of_jobs(tables.jobs, metric),
-    )
+    growths = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known]
+    noise = (spread.median(), spread.max()) if len(spread) else None
+    unranked = [one for one in ranked if isinstance(one, Unranked)] + _without_number(tables.points, rows, chosen)
+    jobs = "" if metric.column == "wait_mean_s" else _of_jobs(tables.jobs, metric)
+    return Effects(metric, of_axes, [one for one in growths if one], noise, unranked, jobs)
 
 
 def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
@@ -286,9 +255,7 @@ def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) 
     return [Unranked(axis, "no point has a number", tuple(sorted(gone))) for axis, gone in lost.items() if gone]
 
 
-_OVER_JOBS = {
-    "max": "that of its slowest job", "mean": "the mean over its jobs", "sum": "the sum over its jobs",
-}  # fmt: skip
+_OVER_JOBS = {"max": "that of its slowest job", "mean": "the mean over its jobs", "sum": "the sum over its jobs"}
 
 
 def _of_jobs(jobs: pd.DataFrame, metric: Metric) -> str:
@@ -350,16 +317,9 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
 def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:
     """Return for each comparison which labels are best, or tie with the best within run-to-run variation.
 
-    Parameters
-    ----------
-    values, least, most : DataFrame
-        Median, least and largest value over the seeds, a row each comparison, a column each label.
-
-    Returns
-    -------
-    DataFrame of bool
-        Whether the label's range over the seeds overlaps that of the label with the least median, or the ratio of their
-        medians is within the range of one of the two; times that differ by less than `LEAST_DIFFERENCE` are equal.
+    The frames have a row each comparison and a column each label: median, least and largest value over the seeds.
+    Ranges of labels that tie overlap, or the ratio of their medians is within the range of one of the two; times that
+    differ by less than `LEAST_DIFFERENCE` are equal.
     """
     at, low, high = (frame.to_numpy(dtype=float) for frame in (values, least, most))
     first = np.nanargmin(at, axis=1)[:, None]
@@ -403,9 +363,8 @@ def _of_claims(tables: Tables) -> str:
         parts[-1] += f" ({', '.join(ids[verdict])})" if named else ""
     sentence = f"Of {several(len(claims), 'claim')}, {listed(parts)}." if parts else ""
     differ = claims[claims["claim_verdict"] == DIFFERS]
-    shown = [
-        f"{one['claim']}, \u201c{one['says'].rstrip('.')}\u201d" for one in differ.head(_MOST_CLAIMS).to_dict("records")
-    ]
+    first = differ.head(_MOST_CLAIMS).to_dict("records")
+    shown = [f"{one['claim']}, \u201c{one['says'].rstrip('.')}\u201d" for one in first]
     shown += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
     return f"{sentence} Not as expected: {'; '.join(shown)}." if shown else sentence
 
@@ -417,20 +376,14 @@ def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
     parts = [_of_choices(changes, meanings)] if changes.axes else []
     parts += [_of_growth(noun, one, meanings) for one in changes.growths[:_MOST_AXES]]
     parts += [changes.jobs] * bool(changes.jobs)
-    parts += [_of_unranked(one) for one in changes.unranked]
+    for one in changes.unranked:
+        labels = f"{one.axis} {listed(one.labels)}" if one.labels else one.axis
+        parts.append(f"Not ranked: {labels} ({one.reason}).")
     if changes.noise is None:
-        parts.append("With one seed, the run-to-run variation is unknown.")
-    else:
-        middle, largest = (number(factor, 3) for factor in changes.noise)
-        parts.append(
-            f"The run-to-run variation of the {noun} is a factor of {middle} in the median, at most {largest}."
-        )
-    return " ".join(parts)
-
-
-def _of_unranked(one: Unranked) -> str:
-    labels = f"{one.axis} {listed(one.labels)}" if one.labels else one.axis
-    return f"Not ranked: {labels} ({one.reason})."
+        return " ".join([*parts, "With one seed, the run-to-run variation is unknown."])
+    middle, largest = (number(factor, 3) for factor in changes.noise)
+    noise = f"The run-to-run variation of the {noun} is a factor of {middle} in the median, at most {largest}."
+    return " ".join([*parts, noise])
 
 
 def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
@@ -441,16 +394,13 @@ def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
         f"is {number(first.median, 3)} times the least in the median, and {number(first.largest, 3)} times at most. "
         f"{_best(first, start=True)}."
     )
-    if others:
-
-        def meant(one: Effect) -> str:
-            return f"{meanings[one.axis]}; " if one.axis in meanings else ""
-
-        rest = [
-            f"{one.axis} ({meant(one)}{number(one.median, 3)}, at most {number(one.largest, 3)}; {_best(one)})"
-            for one in others
-        ]
-        sentence += f" Then {'comes' if len(others) == 1 else 'come'} {listed(rest)}."
+    rest = []
+    for one in others:
+        meant = f"{meanings[one.axis]}; " if one.axis in meanings else ""
+        factors = f"{number(one.median, 3)}, at most {number(one.largest, 3)}"
+        rest.append(f"{one.axis} ({meant}{factors}; {_best(one)})")
+    if rest:
+        sentence += f" Then {'comes' if len(rest) == 1 else 'come'} {listed(rest)}."
     by_rate = [one.axis for one in changes.axes if one.by_rate]
     if by_rate:
         sentence += f" Ranked by {noun} per byte, since points send different numbers of bytes: {listed(by_rate)}."
@@ -495,13 +445,19 @@ def _of_slowdowns(rows: pd.DataFrame) -> str:
     if compared.empty:
         return ""
     low, middle, high = (number(value, 3) for value in compared["slowdown"].quantile([0, 0.5, 1]))
-    count = several(len(compared), "job")
-    text = f"Beside others, {count} took {middle} times as long as in their baseline runs in the median"
-    return f"{text} ({low} to {high})."
+    text = f"{several(len(compared), 'job')} took {middle} times as long as in their baseline runs in the median"
+    return f"Beside others, {text} ({low} to {high})."
 
 
 def _of_engines(tables: Tables) -> str:
-    pairs = [_of_pair(str(pair), part) for pair, part in tables.agreement.groupby("pair", sort=False)]
+    pairs = []
+    for pair, part in tables.agreement.groupby("pair", sort=False):
+        low, middle, high = (number(value, 3) for value in part["ratio"].quantile([0, 0.5, 1]))
+        rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
+        pairs.append(
+            f"Times by {pair} have the ratio {middle} in the median ({low} to {high}, {several(len(part), 'job')}) and "
+            f"are ordered alike with a rank correlation of {rank}."
+        )
     return " ".join([*pairs, _of_verdicts(tables.verdicts)] if pairs else [])
 
 
@@ -520,23 +476,13 @@ def _basis(tables: Tables) -> str:
         done_runs = int((runs["status"] == DONE).sum())
         parts.append(f"{_of_all(done_runs, len(runs), 'run')} of schedules ({several(runs['seed'].nunique(), 'seed')})")
     if tables.analyses:
-        parts.append(
-            f"{len(tables.analyses)} {'analysis' if len(tables.analyses) == 1 else 'analyses'} without simulation"
-        )
+        noun = "analysis" if len(tables.analyses) == 1 else "analyses"
+        parts.append(f"{len(tables.analyses)} {noun} without simulation")
     return f"The report rests on {listed(parts)}." if parts else ""
 
 
 def _of_all(done: int, count: int, noun: str) -> str:
     return several(count, noun) if done == count else f"{done:,} of {several(count, noun)}"
-
-
-def _of_pair(pair: str, part: pd.DataFrame) -> str:
-    low, middle, high = (number(value, 3) for value in part["ratio"].quantile([0, 0.5, 1]))
-    rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
-    return (
-        f"Times by {pair} have the ratio {middle} in the median ({low} to {high}, {several(len(part), 'job')}) and are "
-        f"ordered alike with a rank correlation of {rank}."
-    )
 
 
 def _of_verdicts(verdicts: pd.DataFrame) -> str:
@@ -548,7 +494,7 @@ def _of_verdicts(verdicts: pd.DataFrame) -> str:
 
 
 def leading(figures: Sequence[AnyFigure | None], changes: Effects | None) -> int | None:
-    """Give the place of the figure with the largest effect that any figure shows; else that of the first one drawn.
+    """Return the place of the figure with the largest effect that any figure shows; else that of the first one drawn.
 
     Figures of the compared column go first, before those of other numbers of simulations or schedules.
     """

@@ -10,40 +10,19 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import CenteredNorm, LogNorm, Normalize
-from matplotlib.figure import Figure as Canvas
 
 from fabricstudy.study.figures import HeatmapFigure, unit_factor
 from fabricstudy.table.select import VALUE, label_text, observe
 from fabricstudy.table.store import Tables
 
-from .look import (
-    Drawing,
-    NothingToDraw,
-    along,
-    counted,
-    in_order,
-    label_edges,
-    label_ticks,
-    labelled,
-    merged,
-    no_rows,
-    normalised,
-    not_positive,
-    panel_labels,
-    panels,
-    said_below,
-    said_pairs,
-    short,
-    with_unit,
-    wrapped,
-)
+from . import look
 from .text import number
 
 _MOST_NUMBERS = 400
 """In more cells of a panel numbers could not be read."""
 
 
-def canvas_of(figure: HeatmapFigure, tables: Tables) -> Drawing:
+def canvas_of(figure: HeatmapFigure, tables: Tables) -> look.Drawing:
     """Draw a heat map.
 
     Raises
@@ -52,56 +31,55 @@ def canvas_of(figure: HeatmapFigure, tables: Tables) -> Drawing:
         If no selected row has a number, or none above zero where the scale is logarithmic.
     """
     cells, basis = _cells(figure, tables)
-    xs, ys, rows, columns = (in_order(cells[name]) for name in ("x", "y", "row", "column"))
-    width = max(0.62 * len(xs) + 1.6, 2.6)
-    size = (max(width * len(columns) + 0.9, 5.0), (0.36 * len(ys) + 1.1) * len(rows) + 0.8)
-    canvas = Canvas(figsize=size, layout="constrained")
-    grid = canvas.subplots(len(rows), len(columns), sharex=True, sharey=True, squeeze=False)
+    xs, ys = (look.in_order(cells[name]) for name in ("x", "y"))
+    grid = look.panels(figure, cells)
+    rows, columns = grid.axes.shape
+    width = max((0.62 * len(xs) + 1.6) * columns, 2.6 * columns, 4.1) + 0.9
+    grid.canvas.set_size_inches(width, (0.36 * len(ys) + 1.1) * rows + 0.8)
     colours = _colours(figure, cells["value"])
     words = []
-    for axes, labels, part in panels(grid, figure, cells, rows, columns):
-        field = part.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
-        _panel(axes, field, colours, size[0] / len(columns) - 1.6)
-        words.append(": ".join(text for text in (*labels, _words(field)) if text))
-    label_edges(grid, figure.x_label or figure.x, figure.y_label or figure.y)
-    canvas.colorbar(colours, ax=grid, fraction=0.05, pad=0.02).set_label(wrapped(_value_label(figure), 32))
-    said_below(canvas, basis)
-    head = f"Heat map: {_value_label(figure)} by {figure.x} and {figure.y}"
-    return Drawing(canvas, f"{head}. {'; '.join(words)}", basis, len(columns))
+    for panel in grid.panels:
+        field = panel.rows.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
+        _panel(panel.axes, field, colours, width / columns - 1.6)
+        words.append(panel.in_words(_words(field)))
+    label = look.with_unit(figure.value, figure.value_label, figure.unit)
+    grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02).set_label(look.wrapped(label, 32))
+    alt = f"Heat map: {label} by {figure.x} and {figure.y}. {'; '.join(words)}"
+    return grid.finished(alt, basis, figure.x_label or figure.x, figure.y_label or figure.y, ())
 
 
 def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
-    """Give columns x, y, column, row and value, one row a cell, and what they rest on."""
+    """Return columns x, y, column, row and value, one row a cell, and what they rest on."""
     seen = observe(tables, figure, figure.value)
-    frame = normalised(seen.frame, seen.keys, figure.normalise_to) if figure.normalise_to else seen.frame
+    frame = look.normalised(seen.frame, seen.keys, figure.normalise_to) if figure.normalise_to else seen.frame
     if frame.empty:
-        raise no_rows(figure, seen)
+        raise look.no_rows(figure, seen)
     drawn = pd.DataFrame(
         {
-            **panel_labels(frame, figure),
-            "y": along(labelled(frame, figure.y)),
-            "x": along(labelled(frame, figure.x)),
+            **look.panel_labels(frame, figure),
+            "y": look.along(look.labelled(frame, figure.y)),
+            "x": look.along(look.labelled(frame, figure.x)),
             "value": frame[VALUE] * (unit_factor(figure.value, figure.unit) if figure.unit else 1.0),
         }
     )
     places = ["row", "column", "y", "x"]
     cells: pd.DataFrame = drawn.groupby(places, sort=False)["value"].median().reset_index()
-    over = merged(figure, seen, frame, [drawn[name] for name in places])
-    parts = [counted(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
-    parts += not_positive(cells["value"], figure.log)
+    over = look.merged(figure, seen, frame, [drawn[name] for name in places])
+    parts = [look.counted(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
+    parts += look.not_positive(cells["value"], figure.log)
     parts.append(seen.note())
     if figure.normalise_to:
-        parts.append(said_pairs(seen, frame, figure.normalise_to))
+        parts.append(look.said_pairs(seen, frame, figure.normalise_to))
     return cells, "; ".join(parts) + "."
 
 
 def _colours(figure: HeatmapFigure, values: pd.Series[Any]) -> ScalarMappable:
-    """Give the scale of colours: about 1 for ratios, about 0 for what may be negative, else from least to largest."""
+    """Return the scale of colours: about 1 for ratios, about 0 for what may be negative, else from least to largest."""
     norm: Normalize
     if figure.log:
         above = values[values > 0]
         if above.empty:
-            raise NothingToDraw("no value is above zero, as a logarithmic scale needs")
+            raise look.NothingToDraw("no value is above zero, as a logarithmic scale needs")
         norm = LogNorm(above.min(), above.max())
     elif figure.normalise_to:
         norm = CenteredNorm(1, max(float((values - 1).abs().max()), 1e-9))
@@ -118,8 +96,8 @@ def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: floa
     axes.imshow(inks, aspect="auto")
     axes.set_facecolor("#dddddd")
     axes.grid(visible=False)
-    label_ticks(axes, [short(label_text(x)) for x in field.columns], width)
-    axes.set_yticks(range(len(field)), [short(label_text(y)) for y in field.index])
+    look.label_ticks(axes, [look.short(label_text(x)) for x in field.columns], width)
+    axes.set_yticks(range(len(field)), [look.short(label_text(y)) for y in field.index])
     if numbers.size > _MOST_NUMBERS:
         return
     for (i, j), value in np.ndenumerate(numbers):
@@ -139,7 +117,3 @@ def _words(field: pd.DataFrame) -> str:
         at = f"{label_text(field.columns[j])}, {label_text(field.index[i])}"
         ends.append(f"{word} {number(numbers[i, j], 3)} at {at}")
     return "; ".join(ends)
-
-
-def _value_label(figure: HeatmapFigure) -> str:
-    return with_unit(figure.value, figure.value_label, figure.unit)

@@ -60,14 +60,22 @@ def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan
 
 
 def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables) -> dict[str, list[Run]]:
-    """Do the runs that a figure draws: by the label of its columns, those of one seed.
+    """Return the runs that a figure draws: by the label of its columns, those of one seed.
 
     Raises
     ------
     NothingToDraw
         If there is none, or one could not be done.
     """
-    rows = [row for row in plan.run_rows if row.schedule == figure.schedule and _is_chosen(row, figure)]
+    rows = [
+        row
+        for row in plan.run_rows
+        if row.schedule == figure.schedule
+        and all(
+            name == "class_nodes" or fulfils({**row.labels, "seed": row.seed}[name], wanted)
+            for name, wanted in figure.where.items()
+        )
+    ]
     seeds = {row.seed for row in rows}
     if not rows:
         raise NothingToDraw("no run of the schedule is selected")
@@ -78,63 +86,45 @@ def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables) -> dict
     if figure.kind != "ecdf":
         panels = {label: panel[:1] for label, panel in panels.items()}
     points = _points(tables)
-    return {label: [(row, _performed(plan, row, points)) for row in panel] for label, panel in panels.items()}
-
-
-def _is_chosen(row: RunRow, figure: JobsFigure | EcdfFigure) -> bool:
-    labels = {**row.labels, "seed": row.seed}
-    return all(name == "class_nodes" or fulfils(labels[name], wanted) for name, wanted in figure.where.items())
-
-
-def _performed(planned: Plan, row: RunRow, points: Mapping[str, Any]) -> Performed:
     try:
-        return perform(planned.runs[f"{row.schedule} {row.run_id}"], points)
+        return {
+            label: [(row, perform(plan.runs[f"{row.schedule} {row.run_id}"], points)) for row in panel]
+            for label, panel in panels.items()
+        }
     except MissingRatio as reason:
         raise NothingToDraw(str(reason)) from None
 
 
 def _points(tables: Tables) -> dict[str, dict[str, Any]]:
-    """Give the records of points, with the times of their jobs."""
+    """Return the records of points, with the times of their jobs."""
     records: dict[str, dict[str, Any]] = {
         str(one["point_id"]): {"status": one["status"], "reason": one["reason"], "jobs": []}
         for one in tables.points[["point_id", "status", "reason"]].to_dict("records")
     }
-    times = tables.jobs.drop_duplicates(["point_id", "job"])[["point_id", "messages", "runtime_ns", "expected_load_ns"]]
-    for job in times.to_dict("records"):
-        times_of_job = {
-            key: None if pd.isna(job[key]) else job[key] for key in ("messages", "runtime_ns", "expected_load_ns")
-        }
-        records[str(job["point_id"])]["jobs"].append(times_of_job)
+    facts = ["messages", "runtime_ns", "expected_load_ns"]
+    for job in tables.jobs.drop_duplicates(["point_id", "job"])[["point_id", *facts]].to_dict("records"):
+        times = {name: None if pd.isna(job[name]) else job[name] for name in facts}
+        records[str(job["point_id"])]["jobs"].append(times)
     return {name: record for name, record in records.items() if record["status"] != DONE or record["jobs"]}
 
 
 def draw_panel(
     figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[Run], colours: Mapping[int, Any]
 ) -> str:
-    """Draw the runs of one panel; give its words for those who cannot see it."""
+    """Draw the runs of one panel; return its words for those who cannot see it."""
     if isinstance(figure, EcdfFigure):
         return _waits(figure, axes[0], runs)
-    window = _window(figure, runs[0][1])
-    draw = _timeline if figure.kind == "timeline" else _gantt
-    return draw(axes, runs[0][1], window, colours)
+    run = runs[0][1]
+    last_s = float(np.nanmax(run.result.end_s))
+    window = figure.from_s or 0.0, last_s if figure.to_s is None else min(figure.to_s, last_s)
+    return (_timeline if figure.kind == "timeline" else _gantt)(axes, run, window, colours)
 
 
-def classes_of(runs: Mapping[str, Sequence[Run]]) -> list[int]:
-    """Give the size classes of all runs of a figure, ascending."""
-    return sorted(
-        {int(one) for panel in runs.values() for _, run in panel for one in np.unique(run.result.class_nodes) if one}
-    )
-
-
-def class_colours(classes: Sequence[int]) -> dict[int, Any]:
-    """Give each size class a colour, darker the larger it is."""
+def class_colours(runs: Mapping[str, Sequence[Run]]) -> dict[int, Any]:
+    """Return a colour for each size class of the runs of a figure, darker the larger it is."""
+    sizes = np.unique(np.concatenate([run.result.class_nodes for panel in runs.values() for _, run in panel]))
+    classes = sizes[sizes > 0].tolist()
     return dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))
-
-
-def _window(figure: JobsFigure, run: Performed) -> tuple[float, float]:
-    last = float(np.nanmax(run.result.end_s))
-    low = 0.0 if figure.from_s is None else figure.from_s
-    return low, last if figure.to_s is None else min(figure.to_s, last)
 
 
 def _timeline(axes: Sequence[Axes], run: Performed, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
@@ -162,7 +152,7 @@ def _timeline(axes: Sequence[Axes], run: Performed, window: tuple[float, float],
 
 
 def busy_nodes(run: Performed, size: int) -> npt.NDArray[np.int64]:
-    """Give how many nodes of partitions of one size are in use from each instant to the next."""
+    """Return how many nodes of partitions of one size are in use from each instant to the next."""
     mine = run.result.class_nodes == size
     time_s = run.result.instants.time_s
     started, ended = (np.sort(side[mine]) for side in (run.result.start_s, run.result.end_s))
@@ -195,7 +185,7 @@ def _gantt(axes: Sequence[Axes], run: Performed, window: tuple[float, float], co
 
 
 def _boxes(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float, float, int, int, int]]:
-    """Give start, end, first midplane, the one after the last, and size of each row of midplanes of each job."""
+    """Yield start, end, first midplane, the one after the last, and size of each row of midplanes of each job."""
     assert isinstance(run.partitions, Partitions)
     result = run.result
     for job in np.flatnonzero((result.start_s < window[1]) & (result.end_s > window[0])):
@@ -206,7 +196,7 @@ def _boxes(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float,
 
 
 def blocked_by_cables(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
-    """Give each span for which a midplane is idle for want of cables, as long as it lasts: start, end, midplane."""
+    """Yield each span for which a midplane is idle for want of cables, as long as it lasts: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
     time_s = run.result.instants.time_s
     first, last = (int(np.searchsorted(time_s, end_s, "right")) for end_s in window)
@@ -224,7 +214,7 @@ def blocked_by_cables(run: Performed, window: tuple[float, float]) -> Iterator[t
 
 
 def _idle_for_cables(run: Performed, now_s: float) -> npt.NDArray[np.bool_]:
-    """Give the midplanes on which a waiting job has a partition of free midplanes, but none with free cables, too."""
+    """Return the midplanes on which a waiting job has a partition of free midplanes, but none with free cables, too."""
     assert isinstance(run.partitions, Partitions)
     result, partitions = run.result, run.partitions
     running = np.unique(result.partition[(result.start_s <= now_s) & (result.end_s > now_s)])
@@ -237,9 +227,8 @@ def _idle_for_cables(run: Performed, now_s: float) -> npt.NDArray[np.bool_]:
     idle = np.zeros(partitions.midplanes, dtype=bool)
     for wanted in {tuple(may) for may in np.isfinite(run.factors.table[waiting])}:
         for size in np.unique(result.class_nodes[waiting]):
-            if not (
-                (np.isfinite(run.factors.table) == wanted).all(axis=1) & waiting & (result.class_nodes == size)
-            ).any():
+            may_wait = (np.isfinite(run.factors.table) == wanted).all(axis=1) & waiting
+            if not (may_wait & (result.class_nodes == size)).any():
                 continue
             usable = (partitions.nodes == size) & np.array(wanted)[partitions.variant]
             nearly = on_midplanes[np.flatnonzero(usable & has_midplanes)].sum(axis=0) > 0
@@ -253,12 +242,10 @@ def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
     lines = []
     for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
         hours = np.sort(wait_s) / HOUR_S
-        ax.step(
-            hours, np.arange(1, len(hours) + 1) / len(hours), where="post", color=colour, linewidth=1.3, label=label
-        )
-        lines.append(
-            f"{label or 'all'}: half wait at most {np.median(hours):.3g} h, 95 % {np.quantile(hours, 0.95):.3g} h"
-        )
+        shares = np.arange(1, len(hours) + 1) / len(hours)
+        ax.step(hours, shares, where="post", color=colour, linewidth=1.3, label=label)
+        half, most = np.quantile(hours, [0.5, 0.95])
+        lines.append(f"{label or 'all'}: half wait at most {half:.3g} h, 95 % {most:.3g} h")
     ax.set_xscale("symlog", linthresh=0.1)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(left=0)
@@ -283,8 +270,8 @@ def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.
 
 
 def canvas_of(figure: JobsFigure | EcdfFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
-    """Draw all panels of a figure; give the canvas and its words."""
-    colours = class_colours(classes_of(runs))
+    """Draw all panels of a figure; return the canvas and its words."""
+    colours = class_colours(runs)
     wide = len(runs)
     high = {"timeline": 2, "gantt": 1, "ecdf": 1}[figure.kind]
     one = 7.6 if figure.kind != "ecdf" or wide == 1 else 4.6

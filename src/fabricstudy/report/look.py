@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +12,11 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from fabricstudy.core.columns import KEYS, NAMES, column_unit, names_of
 from fabricstudy.core.phrasing import several
-from fabricstudy.study.figures import Label, TableFigure
+from fabricstudy.study.figures import Figure, Label, ScatterFigure, TableFigure
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians
 
 from .text import counted_pairs
@@ -46,6 +47,9 @@ PLAIN_HUES = 4
 
 _OF_ROWS = {name for table in KEYS for name in (*KEYS[table], *NAMES.get(table, ()))} - set(names_of("points"))
 """Columns that identify the rows of one point."""
+
+SEEDED = ("points", "runs")
+"""What is selected that has seeds."""
 
 MOST_APART = 10.0
 """Panels whose largest values differ by more have separate scales."""
@@ -91,19 +95,8 @@ def labelled(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     return frame[name]
 
 
-def panels_width(columns: int) -> float:
-    """Width of a figure in inches: one panel, or two, take the whole width of a page."""
-    return 7.6 if columns < 3 else 3.1 * columns
-
-
 def one_scale(asked: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
-    """Say whether panels share a scale: as asked, else unless their largest values differ by more than ten times.
-
-    Parameters
-    ----------
-    drawn : DataFrame
-        With columns ``row`` and ``column``, which tell panels apart.
-    """
+    """Return whether panels share a scale: as asked, else unless their largest values differ by more than ten times."""
     if asked is not None:
         return asked
     largest = drawn[column].abs().groupby([drawn["row"], drawn["column"]]).max()
@@ -124,14 +117,53 @@ def panel_labels(frame: pd.DataFrame, figure: TableFigure) -> dict[str, pd.Serie
     return {side: joined(frame, (name,) if name else ()) for side, name in named.items()}
 
 
-def panels(
-    grid: Any, figure: TableFigure, frame: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]
-) -> Iterator[tuple[Axes, tuple[str, str], pd.DataFrame]]:
-    """Write the title of each panel; give the panel, its labels and its rows."""
-    for i, row in enumerate(rows):
-        for j, column in enumerate(columns):
-            titled(grid[i][j], figure, row, column)
-            yield grid[i][j], (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]
+class Panel(NamedTuple):
+    """The axes of a panel, the labels that it is of, and its rows of a frame."""
+
+    axes: Axes
+    labels: tuple[str, str]
+    rows: pd.DataFrame
+
+    def in_words(self, words: str) -> str:
+        """Put the labels before what a panel shows."""
+        return ": ".join(text for text in (*self.labels, words) if text)
+
+
+class Grid(NamedTuple):
+    """A canvas with a panel for each pair of labels, row by row."""
+
+    canvas: Canvas
+    axes: Any
+    panels: list[Panel]
+
+    def finished(
+        self, words: str, basis: str, x_label: str, y_label: str, handles: Sequence[Any], columns: int | None = None
+    ) -> Drawing:
+        """Label both axes at the edges, put a legend above the panels, and write below them what they rest on."""
+        for axes in self.axes[-1]:
+            axes.set_xlabel(x_label)
+        for axes in self.axes[:, 0]:
+            axes.set_ylabel(wrapped(y_label, 32))
+        add_legend(self.canvas, handles, columns)
+        said_below(self.canvas, basis)
+        return Drawing(self.canvas, words, basis, self.axes.shape[1])
+
+
+def panels(figure: TableFigure, frame: pd.DataFrame, same_x: bool = True, same_y: bool = True) -> Grid:
+    """Return titled panels, one for each pair of labels in the columns ``row`` and ``column`` of a frame.
+
+    One panel, or two, take the whole width of a page.
+    """
+    rows, columns = (list(dict.fromkeys(frame[name])) for name in ("row", "column"))
+    wide, high = len(columns), len(rows)
+    canvas = Canvas(figsize=(7.6 if wide < 3 else 3.1 * wide, 2.75 * high + 1.0), layout="constrained")
+    grid = canvas.subplots(high, wide, sharex=same_x, sharey=same_y, squeeze=False)
+    found = []
+    for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
+        titles = [f"{axis}: {short(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis]
+        axes.set_title(", ".join(titles))
+        found.append(Panel(axes, (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]))
+    return Grid(canvas, grid, found)
 
 
 def along(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -167,7 +199,7 @@ def normalised(frame: pd.DataFrame, keys: Sequence[str], to: Mapping[str, Label]
 
 def counted(seen: Observations, frame: pd.DataFrame) -> str:
     """Return how many points and seeds `frame`, which is drawn, holds."""
-    seeds = f", {several(frame['seed'].nunique(), 'seed')}" * _has_seeds(seen)
+    seeds = f", {several(frame['seed'].nunique(), 'seed')}" * (seen.noun in SEEDED)
     noun = "pair" if "pair" in seen.keys else seen.noun[:-1]
     return f"n = {several(drawn_count(seen, frame), noun)}{seeds}"
 
@@ -190,12 +222,7 @@ def not_positive(values: pd.Series[Any], log: bool) -> list[str]:
 def line_look(place: int, of: int, dashes: str | None = None) -> dict[str, Any]:
     """Return marker, dashes and width of a line, the wider the earlier it is drawn: lines that coincide are all seen.
 
-    Parameters
-    ----------
-    place, of : int
-        Which of how many hues.
-    dashes : str, optional
-        Those of an axis of its own; left out: those of the hue.
+    It is that of hue number `place` of so many; dashes are those of the hue, unless an axis has its own.
     """
     width = 1.4 + 1.6 * (of - 1 - place) / max(of - 1, 1) if of > 1 else 1.4
     dashes = DASHES[place % len(DASHES)] if dashes is None else dashes
@@ -208,18 +235,6 @@ def hatch(place: int, of: int) -> str:
     return HATCHES[place % len(HATCHES)] if of > PLAIN_HUES else ""
 
 
-def log_along(axes: Axes, at: Sequence[float]) -> None:
-    """Make the horizontal scale logarithmic to base 2, or 10 where it spans more than three decades."""
-    wide = max(at) > 1000 * min(at)
-    axes.set_xscale("log", base=10 if wide else 2)
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
-
-
-def _has_seeds(seen: Observations) -> bool:
-    return seen.noun in ("points", "runs")
-
-
 def merged(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
     """Name what the figure does not tell apart, so that medians are taken over it; the seeds first.
 
@@ -227,27 +242,13 @@ def merged(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: 
     """
     groups = frame[[name for name in seen.keys if name not in figure.axes()]].groupby(marks, dropna=False)
     over = [str(name) for name, most in groups.nunique(dropna=False).max().items() if most > 1]
-    return ["seeds"] * (_has_seeds(seen) and frame["seed"].nunique() > 1) + over
+    return ["seeds"] * (seen.noun in SEEDED and frame["seed"].nunique() > 1) + over
 
 
 def said_pairs(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
     """Count the points, seeds apart, that have a partner to be divided by; the others are left out."""
     pairs, asked = (len(some.loc[~mask(some, to), seen.keys].drop_duplicates()) for some in (frame, seen.frame))
     return f"{counted_pairs(pairs, asked)}{'; what has no partner is left out' if pairs < asked else ''}"
-
-
-def label_edges(grid: Any, x_label: str, y_label: str) -> None:
-    """Write the labels of both axes at the edges of a grid of panels."""
-    for axes in grid[-1]:
-        axes.set_xlabel(x_label)
-    for axes in grid[:, 0]:
-        axes.set_ylabel(wrapped(y_label, 32))
-
-
-def titled(axes: Axes, figure: TableFigure, row: str, column: str) -> None:
-    """Write above a panel which labels it is of."""
-    titles = [f"{axis}: {short(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis]
-    axes.set_title(", ".join(titles))
 
 
 def with_unit(column: str, label: str | None, unit: str | None) -> str:
@@ -279,7 +280,7 @@ def said_below(canvas: Canvas, text: str) -> None:
     canvas.supxlabel(wrapped(text, int(canvas.get_figwidth() * 14)), fontsize=8.5, color="#444444")
 
 
-def add_legend(canvas: Canvas, handles: list[Any], columns: int | None = None) -> None:
+def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int | None = None) -> None:
     """Put a legend above all panels, in so many columns or as few lines as fit, evenly filled."""
     if not handles:
         return
@@ -338,8 +339,15 @@ def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
 
 
 def legend_label(label: str) -> str:
-    """Give a label as a legend shows it: matplotlib leaves out those that begin with an underscore."""
+    """Return a label as a legend shows it: matplotlib leaves out those that begin with an underscore."""
     return f" {short(label)}" if label.startswith("_") else short(label)
+
+
+def split_in_words(figure: Figure | ScatterFigure, style: str) -> list[str]:
+    """Return what tells the marks of a figure apart; `style` is what it calls the axis of styles."""
+    split = [f"coloured by {' and '.join(figure.hue)}"] * bool(figure.hue)
+    split += [f"{style} by {figure.style}"] * bool(figure.style)
+    return split + [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
 
 
 def short(label: str) -> str:

@@ -50,27 +50,20 @@ MOST_LEVEL = 6
 SOLID = {"capstyle": "round"}
 DASHED = {"capstyle": "butt", "linestyles": [(0, (3.0, 1.5))]}
 
-_UNITS = {"bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
-          "stall": ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))}  # fmt: skip
+_UNITS = {"bytes": ("GB", "MB", "kB", "B"), "stall": ("s", "ms", "us", "ns")}
 _WORDS = {"bytes": "bytes on a link", "stall": "time for which a link was stalled"}
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What one panel shows.
+    """What one panel shows: a machine, and the names of the jobs on it, if there are any.
 
     Parameters
     ----------
-    machine : Machine
-        What is drawn.
-    jobs : tuple of str
-        Names of the jobs, if there are any.
     holder : int32 array [nodes], optional
         The job of each node, `NOBODY` where it is idle; left out where there are no jobs.
     load : float64 array [links], optional
         Bytes, or stall in ns, of each directed link.
-    title : str
-        Above the panel.
     labels : bool
         Whether each router has its name, and how many nodes it has, below it.
     """
@@ -86,19 +79,10 @@ class Scene:
 def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str = "") -> tuple[Canvas, str, str]:
     """Draw machines side by side, with one scale of colours.
 
-    Parameters
-    ----------
-    scenes : sequence of Scene
-        One a panel.
-    load : {"bytes", "stall"}, optional
-        What the loads of the scenes are.
-    rests_on : str
-        Said first below the picture.
-
     Returns
     -------
     tuple
-        The canvas, its words for those who cannot see it, and what it shows.
+        The canvas, its words for those who cannot see it, and what it shows, after what it rests on.
 
     Raises
     ------
@@ -118,7 +102,11 @@ def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str =
     words = []
     for axes, scene, layout in zip(grid.flat, scenes, layouts, strict=False):
         _panel(axes, scene, layout, inks, scale)
-        words.append(": ".join(filter(None, (scene.title, _counted(scene.machine, layout)))))
+        machine = scene.machine
+        counts = [several(getattr(machine, f"{noun}s"), noun) for noun in ("router", "node", "cable")]
+        drawn = f"drawn as {several(len(layout.place), 'spot')} and {several(layout.lines, 'line')}"
+        counted = ", ".join(filter(None, [slow_cables_in_words(machine), *counts, drawn]))
+        words.append(": ".join(filter(None, (scene.title, counted))))
     for axes in grid.flat[len(scenes) :]:
         axes.set_visible(False)
     add_legend(canvas, _handles(scenes, layouts, inks))
@@ -144,7 +132,8 @@ def _scale(scenes: Sequence[Scene], load: Load | None) -> _Scale | None:
     most = max((float(scene.load.max(initial=0.0)) for scene in scenes if scene.load is not None), default=0.0)
     if most <= 0:
         raise NothingToDraw(f"no link has any {load}")
-    factor, unit = next((one for one in _UNITS[load] if most >= one[0]), _UNITS[load][-1])
+    units = list(zip((1e9, 1e6, 1e3, 1.0), _UNITS[load], strict=True))
+    factor, unit = next((one for one in units if most >= one[0]), units[-1])
     return _Scale(ScalarMappable(Normalize(0.0, most / factor), LOAD_COLOURS), factor, unit)
 
 
@@ -159,7 +148,7 @@ def _inks(scenes: Sequence[Scene], by_class: bool) -> tuple[dict[str, Any], list
 
 
 def _corners(layout: Layout) -> tuple[Floats, Floats]:
-    """Give the lower left and the upper right corner of a picture."""
+    """Return the lower left and the upper right corner of a picture."""
     names = np.array([word[:2] for word in layout.words]).reshape(-1, 2)
     points = np.concatenate([layout.place, names, *(stroke for _, stroke in layout.paths)])
     return points.min(axis=0) - 1.4 * layout.radius, points.max(axis=0) + 1.4 * layout.radius
@@ -173,7 +162,7 @@ def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
 
 
 def load_of_lines(load: Floats, layout: Layout) -> Floats:
-    """Give the load of the fullest directed link that each line stands for, [lines]."""
+    """Return the load of the fullest directed link that each line stands for, [lines]."""
     of_row = load.reshape(-1, 2).max(axis=1)
     drawn = layout.line_of_row != WITHIN
     most = np.zeros(layout.lines)
@@ -182,7 +171,7 @@ def load_of_lines(load: Floats, layout: Layout) -> Floats:
 
 
 def shares_of_spots(scene: Scene, layout: Layout) -> Floats:
-    """Give how many nodes of each job a spot has, the idle ones last, [spots, jobs + 1]."""
+    """Return how many nodes of each job a spot has, the idle ones last, [spots, jobs + 1]."""
     spot = layout.spot_of_router[scene.machine.node_router]
     holder = np.full(scene.machine.nodes, NOBODY) if scene.holder is None else scene.holder
     shares = np.zeros((len(layout.place), len(scene.jobs) + 1))
@@ -254,34 +243,28 @@ def _draw_lines(axes: Axes, scene: Scene, layout: Layout, inks: dict[str, Any], 
         order = np.argsort(load, kind="stable")
     for chosen, style in ((order[~slow[order]], SOLID), (order[slow[order]], DASHED)):
         strokes = [layout.paths[place][1] for place in chosen]
-        axes.add_collection(
-            LineCollection(strokes, colors=colours[chosen], linewidths=widths[chosen], zorder=1, **style)
-        )
+        stroked = LineCollection(strokes, colors=colours[chosen], linewidths=widths[chosen], zorder=1, **style)
+        axes.add_collection(stroked)
 
 
 def _draw_spots(axes: Axes, scene: Scene, layout: Layout, inks: list[Any], scale: _Scale | None) -> None:
     shares = shares_of_spots(scene, layout)
     fills = [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER]
     within = _load_within(scene, layout)
-    patches: list[Patch] = []
-    faces: list[Any] = []
-    edges: list[Any] = []
+    patches: list[tuple[Patch, Any, Any]] = []
     for spot, place in enumerate(layout.place):
         total = shares[spot].sum()
         edge = EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
         present = np.flatnonzero(shares[spot])
         if len(present) < 2:
-            patches.append(Circle(tuple(place), layout.radius))
-            faces.append(fills[present[0]] if total else BARE)
-            edges.append(edge)
+            patches.append((Circle(tuple(place), layout.radius), fills[present[0]] if total else BARE, edge))
             continue
         ends = np.concatenate([[0.0], np.cumsum(shares[spot][present]) / total]) * 360
         for one, start, end in zip(present, ends[:-1], ends[1:], strict=True):
-            patches.append(Wedge(tuple(place), layout.radius, 90 - end, 90 - start))
-            faces.append(fills[one])
-            edges.append(edge)
+            patches.append((Wedge(tuple(place), layout.radius, 90 - end, 90 - start), fills[one], edge))
+    shapes, faces, edges = zip(*patches, strict=True)
     width = 0.5 if within is None else 1.6
-    axes.add_collection(PatchCollection(patches, facecolors=faces, edgecolors=edges, linewidths=width, zorder=2))
+    axes.add_collection(PatchCollection(shapes, facecolors=faces, edgecolors=edges, linewidths=width, zorder=2))
 
 
 def _load_within(scene: Scene, layout: Layout) -> Floats | None:
@@ -290,27 +273,21 @@ def _load_within(scene: Scene, layout: Layout) -> Floats | None:
     if scene.load is None or not inside.any():
         return None
     most = np.zeros(len(layout.place))
-    np.maximum.at(
-        most, layout.spot_of_router[scene.machine.cable_tail[inside]], scene.load.reshape(-1, 2).max(axis=1)[inside]
-    )
+    spot, of_row = layout.spot_of_router[scene.machine.cable_tail[inside]], scene.load.reshape(-1, 2).max(axis=1)
+    np.maximum.at(most, spot, of_row[inside])
     return most
 
 
 def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], inks: tuple[dict[str, Any], list[Any]]) -> list[Any]:
     handles = [_class_handle(scenes, layouts, name, ink) for name, ink in inks[0].items()]
     jobs = max((scene.jobs for scene in scenes), key=len)
-    plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
-    handles += [
-        Line2D([], [], color=ink, label=legend_label(name), **plain) for ink, name in zip(inks[1], jobs, strict=True)
-    ]
+    spots = [(legend_label(name), ink) for ink, name in zip(inks[1], jobs, strict=True)]
     bare = any((shares_of_spots(*one).sum(axis=1) == 0).any() for one in zip(scenes, layouts, strict=True))
-    if jobs and any(scene.holder is not None and (scene.holder == NOBODY).any() for scene in scenes):
-        handles.append(Line2D([], [], color=IDLE, label="idle", **plain))
-    if bare and not jobs:
-        handles.append(Line2D([], [], color=ROUTER, label="with nodes", **plain))
-    if bare:
-        handles.append(Line2D([], [], color=BARE, label="without nodes", **plain))
-    return handles
+    idle = jobs and any(scene.holder is not None and (scene.holder == NOBODY).any() for scene in scenes)
+    spots += [("idle", IDLE)] * bool(idle) + [("with nodes", ROUTER)] * (bare and not jobs)
+    spots += [("without nodes", BARE)] * bare
+    plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
+    return handles + [Line2D([], [], color=ink, label=label, **plain) for label, ink in spots]
 
 
 def _class_handle(scenes: Sequence[Scene], layouts: Sequence[Layout], name: str, ink: Any) -> Any:
@@ -349,9 +326,3 @@ def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
         notes += ["ring of a spot: the fullest link inside"] if bundled else []
         notes.append("light grey: nothing")
     return notes
-
-
-def _counted(machine: Machine, layout: Layout) -> str:
-    counts = (several(machine.routers, "router"), several(machine.nodes, "node"), several(machine.cables, "cable"))
-    drawn = f"drawn as {several(len(layout.place), 'spot')} and {several(layout.lines, 'line')}"
-    return ", ".join(filter(None, [slow_cables_in_words(machine), *counts, drawn]))

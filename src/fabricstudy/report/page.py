@@ -24,7 +24,7 @@ from fabricstudy.core.extensions import LOADED
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.paths import CONFIGS
 from fabricstudy.core.phrasing import several
-from fabricstudy.report import agreement, asked
+from fabricstudy.report import agreement, asked, times
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
@@ -32,11 +32,9 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 from fabricstudy.table.store import Tables
 
-from .below_bounds import ROUNDING, below_bounds
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
 from .findings import choices, effects, leading, metric_of, sentences, sizes
-from .predictors import predictors
 from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, resolution_check, spot_check
@@ -53,7 +51,7 @@ _LIBRARIES = (
     *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
 )
 _MOST_REASONS = 50
-_EXAMPLE, _OVER = "(example)", "(over)"
+_EXAMPLE = "(example)"
 _MOST_ANALYSIS_ROWS = 120
 
 
@@ -64,14 +62,10 @@ def _again(name: str) -> str:
 
 
 def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:
-    """Give the page's HTML.
+    """Return the page's HTML.
 
     Parameters
     ----------
-    plan : Plan
-        What was asked.
-    tables : Tables
-        What came out.
     drawn : sequence of Drawn
         The figures, as `draw` gave them.
     source : bytes
@@ -81,13 +75,15 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, na
     """
     study = plan.study
     changes = effects(tables, choices(study), sizes(study), metric_of(study.shown_figures))
+    skipped = tables.points[tables.points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fabricstudy.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["code"] = _code
+    # What stands between backticks, as in Markdown, is code.
+    environment.filters["code"] = lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
     return environment.get_template("page.html.j2").render(
         study=study,
         source=source.decode("utf-8", "replace"),
@@ -96,7 +92,10 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, na
         parameters=asked.parameters(study, plan, tables.points),
         claims=_claims(tables.claims),
         judged_unchecked=judged_unchecked(study, tables),
-        verdicts_of=_verdicts_of_engines(tables.verdicts),
+        verdicts_of={
+            str(engine): dict(zip(rows["claim"], rows["claim_verdict"], strict=True))
+            for engine, rows in tables.verdicts.groupby("engine")
+        },
         changes=changes,
         machines=_machines(tables),
         analyses=_analyses(tables),
@@ -111,11 +110,11 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, na
         explorer=explorer(tables),
         explorer_start={} if shown_first is None else as_choices(drawn[shown_first].figure),
         jobs=asked.jobs(plan, tables.jobs),
-        interference=_interference(tables.interference),
-        below_one=_below_one(tables.interference),
-        below_bounds=below_bounds(tables.jobs),
-        bounds=_bounds(tables.jobs),
-        predictors=predictors(tables),
+        interference=times.interference(tables.interference),
+        below_one=times.below_one(tables.interference),
+        below_bounds=times.below_bounds(tables.jobs),
+        bounds=times.bounds(tables.jobs),
+        predictors=times.predictors(tables),
         agreement=agreement.ratios(tables),
         slowdown_ratios=agreement.slowdown_ratios(tables),
         slowdowns=agreement.slowdowns(tables),
@@ -123,101 +122,48 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, na
         differences=agreement.differences(plan, tables),
         statuses=_statuses(tables.points),
         reasons=_reasons(tables.points),
-        missing_engines=_missing_engines(tables.points),
+        missing_engines=[f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")],
         provenance=_provenance(study, tables),
         fingerprints=_fingerprints(study, tables, source),
         command=_again(name),
     )
 
 
-def _code(text: str) -> Markup:
-    """Return text with what stands between backticks, as in Markdown, as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
-
-
-def _interference(rows: pd.DataFrame) -> Grid:
-    """Slowdowns of each experiment, and how far they differ between the seeds of a point."""
-    compared = rows[rows["slowdown"].notna()]
-    written = []
-    for (experiment, engine), part in compared.groupby(["experiment", "engine"], sort=False):
-        spread = part["slowdown_high"] - part["slowdown_low"]
-        facts = [number(part["slowdown"].agg(name), 3) for name in ("min", "median", "max")]
-        seeds = part["seed"].nunique()
-        facts += [number(spread.agg(name), 2) if seeds > 1 else NO_NUMBER for name in ("median", "max")]
-        below = str(int(part["below_one"].sum()))
-        written.append([str(experiment), str(engine), str(len(part)), str(seeds), *facts, below])
-    head = (
-        "experiment", "engine", "jobs", "seeds", "least", "median", "largest", "range, median", "largest",
-        "below 1",
-    )  # fmt: skip
-    return Grid(head, written, frozenset(range(2, len(head))))
-
-
-def _below_one(rows: pd.DataFrame) -> tuple[str, Grid]:
-    """Return a line on jobs that are faster among others than alone, and a table of them, seeds by their median."""
-    low = rows[rows["below_one"].fillna(False).astype(bool)]
-    axes = [axis for axis in axes_of(rows) if rows[axis].nunique(dropna=False) > 1]
-    keys = list(dict.fromkeys(["experiment", *axes, "engine", "job_name"]))
-    if low.empty:
-        return "", Grid((), [])
-    written = []
-    for labels, part in low.groupby(keys, sort=False, dropna=False):
-        span = f"{number(part['slowdown_low'].min(), 3)} to {number(part['slowdown_high'].max(), 3)}"
-        seeds = part["seed"].nunique()
-        names = [label_text(label) for label in labels]
-        written.append([*names, number(part["slowdown"].median(), 3), span if seeds > 1 else NO_NUMBER, str(seeds)])
-    grid = Grid([*keys, "slowdown", "over the seeds", "seeds"], written, frozenset((len(keys), len(keys) + 2)))
-    return f"Faster with neighbours than in its baseline run: {several(low['point_id'].nunique(), 'point')}", grid
-
-
-def _verdicts_of_engines(verdicts: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """For each engine, where there are several, its verdict on each claim."""
-    return {
-        str(engine): dict(zip(rows["claim"], rows["claim_verdict"], strict=True))
-        for engine, rows in verdicts.groupby("engine")
-    }
-
-
 def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
     """Claims with their parts, ready to print."""
-    return [_claim(rows) for _, rows in claims.groupby("claim", sort=False)]
+    found = []
+    for _, part in claims.groupby("claim", sort=False):
+        rows = part.to_dict("records")
+        facts = {name: _text(rows[0][name]) for name in ("says", "source", "note", "scope")}
+        verdict, parts = rows[0]["claim_verdict"], [_part(row) for row in rows]
+        found.append({"id": rows[0]["claim"], "verdict": verdict, "parts": parts, **facts})
+    return found
 
 
-def _claim(rows: pd.DataFrame) -> dict[str, Any]:
-    first = rows.iloc[0]
-    return {
-        "id": first["claim"], "says": first["says"], "source": first["source"], "verdict": first["claim_verdict"],
-        "note": "" if pd.isna(first["note"]) else first["note"],
-        "scope": "" if pd.isna(first["scope"]) else first["scope"],
-        "parts": [_part(row) for row in rows.to_dict("records")],
-    }  # fmt: skip
+def _text(value: Any) -> Any:
+    return "" if pd.isna(value) else value
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how = row["show"]
-    measured = not pd.isna(row["low"])
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
-    what = {"no seeds involved": "machines", COMPUTED: "rows"}.get(row["interval"], "points")
+    pairs = "" if pd.isna(row["pairs"]) else f", {counted_pairs(row['pairs'], row['pairs_asked'])}"
+    what = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
     interval = f"{shown(row['low'], how)} to {shown(row['high'], how)} ({row['interval']})" if row["seeds"] else ""
     if row["interval"] == TOO_FEW_SEEDS:
         interval = f"{several(row['seeds'], 'seed')}, no interval"
     return {
-        "says": "" if pd.isna(row["part_says"]) else row["part_says"],
+        "says": _text(row["part_says"]),
         "said": range_text(row["source_low"], row["source_high"], how),
         "accepted": range_text(row["accept_low"], row["accept_high"], how),
-        "why": "" if pd.isna(row["accept_reason"]) else row["accept_reason"],
+        "why": _text(row["accept_reason"]),
         "measured": claimed(row),
         "at": "" if pd.isna(row["at"]) else f"at {row['at']}",
         "interval": interval,
-        "n": f"{row['points']} {what if row['points'] > 1 else what[:-1]}{seeds}{_pairs(row)}" if measured else "–",
+        "n": NO_NUMBER if pd.isna(row["low"]) else f"{row['points']} {what}{'s' * (row['points'] > 1)}{seeds}{pairs}",
         "verdict": row["verdict"],
-        "reason": "" if pd.isna(row["reason"]) else row["reason"],
+        "reason": _text(row["reason"]),
     }
-
-
-def _pairs(row: Mapping[Any, Any]) -> str:
-    """Count the pairs that a number rests on, and the points without a partner."""
-    return "" if pd.isna(row["pairs"]) else f", {counted_pairs(row['pairs'], row['pairs_asked'])}"
 
 
 def _machines(tables: Tables) -> Grid:
@@ -240,83 +186,39 @@ def _machines(tables: Tables) -> Grid:
 
 def _analyses(tables: Tables) -> list[dict[str, Any]]:
     """Every analysis; a short one with its rows, without empty columns."""
-    return [
-        {
-            "name": name, "rows": len(frame), "kind": frame["kind"].iloc[0] if len(frame) else "no rows",
-            "about": inspect.getdoc(Analysis.FAMILY.members[frame["kind"].iloc[0]]) if len(frame) else "",
-            "grid": _analysis_grid(frame.drop(columns="kind").dropna(axis="columns", how="all")),
-        }
-        for name, frame in tables.analyses.items()
-    ]  # fmt: skip
+    found = []
+    for name, frame in tables.analyses.items():
+        kind = frame["kind"].iloc[0] if len(frame) else None
+        about = inspect.getdoc(Analysis.FAMILY.members[kind]) if kind else ""
+        grid = _analysis_grid(frame.drop(columns="kind").dropna(axis="columns", how="all"))
+        found.append({"name": name, "rows": len(frame), "kind": kind or "no rows", "about": about, "grid": grid})
+    return found
 
 
 def _analysis_grid(frame: pd.DataFrame) -> Grid:
-    short = len(frame) <= _MOST_ANALYSIS_ROWS
+    rows = frame.itertuples(index=False) if len(frame) <= _MOST_ANALYSIS_ROWS else ()
     return Grid(
         [str(column).replace("_", " ") for column in frame],
-        [[_cell(value) for value in row] for row in frame.itertuples(index=False)] if short else [],
+        [[value if isinstance(value, str) else number(value) for value in row] for row in rows],
         frozenset(i for i, kind in enumerate(frame.dtypes) if pd.api.types.is_numeric_dtype(kind)),
     )
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else number(value)
 
 
 def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
     """Pictures and their sources: the page itself, up to `EMBEDDED_BYTES` in all, then files beside it."""
     pictures, embedded = [], 0
     for one in drawn:
-        place = f"figures/{one.figure.id}"
+        svg, pdf = (f"figures/{one.figure.id}.{suffix}" for suffix in ("svg", "pdf"))
         embedded += len(one.svg)
         inside = "data:image/svg+xml;base64," + base64.b64encode(one.svg).decode()
-        pictures.append(
-            {
-                # The picture itself says what it rests on; only where there is none do words have to.
-                "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption,
-                "missing": "" if one.svg else one.basis,
-                "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(LEAST_PX, PANEL_PX * one.panels),
-                "src": inside if embedded <= EMBEDDED_BYTES else f"{place}.svg",
-                "svg": f"{place}.svg", "pdf": f"{place}.pdf",
-            }
-        )  # fmt: skip
+        # The picture itself says what it rests on; only where there is none do words have to.
+        missing = "" if one.svg else one.basis
+        pictures.append({
+            "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption, "missing": missing,
+            "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(LEAST_PX, PANEL_PX * one.panels),
+            "src": inside if embedded <= EMBEDDED_BYTES else svg, "svg": svg, "pdf": pdf,
+        })  # fmt: skip
     return pictures
-
-
-def _bounds(jobs: pd.DataFrame) -> Grid:
-    """Times of jobs over the higher one of their two bounds, and the job that lies furthest above it."""
-    rows = []
-    bounded = jobs[jobs["over_bound"].notna()]
-    # The higher bound is the one that the time is closer to.
-    bounded = bounded.assign(**{_OVER: bounded[["over_bound", "over_phase_bound"]].min(axis="columns")})
-    for (experiment, method), part in bounded.groupby(["experiment", "bound_method"], sort=False):
-        over = part[_OVER]
-        phase = int((part["phase_bound_ns"] > part["bound_ns"]).sum())
-        facts = [number(value) for value in (over.min(), over.median(), over.max())]
-        furthest = _job_text(part[over == over.max()].iloc[0], part)
-        rows.append(
-            [
-                str(experiment),
-                str(method),
-                str(len(part)),
-                str(phase),
-                *facts,
-                str(int((over < 1 - ROUNDING).sum())),
-                furthest,
-            ]
-        )
-    head = (
-        "experiment", "link bound from", "jobs", "phase bound is higher", "least", "median", "largest", "below 1",
-        "the largest is",
-    )  # fmt: skip
-    return Grid(head, rows, frozenset(range(2, 8)))
-
-
-def _job_text(job: pd.Series[Any], among: pd.DataFrame) -> str:
-    """Name a job by its point and by the axes that vary among these rows."""
-    axes = [axis for axis in axes_of(among) if among[axis].nunique() > 1]
-    labels = "".join(f", {axis} {label_text(job[axis])}" for axis in axes)
-    return f"{job['job_name']} (job {job['job']}) of {job['point_id']}{labels}, seed {job['seed']}"
 
 
 def _statuses(points: pd.DataFrame) -> Grid:
@@ -347,28 +249,23 @@ def _reasons(points: pd.DataFrame) -> Grid:
     return Grid((*keys, "points", "for example"), rows, frozenset((3,)))
 
 
-def _missing_engines(points: pd.DataFrame) -> list[str]:
-    skipped = points[points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
-    return [f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")]
-
-
 def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
     points = tables.points.drop_duplicates("point_id")
-    started = points["started"].dropna()
+    started, memory = points["started"].dropna(), points["memory_bytes"].max()
     seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} around them"
-    memory = points["memory_bytes"].max()
+    engines, hosts = (", ".join(sorted(points[name].dropna().unique())) or "none" for name in ("version", "host"))
     of_points = [
-        ("engines", _distinct(points["version"])),
-        ("hosts of the simulations", _distinct(points["host"])),
+        ("engines", engines),
+        ("hosts of the simulations", hosts),
         ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
         ("CPU seconds", seconds),
-        ("largest memory of a simulation", "–" if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
+        ("largest memory of a simulation", NO_NUMBER if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
     ]
     return [
         ("fabricstudy", fabricstudy.__version__),
         *(of_points if study.simulates else ()),
         ("Python", platform.python_version()),
-        ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES if _present(name))),
+        ("libraries", ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)),
     ]
 
 
@@ -376,30 +273,13 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     """Digests of what the page rests on; those of code and programs with the number of their points."""
     points = tables.points.drop_duplicates("point_id")
     ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
-    made_by = points["fingerprint"].value_counts().sort_index()
-    of_points = [
-        (
-            "our code, our reader of results, the engine",
-            [f"{one} ({several(n, 'point')})" for one, n in made_by.items()],
-        ),
-        ("SHA-256 of the sorted point ids", [ids]),
-    ]
+    made_by = [f"{one} ({several(n, 'point')})" for one, n in points["fingerprint"].value_counts().sort_index().items()]
+    of_points = [("our code, our reader of results, the engine", made_by), ("SHA-256 of the sorted point ids", [ids])]
     return [
         *(of_points if study.simulates else ()),
         ("SHA-256 of the study file", [hashlib.sha256(source).hexdigest()]),
         *((f"SHA-256 of {name}", [LOADED[study.extension_package][Path(name).stem]]) for name in study.extensions),
     ]
-
-
-def _present(name: str) -> bool:
-    try:
-        return bool(version(name))
-    except ImportError:
-        return False
-
-
-def _distinct(column: pd.Series[Any]) -> str:
-    return ", ".join(sorted(column.dropna().unique())) or "none"
 
 
 def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path) -> None:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
@@ -23,28 +22,7 @@ from fabricstudy.table.ranks import LEAST_ROWS, rank_correlation
 from fabricstudy.table.select import VALUE, Observations, by, label_text, medians, observe
 from fabricstudy.table.store import Tables
 
-from .look import (
-    MARKERS,
-    PLAIN_NUMBERS,
-    Drawing,
-    NothingToDraw,
-    add_legend,
-    colour,
-    counted,
-    drawn_count,
-    joined,
-    label_edges,
-    legend_label,
-    log_ticks,
-    no_rows,
-    not_positive,
-    one_scale,
-    panel_labels,
-    panels,
-    panels_width,
-    said_below,
-    with_unit,
-)
+from . import look
 from .text import named, number
 
 _SIGNS = {"spearman": "ρ", "kendall": "τ"}
@@ -53,7 +31,7 @@ _FRONT = Line2D([], [], color="#555555", linestyle="--", linewidth=1.2, label="P
 _NAMES = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's tau-b"}
 
 
-def canvas_of(figure: ScatterFigure, tables: Tables) -> Drawing:
+def canvas_of(figure: ScatterFigure, tables: Tables) -> look.Drawing:
     """Draw a scatter plot.
 
     Raises
@@ -62,35 +40,30 @@ def canvas_of(figure: ScatterFigure, tables: Tables) -> Drawing:
         If no selected row has both numbers.
     """
     marks, _, basis = _marks(figure, tables)
-    rows, columns = (list(dict.fromkeys(marks[name])) for name in ("row", "column"))
-    canvas = Canvas(figsize=(panels_width(len(columns)), 2.75 * len(rows) + 1.0), layout="constrained")
-    same = _same(figure, marks)
-    grid = canvas.subplots(len(rows), len(columns), sharex=same["x"], sharey=same["y"], squeeze=False)
-    family, styles = dict(zip(marks["hue"], marks["family"], strict=True)), list(dict.fromkeys(marks["style"]))
-    words = []
-    for axes, labels, part in panels(grid, figure, marks, rows, columns):
-        words.append(": ".join(text for text in (*labels, _panel(axes, figure, part, family, styles)) if text))
+    grid = look.panels(figure, marks, *_same(figure, marks))
+    family, styles = dict(zip(marks["hue"], marks["family"], strict=True)), list(marks["style"].unique())
+    words = [panel.in_words(_panel(panel.axes, figure, panel.rows, family, styles)) for panel in grid.panels]
     x_label, y_label = _axis_labels(figure)
-    label_edges(grid, x_label, y_label)
-    add_legend(canvas, _handles(family, styles) + [_FRONT] * figure.front)
-    said_below(canvas, basis)
-    head = ", ".join([f"Scatter plot: {y_label} against {x_label}", *_split(figure)])
-    return Drawing(canvas, f"{head}. {'; '.join(words)}", basis, len(columns))
+    head = ", ".join([f"Scatter plot: {y_label} against {x_label}", *look.split_in_words(figure, "shape")])
+    handles = _handles(family, styles) + [_FRONT] * figure.front
+    return grid.finished(f"{head}. {'; '.join(words)}", basis, x_label, y_label, handles)
 
 
 def _axis_labels(figure: ScatterFigure) -> tuple[str, str]:
-    return with_unit(figure.x, figure.x_label, figure.x_unit), with_unit(figure.y, figure.y_label, figure.unit)
+    return look.with_unit(figure.x, figure.x_label, figure.x_unit), look.with_unit(
+        figure.y, figure.y_label, figure.unit
+    )
 
 
 def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Observations, list[str]]:
-    """Give the values of x, and the columns that match them with those of y."""
+    """Return the values of x, and the columns that match them with those of y."""
     selection = figure.across()
     if selection is None:
         return observe(tables, figure, figure.x), keys
     across = observe(tables, selection, figure.x)
     shared = [key for key in keys if key in across.keys]
     if by(across.frame, shared).size().gt(1).any():
-        raise NothingToDraw(f"several rows of the analysis {figure.x_analysis} fit one mark; say in x_where which")
+        raise look.NothingToDraw(f"several rows of the analysis {figure.x_analysis} fit one mark; say in x_where which")
     return across, shared
 
 
@@ -114,10 +87,10 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     both = medians(up.frame, up.keys)
     both["low"], both["high"] = (by(up.frame, up.keys).agg(end).to_numpy() for end in ("min", "max"))
     both["x"] = [x_of.get(labels, np.nan) for labels in _labels(both, shared, names)]
-    lost = list(dict.fromkeys(joined(both[both["x"].isna()], shared)))
+    lost = list(dict.fromkeys(look.joined(both[both["x"].isna()], shared)))
     both = both[both["x"].notna()].reset_index(drop=True)
     if both.empty:
-        raise no_rows(figure, up, across)
+        raise look.no_rows(figure, up, across)
     y_factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
     marks = pd.DataFrame(
         {
@@ -125,25 +98,25 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
             "y": both[VALUE] * y_factor,
             "low": both["low"] * y_factor,
             "high": both["high"] * y_factor,
-            "hue": joined(both, figure.hue),
-            "family": joined(both, figure.hue[:1]),
-            "style": joined(both, (figure.style,) if figure.style else ()),
-            **panel_labels(both, figure),
+            "hue": look.joined(both, figure.hue),
+            "family": look.joined(both, figure.hue[:1]),
+            "style": look.joined(both, (figure.style,) if figure.style else ()),
+            **look.panel_labels(both, figure),
         }
     )
     marks["front"] = False
     for _, part in marks.groupby(["column", "row"]):
         marks.loc[part.index, "front"] = on_front(part[["x", "y"]].to_numpy(dtype=float))
     has_x = [labels in x_of for labels in _labels(up.frame, shared, names)]
-    without_x = drawn_count(up, up.frame) - drawn_count(up, up.frame[has_x])
+    without_x = look.drawn_count(up, up.frame) - look.drawn_count(up, up.frame[has_x])
     if without_x:
         up = replace(up, missing={**up.missing, f"without {figure.x}: {named(lost)}": without_x})
     of_seeds = ["medians over seeds", *["whiskers: least to largest"] * figure.front]
-    parts = [counted(up, up.frame[has_x])] + of_seeds * (up.frame["seed"].nunique() > 1)
+    parts = [look.counted(up, up.frame[has_x])] + of_seeds * (up.frame["seed"].nunique() > 1)
     parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
-    parts += not_positive(marks["x"], figure.x_log) + not_positive(marks["y"], figure.y_log)
+    parts += look.not_positive(marks["x"], figure.x_log) + look.not_positive(marks["y"], figure.y_log)
     parts.append(up.note())
-    parts += ["scales differ between panels"] * (not all(_same(figure, marks).values()))
+    parts += ["scales differ between panels"] * (not all(_same(figure, marks)))
     return _Marks(marks, lost, "; ".join(parts) + ".")
 
 
@@ -153,29 +126,31 @@ def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] = Map
     return list(zip(*texts, strict=True)) if keys else [()] * len(frame)
 
 
-def _same(figure: ScatterFigure, marks: pd.DataFrame) -> dict[str, bool]:
-    """Say which axes have one scale for all panels."""
-    asked = {"x": (figure.same_x, figure.x_log), "y": (figure.same_y, figure.y_log)}
-    return {name: one_scale(same, marks, name, log) for name, (same, log) in asked.items()}
+def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
+    """Return whether x, and whether y, has one scale for all panels."""
+    same_x = look.one_scale(figure.same_x, marks, "x", figure.x_log)
+    return same_x, look.one_scale(figure.same_y, marks, "y", figure.y_log)
 
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:
-    for (place, hue), style in itertools.product(enumerate(family), styles):
+    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.5}
+    for (place, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
         marks = part[(part["hue"] == hue) & (part["style"] == style)]
-        shape = place if styles == [""] else styles.index(style)
-        axes.plot(
-            marks["x"], marks["y"], linestyle="", marker=MARKERS[shape % len(MARKERS)], markersize=6,
-            color=colour(family, hue), markeredgecolor="white", markeredgewidth=0.5,
-        )  # fmt: skip
+        mark = _mark(place if styles == [""] else shape, look.colour(family, hue))
+        axes.plot(marks["x"], marks["y"], **mark, **edge)
     if figure.front:
-        _draw_front(axes, part)
+        # Each point right of and above the line is beaten by a mark on it.
+        front = part[part["front"]].sort_values(["x", "y"])
+        line: dict[str, Any] = {"color": _FRONT.get_color(), "zorder": 1.5}
+        axes.step(front["x"], front["y"], where="post", linestyle=_FRONT.get_linestyle(), linewidth=1.2, **line)
+        axes.vlines(part["x"], part["low"], part["high"], linewidth=0.9, **line)
     # Numbers with many digits need room.
     axes.xaxis.set_major_locator(MaxNLocator(5))
     if figure.x_log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(PLAIN_NUMBERS)
+        axes.xaxis.set_major_formatter(look.PLAIN_NUMBERS)
     if figure.y_log:
-        log_ticks(axes)
+        look.log_ticks(axes)
     if figure.front:
         axes.margins(0.08)
         return f"on the front {_best(part)}"
@@ -185,21 +160,12 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
     return correlation
 
 
-def _draw_front(axes: Axes, part: pd.DataFrame) -> None:
-    """Join the marks on the front: each point right of and above the line is beaten by one of them."""
-    front = part[part["front"]].sort_values(["x", "y"])
-    look: dict[str, Any] = {"color": _FRONT.get_color(), "zorder": 1.5}
-    axes.step(front["x"], front["y"], where="post", linestyle=_FRONT.get_linestyle(), linewidth=1.2, **look)
-    axes.vlines(part["x"], part["low"], part["high"], linewidth=0.9, **look)
-
-
 def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
     """Name the marks on the Pareto front of each figure that has one."""
     sentences = []
-    for figure in figures:
-        if isinstance(figure, ScatterFigure) and figure.front:
-            with contextlib.suppress(NothingToDraw):
-                sentences.append(_of_front(figure, _marks(figure, tables)))
+    for figure in (one for one in figures if isinstance(one, ScatterFigure) and one.front):
+        with contextlib.suppress(look.NothingToDraw):
+            sentences.append(_of_front(figure, _marks(figure, tables)))
     return sentences
 
 
@@ -218,7 +184,7 @@ def _of_front(figure: ScatterFigure, marks: _Marks) -> str:
 def _best(part: pd.DataFrame) -> str:
     """Name the marks of a panel that are on its front: with both numbers, or how many have one name."""
     front = part[part["front"]].sort_values("x", kind="stable")
-    named = front.groupby(joined(front, ("hue", "style")).str.strip(", "), sort=False)
+    named = front.groupby(look.joined(front, ("hue", "style")).str.strip(", "), sort=False)
     best = [
         f"{name} ({number(marks['x'].iloc[0], 4)}, {number(marks['y'].iloc[0], 3)})".lstrip()
         if len(marks) == 1
@@ -239,23 +205,16 @@ def _correlation_text(figure: ScatterFigure, part: pd.DataFrame) -> str:
     return f"{_SIGNS[figure.correlation]} = {value:.2f}, {count}".replace("-", "\N{MINUS SIGN}")
 
 
+def _mark(shape: int, colour: Any) -> dict[str, Any]:
+    marker = look.MARKERS[shape % len(look.MARKERS)]
+    return {"marker": marker, "color": colour, "linestyle": "", "markersize": 6}
+
+
 def _handles(family: dict[str, str], styles: list[str]) -> list[Any]:
-    plain: dict[str, Any] = {"linestyle": "", "markersize": 6}
-    colours = [
-        Line2D(
-            [], [], marker=MARKERS[place % len(MARKERS) if styles == [""] else 0], color=colour(family, hue),
-            label=legend_label(hue), **plain,
-        )
-        for place, hue in enumerate(family)
-    ]  # fmt: skip
-    shapes = [
-        Line2D([], [], marker=MARKERS[place % len(MARKERS)], color="#444444", label=legend_label(style), **plain)
-        for place, style in enumerate(styles)
-    ]
-    return colours * (list(family) != [""]) + shapes * (styles != [""])
-
-
-def _split(figure: ScatterFigure) -> list[str]:
-    split = [f"coloured by {' and '.join(figure.hue)}"] if figure.hue else []
-    split += [f"shape by {figure.style}"] if figure.style else []
-    return split + [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
+    handles = []
+    for place, hue in enumerate(family if list(family) != [""] else []):
+        mark = _mark(place if styles == [""] else 0, look.colour(family, hue))
+        handles.append(Line2D([], [], label=look.legend_label(hue), **mark))
+    for place, style in enumerate(styles if styles != [""] else []):
+        handles.append(Line2D([], [], label=look.legend_label(style), **_mark(place, "#444444")))
+    return handles

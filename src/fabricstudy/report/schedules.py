@@ -22,21 +22,11 @@ _SHARES = ("utilisation", "useful", "lost_cables", "lost_held", "lost_scattered"
 
 @dataclass(frozen=True)
 class ScheduleWords:
-    """What the page says of one schedule.
+    """What the page says of one schedule: of its runs, those that are done and those that are saturated.
 
-    Parameters
-    ----------
-    runs, done, seeds, saturated : int
-        Runs, those that were done, seeds, and those that are saturated.
-    waits : Grid
-        Medians over seeds: how the machine was used, and the mean wait of each size class, a row each combination of
-        labels.
-    lists : Grid
-        The lists of partitions, by size class.
-    reasons : list of str
-        Why runs were not done.
-    mended : list of str
-        Oddities of the log that were mended.
+    `waits` has a row for each combination of labels: how the machine was used, and the mean wait of each size class,
+    medians over seeds. `lists` has the lists of partitions, by size class; `reasons` tells why runs were not done, and
+    `mended` which oddities of the log were mended.
     """
 
     name: str
@@ -58,12 +48,8 @@ class ScheduleWords:
 
 def schedule_words(study: Study, tables: Tables) -> list[ScheduleWords]:
     """Sum up each schedule of a study."""
-    if tables.schedules.empty:
-        return []
-    return [
-        _words(str(name), part, tables, study.meanings)
-        for name, part in tables.schedules.groupby("schedule", sort=False)
-    ]
+    schedules = tables.schedules.groupby("schedule", sort=False) if len(tables.schedules) else ()
+    return [_words(str(name), part, tables, study.meanings) for name, part in schedules]
 
 
 def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str, str]) -> ScheduleWords:

@@ -23,17 +23,16 @@ def _checked_engines(tables: Tables) -> dict[str, str]:
 
 
 def spot_check(tables: Tables) -> list[str]:
-    """Say of each engine that asks for a check how its times compare with those of the other one."""
-    done = tables.points[tables.points["status"] == DONE]
+    """Return for each engine that asks for a check how its times compare with those of the other one."""
+    done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
     return [
-        f"Spot check: {done.loc[done['engine'] == name, 'point_id'].nunique():,} points were simulated on {name}. "
-        f"{_checked(tables, name, by)}"
+        f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_checked(tables, name, by)}"
         for name, by in _checked_engines(tables).items()
     ]
 
 
 def _checked(tables: Tables, name: str, by: str) -> str:
-    """Give the ratio of the times on the points of the spot check."""
+    """Return the ratio of the times on the points of the spot check."""
     rows, both = (table[table["experiment"] == SPOT_CHECK] for table in (tables.points, tables.agreement))
     both = both[(both["engine_a"] == by) | (both["engine_b"] == by)]
     if both.empty:
@@ -70,7 +69,7 @@ def resolution_check(tables: Tables) -> list[str]:
 
 
 def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
-    """Give the claims judged by the times of one engine alone that asks for a check, and that engine."""
+    """Return the claims judged by the times of one engine alone that asks for a check, and that engine."""
     engines_of = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
     checked = _checked_engines(tables)
     unchecked = {}

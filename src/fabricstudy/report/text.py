@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +22,47 @@ class Grid:
 
 
 NO_NUMBER = "\N{EN DASH}"
+Column = tuple[str, Callable[[pd.DataFrame], Any]]
+
+
+def summed_up(rows: pd.DataFrame, keys: Mapping[str, str], columns: Sequence[Column], texts: int = 0) -> Grid:
+    """Sum up the rows that have the same keys: one row of text for each group.
+
+    Parameters
+    ----------
+    keys : mapping
+        Columns of `rows`, and how the page calls them.
+    columns : sequence of (str, function)
+        What else the page has: its name, and what it says of the rows of a group.
+    texts : int
+        How many of the last columns are no numbers.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"engine": ["sst", "sst"], "ratio": [1.25, 2.0]})
+    >>> summed_up(rows, {"engine": "engine"}, [("jobs", len), *extremes("ratio")]).rows
+    [['sst', '2', '1.25', '1.625', '2']]
+    """
+    groups = rows.groupby(list(keys), sort=False)
+    written = [[*map(str, key), *(str(says(part)) for _, says in columns)] for key, part in groups]
+    head = (*keys.values(), *(name for name, _ in columns))
+    return Grid(head, written, frozenset(range(len(keys), len(head) - texts)))
+
+
+def extremes(column: str, digits: int = 4) -> list[Column]:
+    """Return the columns of a summary with the least value of a column, its median and its largest one."""
+    return [(name, reduced(column, how, digits)) for name, how in
+            (("least", "min"), ("median", "median"), ("largest", "max"))]  # fmt: skip
+
+
+def reduced(column: str, how: str, digits: int, factor: float = 1.0) -> Callable[[pd.DataFrame], str]:
+    """Return what a summary says of a column: its median, least or largest value."""
+    return lambda part: number(factor * part[column].agg(how), digits)
+
+
+def seeds_of(part: pd.DataFrame) -> int:
+    """Return how many seeds the rows of a group have."""
+    return int(part["seed"].nunique())
 
 
 def number(value: Any, digits: int = 4) -> str:
@@ -33,7 +74,7 @@ def number(value: Any, digits: int = 4) -> str:
     ('1235', '0.0001234', '–', '20592')
     """
     if value is None or pd.isna(value):
-        return "–"
+        return NO_NUMBER
     if float(value).is_integer() and abs(value) < 1e9:
         return f"{int(value)}"
     return f"{float(value):.{digits}g}"
@@ -70,7 +111,7 @@ class Varied(NamedTuple):
 
 
 def varied(frame: pd.DataFrame, axes: Iterable[str], meanings: Mapping[str, str]) -> list[Varied]:
-    """Give those of the axes that have several labels in these rows.
+    """Return those of the axes that have several labels in these rows.
 
     Examples
     --------

@@ -10,29 +10,9 @@ differ from run to run (CPU, memory, host, times) stand in ``points`` only. The 
 table, between ``experiment`` and ``seed``.
 """
 
-from fabricstudy.table.claims import COMPUTED, judge
+from fabricstudy.table.claims import judge
 from fabricstudy.table.collect import collect
-from fabricstudy.table.schemas import axes_of, own_axes
-from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
-from fabricstudy.table.store import ANALYSIS, TableError, Tables, read_tables, write_tables
+from fabricstudy.table.select import Observations, observe
+from fabricstudy.table.store import TableError, Tables, read_tables, write_tables
 
-__all__ = [
-    "AGAINST",
-    "ANALYSIS",
-    "COMPUTED",
-    "VALUE",
-    "Observations",
-    "TableError",
-    "Tables",
-    "axes_of",
-    "collect",
-    "join",
-    "judge",
-    "label_text",
-    "mask",
-    "medians",
-    "observe",
-    "own_axes",
-    "read_tables",
-    "write_tables",
-]
+__all__ = ["Observations", "TableError", "Tables", "collect", "judge", "observe", "read_tables", "write_tables"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import pandas as pd
 
@@ -26,14 +25,8 @@ _BY_ENGINE = ("points", "jobs", "links", "interference", "predictors")
 def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     """Put times and slowdowns of a job on two engines side by side, the first in the alphabet under the fraction.
 
-    An engine with settings of its own, such as another unit of data, counts as another engine.
-
-    Parameters
-    ----------
-    plan : Plan
-        Tells which points differ by their engine alone.
-    jobs : DataFrame
-        The table of jobs.
+    The plan tells which points differ by their engine alone. An engine with settings of its own, such as another unit
+    of data, counts as another engine.
     """
     names = engine_names(plan)
     of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
@@ -77,19 +70,17 @@ def engine_names(plan: Plan) -> dict[EngineSettings, str]:
             # The phit of a baseline run, which planning sets, makes no other engine.
             fields = [name for name in type(engine).model_fields if name != "inherited_phit_bytes"]
             set_ones = [name for name in fields if getattr(engine, name) != getattr(usual, name)]
-            settings = ", ".join(
-                f"{type(engine).model_fields[name].alias or name} {_told(getattr(engine, name))}" for name in set_ones
-            )
-            names[engine] = f"{engine.kind} ({settings})" if settings else engine.kind
+            settings = []
+            for name in set_ones:
+                value = getattr(engine, name)
+                text = f"{value:g}" if isinstance(value, float) else value
+                settings.append(f"{type(engine).model_fields[name].alias or name} {text}")
+            names[engine] = f"{engine.kind} ({', '.join(settings)})" if settings else engine.kind
     return names
 
 
-def _told(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def engine_axes(plan: Plan) -> set[str]:
-    """Give the axes that vary the engine alone, which says nothing about what two engines have in common."""
+    """Return the axes that vary the engine alone, which says nothing about what two engines have in common."""
     return {name for experiment in plan.study.all_experiments.values() for name in experiment.axes_below("engine")}
 
 
@@ -97,27 +88,18 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
     """Judge the claims by the points of each engine alone; empty unless there are some on two engines.
 
     Points that an engine was not there for, or refused, count for that engine alone.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-        Those of the study.
-    tables : Tables
-        With the points of all engines.
     """
     # What is told without a simulator, of machines and bounds, is told of every engine.
     # A spot check judges nothing.
     judging = tables.points.loc[tables.points["experiment"] != SPOT_CHECK, "engine"]
     kinds = sorted(kind for kind in set(judging) if engine_named(kind).simulates)
-    judged = [judge(claims, _of_engine(tables, kind, kinds)).assign(engine=kind) for kind in kinds if len(kinds) > 1]
+    judged = []
+    for kind in kinds if len(kinds) > 1 else ():
+        others = [other for other in kinds if other != kind]
+        frames = {name: getattr(tables, name) for name in _BY_ENGINE}
+        own = replace(tables, **{name: frame[~frame["engine"].isin(others)] for name, frame in frames.items()})
+        judged.append(judge(claims, own).assign(engine=kind))
     return pd.concat(judged, ignore_index=True) if judged else judge((), tables).assign(engine=[])
-
-
-def _of_engine(tables: Tables, kind: str, kinds: Sequence[str]) -> Tables:
-    """Leave out the points of the other engines."""
-    others = [other for other in kinds if other != kind]
-    frames = {name: getattr(tables, name) for name in _BY_ENGINE}
-    return replace(tables, **{name: frame[~frame["engine"].isin(others)] for name, frame in frames.items()})
 
 
 def _without_engine(plan: Plan, point_id: str) -> str:

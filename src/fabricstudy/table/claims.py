@@ -12,16 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from fabricstudy.core.columns import (
-    DIFFERS,
-    IN_PART,
-    KEYS,
-    NAMES,
-    NOT_RUN,
-    REPRODUCED,
-    UNDECIDED,
-    names_of,
-)
+from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
 from fabricstudy.study.claims import (
     AnyMeasure,
     Claim,
@@ -40,11 +31,11 @@ from fabricstudy.study.claims import (
 from fabricstudy.study.figures import Condition
 
 from .ranks import LEAST_ROWS, rank_correlation
-from .select import AGAINST, VALUE, Observations, analysis_rows, by, join, label_text, mask, medians, observe
+from .select import AGAINST, VALUE, analysis_rows, by, join, label_text, mask, medians, observe
 from .store import Tables
 
 _NOTHING: dict[type[Measure], str] = {
-    Correlation: f"a rank correlation needs {LEAST_ROWS} rows, and neither column may be constant",
+    Correlation: f"a rank correlation needs {LEAST_ROWS} rows, and neither column may be constant"
 }
 SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
 
@@ -59,20 +50,16 @@ class NotRun(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured number.
+    """A measured number, from medians over seeds, and how many points (or machines) and seeds it rests on.
 
     Parameters
     ----------
     value : float
-        The number, from medians over seeds; infinite for a level that is not reached.
+        Infinite for a level that is not reached.
     low, high : float
         Interval; both equal to `value` where there are too few seeds for one.
-    interval : str
-        How the interval was found.
     at : str
         Labels of the points that decided it; empty for medians and means.
-    points, seeds : int
-        How many points (or machines) and seeds it rests on.
     pairs, pairs_asked : int or None
         How many comparisons it rests on, and how many were asked for: pairs of points, of a spread the groups of
         otherwise equal ones, of a correlation the rows (pairs of numbers). None for a measure that compares nothing.
@@ -193,17 +180,16 @@ def _differing_rows(asked: Rows, tables: Tables) -> Measured:
     if asked.analysis not in tables.analyses:
         raise NotRun("the analysis has not been made")
     rows_computed = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
-    printed, computed = (Counter(tuple(map(_cell, row)) for row in rows) for rows in (asked.rows, rows_computed))
+    printed, computed = (
+        # Equal numbers are equal, however they were computed.
+        Counter(tuple(one if isinstance(one, str) else float(f"{one:.9g}") for one in row) for row in rows)
+        for rows in (asked.rows, rows_computed)
+    )
     extra, lacking = computed - printed, printed - computed
     count = float(max(extra.total(), lacking.total()))
     sides = (("printed", lacking), ("computed", extra))
     at = "; ".join(f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows)
     return Measured(count, count, count, COMPUTED, at, len(asked.rows), 0)
-
-
-def _cell(value: int | float | str) -> float | str:
-    """Make equal numbers equal, however they were computed."""
-    return value if isinstance(value, str) else float(f"{value:.9g}")
 
 
 def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) -> Measured:
@@ -282,7 +268,7 @@ class _Sample:
 
 
 def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
-    """Give the observations that a measure needs and their keys, or say what is missing."""
+    """Return the observations that a measure needs and their keys, or say what is missing."""
     sides: list[Mapping[str, Condition]] = [{}]
     if isinstance(asked, Pairs):
         along = asked.along if isinstance(asked, Trend) else {}
@@ -290,17 +276,13 @@ def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
     seen = observe(tables, asked, asked.metric, sides)
     if seen.gap():
         raise NotRun(seen.gap())
-    if isinstance(asked, Correlation):
-        return _with_other_column(asked, tables, seen), seen.keys
-    return seen.frame, seen.keys
-
-
-def _with_other_column(asked: Correlation, tables: Tables, seen: Observations) -> pd.DataFrame:
+    if not isinstance(asked, Correlation):
+        return seen.frame, seen.keys
     other = observe(tables, asked, asked.against)
     if other.gap():
         raise NotRun(other.gap())
     names = [*seen.keys, "seed"]
-    return join(seen.frame[[*names, VALUE]], other.frame[[*names, VALUE]], names)
+    return join(seen.frame[[*names, VALUE]], other.frame[[*names, VALUE]], names), seen.keys
 
 
 def _values(asked: Value, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -351,10 +333,8 @@ def _trends(asked: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ((axis, (start, end)),) = asked.along.items()
     ratios = _ratios(asked, frame, keys)
     others = [str(name) for name in ratios if name not in (axis, VALUE)]
-    at_end = ratios[mask(ratios, {axis: end})].drop(columns=axis)
-    at_start = ratios[mask(ratios, {axis: start})].drop(columns=axis)
-    both = join(at_end, at_start, others)
-    return _divided(both)
+    at_end, at_start = (ratios[mask(ratios, {axis: label})].drop(columns=axis) for label in (end, start))
+    return _divided(join(at_end, at_start, others))
 
 
 def _crossings(asked: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -396,9 +376,7 @@ def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFram
 def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     one, other = (frame[[*keys, name]].rename(columns={name: VALUE}) for name in (VALUE, AGAINST))
     both = join(medians(one, keys), medians(other, keys), keys)
-    rest = (
-        [name for name in keys if name not in asked.over] if asked.over else [name for name in keys if name == "seed"]
-    )
+    rest = [name for name in keys if (name not in asked.over if asked.over else name == "seed")]
     found = []
     for _, part in both.assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
         if len(part) >= LEAST_ROWS:

@@ -43,27 +43,18 @@ def collect(
     schedules: Mapping[str, pd.DataFrame] | None = None,
     links: Iterable[Path] = (),
 ) -> Tables:
-    """Build all tables of a study.
+    """Build and check all tables of a study, in the order of the plan's rows.
 
     Parameters
     ----------
-    plan : Plan
-        What was to run; its rows give the order of the tables.
     records : iterable of mappings
         Records of points; those of points outside the plan are left out. Of two of one point the last done one counts.
-    structures : iterable of mappings
-        Structures of machines.
     analyses : mapping, optional
         The tables of the named analyses.
     schedules : mapping, optional
-        The tables of its schedules, as `schedule_tables` gives them.
+        The tables of its schedules, as `schedule_tables` returns them.
     links : iterable of Path, optional
         Files of the links of points, which a study that asks for its links one by one needs.
-
-    Returns
-    -------
-    Tables
-        Checked frames.
 
     Raises
     ------
@@ -72,8 +63,11 @@ def collect(
     """
     axes = list(plan.axes)
     keys = _keys(plan)
-    facts = {name: _facts(name, keys) for name in ("points", "jobs", "links")}
-    found = Gathered(records, plan.points, **facts)
+    in_records = {
+        table: tuple(name for name in names_of(table) if name not in _COMPUTED and name not in keys)
+        for table in ("points", "jobs", "links")
+    }
+    found = Gathered(records, plan.points, **in_records)
     frames = {
         "points": pd.concat([keys, found.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, found),
@@ -125,11 +119,6 @@ def _keys(plan: Plan) -> pd.DataFrame:
 def _expand(keys: pd.DataFrame, at: list[int], facts: pd.DataFrame) -> pd.DataFrame:
     """Repeat the keys' rows `at` and put the facts beside them."""
     return pd.concat([keys.iloc[at].reset_index(drop=True), facts], axis=1)
-
-
-def _facts(table: str, keys: pd.DataFrame) -> tuple[str, ...]:
-    """Columns of a table that the records of points hold."""
-    return tuple(name for name in names_of(table) if name not in _COMPUTED and name not in keys)
 
 
 def _numeric(table: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -205,15 +194,11 @@ def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     of_point: Any = slowdown.groupby([rows[key] for key in keys], dropna=False)
     low, high, median = (of_point.transform(name) for name in ("min", "max", "median"))
     below = (median + (high - low) < 1 - LEAST_DIFFERENCE).astype("boolean").where(median.notna())
-    return rows.assign(variation=_variation(rows), slowdown_low=low, slowdown_high=high, below_one=below)
-
-
-def _variation(rows: pd.DataFrame) -> pd.Series[Any]:
-    """(max - min) / median of the runtimes of the same job on the same nodes, among different others."""
-    # Jobs that are alone the same simulation are the same job.
+    # Jobs that are alone the same simulation are the same job on the same nodes, here among different others.
     times = rows.groupby(["experiment", ALONE_ID])["runtime_ns"]
-    spread: pd.Series[Any] = (times.transform("max") - times.transform("min")) / times.transform("median")
-    return spread.where(times.transform("size") > 1)
+    variation = (times.transform("max") - times.transform("min")) / times.transform("median")
+    variation = variation.where(times.transform("size") > 1)
+    return rows.assign(variation=variation, slowdown_low=low, slowdown_high=high, below_one=below)
 
 
 def _machine_axes(keys: pd.DataFrame, axes: list[str]) -> list[str]:

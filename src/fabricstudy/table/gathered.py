@@ -49,26 +49,19 @@ class Columns:
         return self._columns[name]
 
     def frame(self, rows: Sequence[int]) -> pd.DataFrame:
-        """Give these rows in this order."""
+        """Return these rows in this order."""
         at = np.asarray(rows, dtype=np.int64)
-        return pd.DataFrame({name: _taken(column, at) for name, column in self._columns.items()})
-
-
-def _taken(column: array[float] | list[Any], at: np.ndarray[Any, Any]) -> Any:
-    return [column[row] for row in at] if isinstance(column, list) else np.array(column)[at]
+        return pd.DataFrame({
+            name: [column[row] for row in at] if isinstance(column, list) else np.array(column)[at]
+            for name, column in self._columns.items()
+        })  # fmt: skip
 
 
 class Gathered:
-    """Facts of points, and of the jobs and link classes of those that are done.
+    """Facts of the points that were to run, and of the jobs and link classes of those that are done.
 
-    Parameters
-    ----------
-    records : iterable of mappings
-        Records of points. Of two of one point the last done one counts, or the last one if none is done.
-    point_ids : iterable of str
-        Of the points that were to run; other records are left out.
-    points, jobs, links : iterables of str
-        Which of their facts are wanted.
+    Of two records of one point the last done one counts, or the last one if none is done. `points`, `jobs` and `links`
+    name the facts that are wanted.
     """
 
     def __init__(

@@ -23,16 +23,8 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
     """Tell how far each number of a mapping puts the mappings in the order of their simulated times.
 
     A group is made of the points of an experiment that have all labels in common but those of axes which vary nothing
-    but the mapping. Each seed is a group of its own, since it may draw another task graph.
-
-    Parameters
-    ----------
-    plan : Plan
-        Tells which axes vary the mapping alone.
-    keys : DataFrame
-        One row a planned point, with the study's axes.
-    jobs : DataFrame
-        The table of jobs.
+    but the mapping. Each seed is a group of its own, since it may draw another task graph. `keys` has one row a planned
+    point, with the study's axes.
 
     Returns
     -------
@@ -52,7 +44,10 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
     timed = _without_mappings(jobs, moving)
     timed = timed[(timed["messages"] > 0) & timed["runtime_ns"].notna()].merge(asked, on=group)
     timed = timed[timed["mappings_asked"] > 1].drop_duplicates([*group, "job", "point_id"])
-    rows = [row for _, part in timed.groupby([*group, "job"], sort=False, dropna=False) for row in _rows(plan, part)]
+    rows = []
+    for _, part in timed.groupby([*group, "job"], sort=False, dropna=False):
+        head = {"at": part.index[0], "routing_kind": plan.points[part["point_id"].iloc[0]].point.routing.kind}
+        rows += [{**head, "metric": name, **_facts(part[[name, "runtime_ns"]].dropna())} for name in PREDICTING]
     at = [row.pop("at") for row in rows]
     heads = timed.loc[at, [*group, "job", "job_name", "mappings_asked"]].reset_index(drop=True)
     facts = [name for name in names_of("predictors") if name not in heads]
@@ -60,13 +55,13 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
 
 
 def mapping_axes(plan: Plan) -> dict[str, set[str]]:
-    """Give for each experiment the axes that vary nothing but mappings; experiments without one are left out."""
+    """Return for each experiment the axes that vary nothing but mappings; experiments without one are left out."""
     found = {name: one.axes_below("jobs.*.mapping") for name, one in plan.study.all_experiments.items()}
     return {name: axes for name, axes in found.items() if axes}
 
 
 def axes_left(plan: Plan) -> list[str]:
-    """Give the axes that the table has: those that vary something else in some experiment."""
+    """Return the axes that the table has: those that vary something else in some experiment."""
     moving = mapping_axes(plan)
     kept = {
         axis
@@ -83,15 +78,6 @@ def _without_mappings(frame: pd.DataFrame, moving: Mapping[str, set[str]]) -> pd
     for name, axes in moving.items():
         kept.loc[kept["experiment"] == name, sorted(axes)] = None
     return kept
-
-
-def _rows(plan: Plan, part: pd.DataFrame) -> list[dict[str, Any]]:
-    """One row a metric, for the points of one group."""
-    routing = plan.points[part["point_id"].iloc[0]].point.routing.kind
-    return [
-        {"at": part.index[0], "routing_kind": routing, "metric": name, **_facts(part[[name, "runtime_ns"]].dropna())}
-        for name in PREDICTING
-    ]
 
 
 def _facts(both: pd.DataFrame) -> dict[str, Any]:

@@ -78,21 +78,15 @@ def _lists(plan: Plan, records: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
     for row in plan.run_rows:
         order.setdefault((row.schedule, plan.runs[f"{row.schedule} {row.run_id}"].list_id), []).append(row)
     known = {(name, one["list"]): one["classes"] for name, rows in records.items() for one in rows if "list" in one}
-    rows = [
-        {"schedule": schedule, **_shared(plan, runs), "seed": None, "list_id": own, **facts}
-        for (schedule, own), runs in order.items()
-        for facts in known.get((schedule, own), ())
-    ]
+    rows = []
+    for (schedule, own), runs in order.items():
+        on_axis = {axis: {run.labels[axis] for run in runs} for axis in plan.run_axes}
+        shared = {axis: found.pop() if len(found) == 1 else None for axis, found in on_axis.items()}
+        head = {"schedule": schedule, **shared, "seed": None, "list_id": own}
+        rows += [{**head, **facts} for facts in known.get((schedule, own), ())]
     frame = pd.DataFrame(rows, columns=[*plan.run_axes, *names_of("partition_lists")])
-    return frame.assign(
-        seed=pd.to_numeric(frame["seed"]), **{axis: labels(frame[axis].tolist()) for axis in plan.run_axes}
-    )
-
-
-def _shared(plan: Plan, runs: Sequence[RunRow]) -> dict[str, Any]:
-    """Give the axes on which all these runs have one label."""
-    found = {axis: {run.labels[axis] for run in runs} for axis in plan.run_axes}
-    return {axis: own.pop() if len(own) == 1 else None for axis, own in found.items()}
+    axes = {axis: labels(frame[axis].tolist()) for axis in plan.run_axes}
+    return frame.assign(seed=pd.to_numeric(frame["seed"]), **axes)
 
 
 def _jobs(plan: Plan, files: Iterable[Path]) -> pd.DataFrame:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -12,19 +10,11 @@ import pandas as pd
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import TABLES, Column
 from fabricstudy.core.kinds import kind_of
-from fabricstudy.core.startup import without
 from fabricstudy.engine.registry import engine_named
 
 if TYPE_CHECKING:
-    # Loaded only where tables are made: it takes as long as pandas; see `_load_pandera`.
+    # Loaded only where tables are made: it takes as long as pandas.
     import pandera.pandas as pa
-
-
-@cache
-def _load_pandera() -> None:
-    with without("hypothesis"):  # for random tables; it loads all that tests have
-        import_module("pandera.pandas")
-        import_module("pandera.strategies.pandas_strategies")
 
 
 def _schema(column: Column) -> pa.Column:
@@ -37,11 +27,6 @@ def _schema(column: Column) -> pa.Column:
     return pa.Column(kind, checks, nullable=column.missing)
 
 
-@cache
-def _columns(table: str) -> dict[str, pa.Column]:
-    return {column.name: _schema(column) for column in TABLES[table]}
-
-
 def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
     """Whether a job has a time, or none is to be had."""
     timeless = [name for name in frame["engine"].unique() if not engine_named(name).simulates]
@@ -49,14 +34,13 @@ def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
 
 
 def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Give the rows of an analysis as a frame with the kind first, then its keys, labels and numbers.
+    """Return the rows of an analysis as a frame with the kind first, then its keys, labels and numbers.
 
     Raises
     ------
     pandera.errors.SchemaErrors
         If a column is missing, or a value is of another type.
     """
-    _load_pandera()
     import pandera.pandas as pa
 
     numbers = {name: pa.Column(float, nullable=True) for name in config.numbers}
@@ -110,10 +94,9 @@ def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.Dat
     pandera.errors.SchemaErrors
         If a column is missing, or a value is of another type or out of range.
     """
-    _load_pandera()
     import pandera.pandas as pa
 
-    fixed = {name: column for name, column in _columns(table).items() if name not in axes}
+    fixed = {column.name: _schema(column) for column in TABLES[table] if column.name not in axes}
     first, *others = fixed
     timed = [pa.Check(_is_timed, error="a simulated job has no time")] if "runtime_ns" in fixed else []
     schema = pa.DataFrameSchema(fixed, checks=timed, coerce=True)

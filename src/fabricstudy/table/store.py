@@ -75,18 +75,15 @@ def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
             values = []
         if len(values) == len(lines) and all(isinstance(value, dict) for value in values):
             yield from values
-        else:
-            yield from (_object(path, number, line) for number, line in enumerate(lines, 1))
-
-
-def _object(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise TableError(f"{path}: line {number}: not a JSON object; remove the file and run the study again")
-    return value
+            continue
+        for number, line in enumerate(lines, 1):
+            try:
+                value = json.loads(line)
+            except ValueError:
+                value = None
+            if not isinstance(value, dict):
+                raise TableError(f"{path}: line {number}: not a JSON object; remove the file and run the study again")
+            yield value
 
 
 def write_tables(tables: Tables, folder: Path) -> None:
@@ -107,12 +104,8 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """Write a table as CSV; an apostrophe stands before a text that a spreadsheet would take for a formula."""
     safe = frame.copy(deep=False)
     for name, column in frame.select_dtypes(["object", "string"]).items():
-        safe[name] = column.map(_no_formula)
+        safe[name] = column.map(lambda cell: f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell)
     safe.to_csv(path, index=False)
-
-
-def _no_formula(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def read_tables(folder: Path) -> Tables:

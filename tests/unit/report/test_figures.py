@@ -15,7 +15,7 @@ import seaborn as sns
 import yaml
 from matplotlib.figure import Figure
 
-from fabricstudy.report.axis_figures import _canvas, _data
+from fabricstudy.report.axis_figures import _data, _drawing
 from fabricstudy.report.ecdf import steps
 from fabricstudy.report.figures import Drawn, draw
 from fabricstudy.report.heatmap import _colours
@@ -183,7 +183,7 @@ def test_lines_begin_at_zero_unless_the_study_says_otherwise(
 ) -> None:
     case = make(figures=[{**FIGURES[0], "y_log": False, **given}])
     (declared,) = case.study.figures
-    bottoms = [axes.get_ylim()[0] for axes in _canvas(declared, _data(declared, case.tables)).axes]
+    bottoms = [axes.get_ylim()[0] for axes in _drawing(declared, _data(declared, case.tables)).canvas.axes]
     assert bottoms and all(bool(bottom == 0) is from_zero for bottom in bottoms)
 
 
@@ -200,7 +200,7 @@ def test_ratios_are_drawn_on_a_logarithmic_scale(
     alpha = {"of": "machine.bandwidth.global", "values": {label: f"{n + 1} GB/s" for n, label in enumerate(labels)}}
     case = make(claims=[], sweep={"alpha": alpha}, figures=[{**LINES, **given}])
     (figure,) = case.study.figures
-    (axes,) = _canvas(figure, _data(figure, case.tables)).axes
+    (axes,) = _drawing(figure, _data(figure, case.tables)).canvas.axes
     assert axes.get_xscale() == scale
     assert [text.get_text() for text in axes.get_xticklabels()] == [str(label) for label in labels]
 
@@ -212,7 +212,7 @@ def test_lines_that_coincide_differ_in_dashes_width_and_marker(make: Make) -> No
     """The wide one is drawn first, so that those above it leave some of it uncovered."""
     case = make(figures=[{**LINES, "hue": "routing", "where": {"message": "large"}}])
     (figure,) = case.study.figures
-    (axes,) = _canvas(figure, _data(figure, case.tables)).axes
+    (axes,) = _drawing(figure, _data(figure, case.tables)).canvas.axes
     looks = [
         (one.get_linestyle(), one.get_marker(), one.get_linewidth()) for one in axes.lines if len(one.get_xdata()) > 1
     ]
@@ -225,7 +225,7 @@ def test_lines_that_coincide_differ_in_dashes_width_and_marker(make: Make) -> No
 def test_bars_of_many_hues_are_hatched(make: Make, hues: list[str], hatched: bool) -> None:
     case = make(figures=[{**LINES, "kind": "bar", "x": "seed", "hue": hues}])
     (figure,) = case.study.figures
-    canvas = _canvas(figure, _data(figure, case.tables))
+    canvas = _drawing(figure, _data(figure, case.tables)).canvas
     hatches = [patch.get_hatch() for patch in canvas.legends[0].get_patches()]
     assert bool(len({one for one in hatches if one}) == len(hatches) - 1) is hatched
     assert [next(iter(bars)).get_hatch() for bars in canvas.axes[0].containers] == hatches
@@ -445,7 +445,7 @@ def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
     jobs["communication_ns"] = jobs["runtime_ns"] - jobs["compute_ns"]
     (figure,) = case.study.figures
     data = _data(figure, case.tables)
-    canvas = _canvas(figure, data)
+    canvas = _drawing(figure, data).canvas
     heights = {round(bar.get_height(), 6) for bars in canvas.axes[0].containers for bar in bars}  # type: ignore[attr-defined]
     whole = {round(float(one), 6) for one in data.frame.groupby(["x", "hue"])["y"].median()}
     assert heights == whole | {0.2}
@@ -458,7 +458,7 @@ def canvas_of(case: Case) -> Figure:
     """The canvas of the only figure, which is of lines, bars or boxes."""
     figure = case.study.figures[0]
     assert isinstance(figure, AxisFigure)
-    return _canvas(figure, _data(figure, case.tables))
+    return _drawing(figure, _data(figure, case.tables)).canvas
 
 
 BARS = {"id": "a", "kind": "bar", "title": "A", "x": "message", "y": "runtime_ns", "hue": "routing"}
@@ -471,6 +471,16 @@ def test_each_bar_shows_its_bound(make: Make) -> None:
     found = sorted((sum(line.get_xdata()) / 2, line.get_ydata()[0]) for line in marks if line.get_linestyle() != "-")
     middles = sorted(bar.get_x() + bar.get_width() / 2 for bar in bars)
     assert [x for x, _ in found] == pytest.approx(middles) and {y for _, y in found} == {9e5}
+
+
+def test_a_shared_scale_reaches_to_the_values_of_each_panel(make: Make) -> None:
+    case = make(figures=[{**FIGURES[0], "columns": "routing", "hue": [], "same_y": True, "y_log": False}])
+    (figure,) = case.study.figures
+    last = case.tables.points["routing"].drop_duplicates().iloc[-1]
+    case.tables.jobs.loc[case.tables.jobs["routing"] == last, "runtime_ns"] *= 8
+    data = _data(figure, case.tables)
+    tops = [axes.get_ylim()[1] for axes in _drawing(figure, data).canvas.axes]
+    assert len(tops) > 1 and min(tops) >= data.frame["y"].max()
 
 
 @pytest.mark.parametrize(("times", "same"), [(9.0, True), (12.0, False)])

@@ -18,9 +18,9 @@ from fabricstudy.core.paths import CONFIGS
 from fabricstudy.engine.settings import Network
 from fabricstudy.report import asked
 from fabricstudy.report.__main__ import main
-from fabricstudy.report.below_bounds import below_bounds
 from fabricstudy.report.figures import Drawn
-from fabricstudy.report.page import _again, _bounds, render, write_report
+from fabricstudy.report.page import _again, render, write_report
+from fabricstudy.report.times import below_bounds, bounds
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.store import write_tables
@@ -357,7 +357,7 @@ def test_the_higher_bound_is_told_and_the_job_furthest_above_it_is_named(make: M
     lifted = jobs.index[:2]
     jobs.loc[lifted, "phase_bound_ns"] = 1.2e6
     jobs["over_phase_bound"] = jobs["runtime_ns"] / jobs["phase_bound_ns"]
-    (row,) = _bounds(jobs).rows
+    (row,) = bounds(jobs).rows
     over = jobs["runtime_ns"] / jobs[["bound_ns", "phase_bound_ns"]].max(axis="columns")
     assert row[:4] == ["main", "paths", "24", "2"]
     assert [float(text) for text in row[4:7]] == pytest.approx([over.min(), over.median(), over.max()], rel=1e-3)

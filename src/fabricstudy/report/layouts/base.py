@@ -62,13 +62,7 @@ class Layout:
 
 
 def straight(machine: Machine, place: Floats, spot_of_router: Ints) -> tuple[Ints, tuple[tuple[int, Floats], ...]]:
-    """Join spots by straight lines: one for all cables of a class between two spots.
-
-    Returns
-    -------
-    tuple
-        `line_of_row` and `paths` of a layout.
-    """
+    """Return `line_of_row` and `paths` of a layout: one straight line for all cables of a class between two spots."""
     ends = np.sort(np.stack([spot_of_router[machine.cable_tail], spot_of_router[machine.cable_head]], axis=1), axis=1)
     line_of_row = np.full(len(ends), WITHIN, dtype=np.int64)
     apart = ends[:, 0] != ends[:, 1]
@@ -79,7 +73,7 @@ def straight(machine: Machine, place: Floats, spot_of_router: Ints) -> tuple[Int
 
 
 def on_circle(count: int, radius: float = 1.0, start: float = np.pi / 2) -> Floats:
-    """Give points at equal distances on a circle, clockwise from the top, [count, 2].
+    """Return points at equal distances on a circle, clockwise from the top, [count, 2].
 
     Examples
     --------

@@ -26,13 +26,12 @@ def lay_out(machine: Machine) -> Layout:
     place -= place.mean(axis=0)
     place /= max(float(np.abs(place).max()), 1e-9)
     routers = np.arange(machine.routers)
-    lines = straight(machine, place, routers)
     radius = 0.25 / max(np.sqrt(machine.routers), 5.0)
-    return Layout("router", place, radius, routers, *lines)
+    return Layout("router", place, radius, routers, *straight(machine, place, routers))
 
 
 def _spread(hops: Floats) -> Floats:
-    """Give places whose distances are close to `hops`, the closer the fewer these are."""
+    """Return places whose distances are close to `hops`, the closer the fewer these are."""
     count = len(hops)
     place = on_circle(count, radius=max(float(hops.max()), 1.0) / 2)
     if count < 3:

@@ -39,9 +39,8 @@ def lay_out(machine: Machine) -> Layout | None:
     routers = np.arange(machine.routers)
     if len(machine.dimensions) == 1 and (machine.dimensions[0].is_closed or machine.dimensions[0].gap == 1):
         place = on_circle(machine.routers)
-        lines = straight(machine, place, routers)
         radius = min(0.05, 0.8 / machine.routers)
-        return Layout("router", place, radius, routers, *lines)
+        return Layout("router", place, radius, routers, *straight(machine, place, routers))
     slices = _Slices(tuple(dimension.length for dimension in machine.dimensions))
     coordinates = machine.coordinates.astype(np.int64)
     place = slices.places(coordinates)
@@ -132,7 +131,7 @@ def _direction(dimension: int) -> Floats:
 
 
 def _arc(ends: Floats, span: int, length: int) -> Floats:
-    """Give a flat arc beside the straight line, the further from it the longer it is, never as far as the next row."""
+    """Return a flat arc beside the straight line, the further from it the longer, never as far as the next row."""
     height = 0.16 + 0.56 * (span - 2) / max(length - 2, 1)
     at = np.linspace(0, 1, 13)[:, None]
     straight_line = ends[0] + at * (ends[1] - ends[0])

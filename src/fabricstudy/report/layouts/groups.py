@@ -26,7 +26,8 @@ def lay_out(machine: Machine) -> Layout | None:
     group = machine.group.astype(np.int64)
     middles = on_circle(int(group.max()) + 1)
     room = min(float(np.sin(np.pi / len(middles))), 0.5)
-    words = _numbers(middles, 1 + 0.85 * room + 0.05)
+    step, distance = 1 if len(middles) <= MOST_NAMES else 10, 1 + 0.85 * room + 0.05
+    words = tuple((*(distance * middles[one]), str(one)) for one in range(0, len(middles), step))
     if len(machine.cable_tail) > MOST_SINGLE:
         paths = straight(machine, middles, group)
         return Layout("group", middles, 0.72 * room, group, *paths, words, "numbers: groups")
@@ -63,8 +64,3 @@ def _least_gap(places: Floats) -> float:
         return np.inf
     apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
     return float(apart[np.triu_indices(len(places), 1)].min())
-
-
-def _numbers(middles: Floats, distance: float) -> tuple[tuple[float, float, str], ...]:
-    step = 1 if len(middles) <= MOST_NAMES else 10
-    return tuple((*(distance * middles[one]), str(one)) for one in range(0, len(middles), step))

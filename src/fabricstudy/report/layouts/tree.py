@@ -8,7 +8,7 @@ from fabricstudy.machine.components import components
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.levels import levels
 
-from .base import MOST_SINGLE, Ints, Layout, straight
+from .base import MOST_SINGLE, Layout, straight
 
 HEIGHT = 0.55
 """Of the picture of a tree, over its width."""
@@ -23,7 +23,11 @@ def lay_out(machine: Machine) -> Layout | None:
     level = levels(machine)
     if level is None:
         return None
-    within = _subtrees(machine, level)
+    # The subtree of each router below each level but the lowest: what is connected without that level.
+    tail, head = machine.cable_tail, machine.cable_head
+    highest = np.maximum(level[tail], level[head])
+    below = [highest < top for top in range(1, int(level.max()) + 1)]
+    within = [components(tail[rows], head[rows], machine.routers).astype(np.int64) for rows in below]
     part = np.empty(machine.routers, dtype=np.int64)
     part[np.lexsort([np.arange(machine.routers), *within])] = np.arange(machine.routers)
     single = len(machine.cable_tail) <= MOST_SINGLE
@@ -34,21 +38,10 @@ def lay_out(machine: Machine) -> Layout | None:
     rows, count = np.unique(spots[:, 0], return_counts=True)
     widest = int(count.max())
     step = HEIGHT * widest / max(len(rows) - 1, 1)
-    place = np.concatenate(
-        [
-            np.column_stack([(np.arange(n) + 0.5) * widest / n, np.full(n, number * step)])
-            for number, n in zip(rows, count, strict=True)
-        ]
-    )
+    heights = zip(rows, count, strict=True)
+    levelled = [np.column_stack([(np.arange(n) + 0.5) * widest / n, np.full(n, row * step)]) for row, n in heights]
+    place = np.concatenate(levelled)
     words = tuple((-0.02 * widest, float(number * step), f"level {number}") for number in rows)
     lines = straight(machine, place, spot_of_router)
     spot = "router" if single else "level of a subtree"
     return Layout(spot, place, min(0.36, 0.012 * widest), spot_of_router, *lines, words)
-
-
-def _subtrees(machine: Machine, level: Ints) -> list[Ints]:
-    """Return the subtree of each router below each level but the lowest: what is connected without that level."""
-    tail, head = machine.cable_tail, machine.cable_head
-    highest = np.maximum(level[tail], level[head])
-    below = [highest < top for top in range(1, int(level.max()) + 1)]
-    return [components(tail[rows], head[rows], machine.routers).astype(np.int64) for rows in below]

@@ -52,9 +52,6 @@ def mapped(problem: Any) -> Any:
 
 def main() -> None:
     """Read, map and write."""
-    # The package loads these where they are installed, to draw graphs; that takes most of a second.
-    for name in ("networkx", "matplotlib"):
-        sys.modules[name] = None  # type: ignore[assignment]
     with np.load(io.BytesIO(sys.stdin.buffer.read())) as problem:
         vertex_of_task = mapped(problem)
     np.save(sys.stdout.buffer, vertex_of_task)

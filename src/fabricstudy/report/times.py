@@ -1,0 +1,112 @@
+"""What the page says of the times of jobs: beside others, beside their bounds, and by the metrics of a mapping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.core.phrasing import several
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+from fabricstudy.table.store import Tables
+
+from .text import NO_NUMBER, Grid, extremes, number, reduced, seeds_of, summed_up
+
+ROUNDING = 1e-9
+_MOST_NAMED = 20
+_OVER, _RANGE = "(over)", "(range)"
+
+
+def interference(rows: pd.DataFrame) -> Grid:
+    """Sum up the slowdowns of each experiment, and how far they differ between the seeds of a point."""
+    compared = rows[rows["slowdown"].notna()]
+    compared = compared.assign(**{_RANGE: compared["slowdown_high"] - compared["slowdown_low"]})
+
+    def range_of_seeds(part: pd.DataFrame, how: str) -> str:
+        return number(part[_RANGE].agg(how), 2) if seeds_of(part) > 1 else NO_NUMBER
+
+    columns = [
+        ("jobs", len), ("seeds", seeds_of), *extremes("slowdown", 3),
+        ("range, median", lambda part: range_of_seeds(part, "median")),
+        ("largest", lambda part: range_of_seeds(part, "max")),
+        ("below 1", lambda part: int(part["below_one"].sum())),
+    ]  # fmt: skip
+    return summed_up(compared, {"experiment": "experiment", "engine": "engine"}, columns)
+
+
+def below_one(rows: pd.DataFrame) -> tuple[str, Grid]:
+    """Return a line on jobs that are faster among others than alone, and a table of them, seeds by their median."""
+    low = rows[rows["below_one"].fillna(False).astype(bool)]
+    if low.empty:
+        return "", Grid((), [])
+    axes = [axis for axis in axes_of(rows) if rows[axis].nunique(dropna=False) > 1]
+    keys = list(dict.fromkeys(["experiment", *axes, "engine", "job_name"]))
+    written = []
+    for labels, part in low.groupby(keys, sort=False, dropna=False):
+        span = f"{number(part['slowdown_low'].min(), 3)} to {number(part['slowdown_high'].max(), 3)}"
+        seeds = seeds_of(part)
+        median = number(part["slowdown"].median(), 3)
+        written.append([*map(label_text, labels), median, span if seeds > 1 else NO_NUMBER, str(seeds)])
+    grid = Grid([*keys, "slowdown", "over the seeds", "seeds"], written, frozenset((len(keys), len(keys) + 2)))
+    return f"Faster with neighbours than in its baseline run: {several(low['point_id'].nunique(), 'point')}", grid
+
+
+def bounds(jobs: pd.DataFrame) -> Grid:
+    """Sum up times of jobs over the higher one of their two bounds, and name the job that lies furthest above it."""
+    bounded = jobs[jobs["over_bound"].notna()]
+    # The higher bound is the one that the time is closer to.
+    bounded = bounded.assign(**{_OVER: bounded[["over_bound", "over_phase_bound"]].min(axis="columns")})
+    columns = [
+        ("jobs", len),
+        ("phase bound is higher", lambda part: int((part["phase_bound_ns"] > part["bound_ns"]).sum())),
+        *extremes(_OVER),
+        ("below 1", lambda part: int((part[_OVER] < 1 - ROUNDING).sum())),
+        ("the largest is", lambda part: _job_text(part[part[_OVER] == part[_OVER].max()].iloc[0], part)),
+    ]
+    keys = {"experiment": "experiment", "bound_method": "link bound from"}
+    return summed_up(bounded, keys, columns, texts=1)
+
+
+def _job_text(job: pd.Series[Any], among: pd.DataFrame) -> str:
+    """Name a job by its point and by the axes that vary among these rows."""
+    axes = [axis for axis in axes_of(among) if among[axis].nunique() > 1]
+    labels = "".join(f", {axis} {label_text(job[axis])}" for axis in axes)
+    return f"{job['job_name']} (job {job['job']}) of {job['point_id']}{labels}, seed {job['seed']}"
+
+
+def below_bounds(jobs: pd.DataFrame) -> str:
+    """Return a sentence that names the points whose times lie below their link bound; empty if there are none.
+
+    That is an error of an engine or of the bound.
+    """
+    bounded = jobs[jobs["over_bound"].notna()].drop_duplicates(["point_id", "job"])
+    below = bounded[bounded["over_bound"] < 1 - ROUNDING].sort_values("over_bound", kind="stable")
+    if below.empty:
+        return ""
+    named = [
+        f"{row.point_id} ({row.engine}, {row.job_name}: {number(row.over_bound, 3)})"
+        for row in below.head(_MOST_NAMED).itertuples()
+    ]
+    more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
+    return f"{len(below)} of {len(bounded)} times lie below their lower bound: {', '.join(named)}{more}."
+
+
+def predictors(tables: Tables) -> Grid:
+    """Sum up the groups of each experiment, engine, routing and metric: correlations by their median and least."""
+    keys = {"experiment": "experiment", "engine": "engine", "routing_kind": "routing", "metric": "metric"}
+    columns = [
+        ("groups", len), ("seeds", seeds_of), ("mappings", _mappings),
+        ("Spearman, median", reduced("spearman", "median", 3)), ("least", reduced("spearman", "min", 3)),
+        ("Kendall, median", reduced("kendall", "median", 3)), ("least", reduced("kendall", "min", 3)),
+        ("regret, median (%)", reduced("regret", "median", 3, 100)), ("largest (%)", reduced("regret", "max", 3, 100)),
+    ]  # fmt: skip
+    return summed_up(tables.predictors, keys, columns)
+
+
+def _mappings(part: pd.DataFrame) -> str:
+    """Return how many mappings a group has; and of how many planned ones where some have no time."""
+    least, most = part["mappings"].min(), part["mappings"].max()
+    counted = str(least) if least == most else f"{least}{NO_NUMBER}{most}"
+    asked = part["mappings_asked"].max()
+    return counted if least == asked else f"{counted} of {asked}"
