@@ -207,7 +207,7 @@ def due_after(study: Any, changes: list[tuple[str, str, str]]) -> list[list[str]
     from fabricstudy.workflow.pipeline import Pipeline
 
     # As a name of its package, `validity` is a function.
-    modules = [importlib.import_module(f"fabricstudy.{name}") for name in ("source", "engine.validity")]
+    modules = [importlib.import_module(f"fabricstudy.{name}") for name in ("core.source", "engine.validity")]
     caches = [one for module in modules for one in vars(module).values() if hasattr(one, "cache_clear")]
     found = []
     for path, old, new in changes:

@@ -164,8 +164,6 @@ class _Finder(MetaPathFinder):
 
 
 def _import(package: str, files: Sequence[_File]) -> None:
-    for base in families():
-        _ = base.FAMILY.members  # ours come first: it is the extension that has to take another name
     _watch(files)
     holder, finder = ModuleType(package), _Finder(package, files)
     holder.__path__ = []

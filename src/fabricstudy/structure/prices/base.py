@@ -73,7 +73,7 @@ class Tariff:
 class Prices(Kind):
     """What every price list has."""
 
-    FAMILY: ClassVar[Family] = Family("price list", "fabricstudy.structure.prices")
+    FAMILY: ClassVar[Family] = Family("price list")
 
     def tariff(self) -> Tariff:
         """Give its prices."""
