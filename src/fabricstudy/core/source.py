@@ -12,9 +12,9 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.abc import InspectLoader
 from importlib.util import resolve_name
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[1]
 OURS = PACKAGE.name
@@ -138,10 +138,10 @@ def direct_imports(module: str) -> frozenset[str]:
 @cache
 def _meaning_of(module: str) -> str:
     """Return the meaning of a module; of an extension as it was imported, whatever its file holds now."""
-    spec = sys.modules[module].__spec__ if extension_package(module) else None
-    if spec is not None and isinstance(spec.loader, InspectLoader):
-        return meaning(spec.loader.get_source(module) or "")
-    return meaning(_file(module).read_text(encoding="utf-8"))
+    if not extension_package(module):
+        return meaning(_file(module).read_text(encoding="utf-8"))
+    loader: Any = sys.modules[module].__loader__
+    return meaning(loader.get_source(module))
 
 
 def _is_module(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from fabricstudy.core.source import digest_of, imported
@@ -10,6 +11,8 @@ from fabricstudy.machine.base import Topology
 
 from .graph import Machine
 from .named import load
+
+_LOG = logging.getLogger(__name__)
 
 
 def machine_store(results: Path) -> Store:
@@ -28,6 +31,7 @@ def keep_machine(results: Path, machine_id: str, config: Topology) -> None:
     with store.lock(machine_id):
         if store.finished(machine_id, mark) is not None and store.damage(machine_id) is None:
             return
+        _LOG.info("building machine %s", machine_id)
         store.sweep(machine_id)
         with store.workspace(machine_id) as folder:
             config.build().save(folder / "machine.npz")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from fabricstudy.machine.stage import load_machine, machine_store
 from .summary import structure
 
 CUT_SIDE = "cut_side.npy"
+
+_LOG = logging.getLogger(__name__)
 
 
 def structure_code() -> str:
@@ -35,6 +38,7 @@ def keep_structure(results: Path, machine_id: str) -> Record:
         kept = store.finished(machine_id, mark)
         if kept is not None and store.damage(machine_id) is None:
             return kept
+        _LOG.info("finding the structure of machine %s", machine_id)
         store.sweep(machine_id)
         described = structure(load_machine(results, machine_id))
         record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described.to_json()

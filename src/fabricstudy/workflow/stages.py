@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from fabricstudy.core.errors import FabricstudyError, exit_code_of
 from fabricstudy.core.files import atomic_text
+from fabricstudy.core.log import tell
 
 if TYPE_CHECKING:
     from fabricstudy.workflow.pipeline import Pipeline
@@ -123,7 +124,10 @@ def main(arguments: list[str] | None = None) -> None:
             stage.add_argument("--batch-cpu-s", type=float, required=True, help="predicted seconds a batch")
         stage.add_argument("--name", required=True, help="chunk, batch, analysis or runs of the plan")
         stage.add_argument("--digest", required=True, help="what Snakemake saw of it")
+        stage.add_argument("--verbose", action="store_true", help="say on standard error what is done")
     args = parser.parse_args(arguments)
+    if args.verbose:
+        tell()
     _end_when_asked()
     args.work(args)
 

@@ -24,7 +24,7 @@ from fabricstudy.core import source
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import OURS, PACKAGE, imported
 from fabricstudy.core.store import Record, sealed
-from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.attempt import ERROR, attempt, strip
 from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
@@ -629,6 +629,10 @@ def test_a_point_that_raises_anything_is_a_row_with_its_reason(where: str, tmp_p
     engine: Any = Raising(where)
     record = attempt(this, engine, analysed(this), Limits(), tmp_path)
     assert record["status"] == "failed" and re.match(r"(OverflowError|KeyError): .", record["reason"])
+    # Where it was raised is told by a file that stays.
+    strip(tmp_path, record["status"])
+    told = (tmp_path / ERROR).read_text()
+    assert ERROR in record["reason"] and told.startswith("Traceback") and f"in {where}\n" in told
 
 
 def test_the_same_input_in_another_folder_has_the_same_digest(tmp_path: Path) -> None:
