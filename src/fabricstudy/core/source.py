@@ -26,11 +26,13 @@ _LIST_OF_KINDS = f"{OURS}.core.kind_modules"
 
 # Texts are matched first and put back, as a "#" in one of them begins no comment.
 _LONG_TEXT = r'"""(?:[^"\\]|\\.|"(?!""))*+"""'
-_TEXT = rf"({_LONG_TEXT}|'''(?:[^'\\]|\\.|'(?!''))*+'''|\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
-_COMMENT = re.compile(rf"{_TEXT}|[ \t]*#[^\n]*", re.S)
-# A docstring stands on lines of its own, and what is before it is complete. After a line that ends in a text it might
-# be the rest of an expression: there it counts.
-_DOCSTRING = re.compile(rf"(?<=[:\w)\]}}])\n\s*r?{_LONG_TEXT}(?=\n)|\n[ \t]*(?=\n)|{_TEXT}", re.S)
+_TEXT = rf"(?:{_LONG_TEXT}|'''(?:[^'\\]|\\.|'(?!''))*+'''|\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
+_COMMENT = re.compile(rf"({_TEXT})|[ \t]*#[^\n]*", re.S)
+# A docstring stands on lines of its own after the head of its class or function, or after a complete assignment. After
+# a line that ends in a text it might be the rest of an expression: there it counts.
+_DOCSTRING = re.compile(
+    rf"(?:(?<=[\w)\]]:)\n\s*r?{_TEXT}|(?<=[\w)\]}}])\n\s*r?{_LONG_TEXT})(?=\n)|\n[ \t]*(?=\n)|({_TEXT})", re.S
+)
 _FOR_TYPE_CHECKERS = re.compile(r"^[ \t]*if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.M)
 _IMPORT = re.compile(r"(?:^|[;:])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import[ \t]+(\([^)]*\)|[^\n;]+)", re.M)
 _IMPORTED_NAME = re.compile(r"([\w.]+)(?:\s+as\s+\w+)?")
@@ -71,12 +73,13 @@ def meaning(text: str) -> str:
 
     Examples
     --------
-    >>> print(meaning('def f():  # why\n    "#"' + '\n    ""' + '"What.""' + '"\n\n    return "#"  # so').strip())
+    >>> print(meaning('def f():  # why\n    "What."\n\n    return "#"  # so'))
+    module:
     def f():
-        "#"
         return "#"
+    <BLANKLINE>
     """
-    return _DOCSTRING.sub(r"\1", _COMMENT.sub(r"\1", f":\n{text}\n"))
+    return _DOCSTRING.sub(r"\1", _COMMENT.sub(r"\1", f"module:\n{text}\n"))
 
 
 def extension_package(module: str) -> str:
