@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import NoReturn
 
 from fabricstudy.core.errors import FabricstudyError, exit_code_of
+from fabricstudy.core.log import tell
 from fabricstudy.core.paths import use_own_programs
 
 _COMMANDS = {
@@ -33,6 +34,8 @@ _COMMANDS = {
 }
 """Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
 
+_VERBOSE, _WHAT_IS_DONE = "--verbose", "say on standard error what is done"
+
 
 class _Parser(argparse.ArgumentParser):
     """Tells what is wrong with a call as every other mistake is told, to programs, too."""
@@ -48,10 +51,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    first = arguments[0] if arguments else ""
+    first = next((one for one in arguments if one != _VERBOSE), "")
     # Most commands load much that the others do not need.
     names = [first] if first in _COMMANDS else [] if first == "--version" else _COMMANDS
     args = _parser(names).parse_args(arguments)
+    if args.verbose:
+        tell()
     use_own_programs()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
@@ -72,6 +77,7 @@ def _run(arguments: list[str]) -> int:
 def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> _Parser:
     parser = _Parser(prog="fabricstudy", allow_abbrev=False, description=__doc__.replace("``", ""))
     parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
+    parser.add_argument(_VERBOSE, action="store_true", help=_WHAT_IS_DONE)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     for name in names:
@@ -79,6 +85,8 @@ def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> _Parser:
         work, show = _COMMANDS[name]
         text = getattr(module, work).__doc__.splitlines()[0].replace("``", "")
         sub = commands.add_parser(name, allow_abbrev=False, help=text, description=text)
+        # Its default is that of the whole parser.
+        sub.add_argument(_VERBOSE, action="store_true", default=argparse.SUPPRESS, help=_WHAT_IS_DONE)
         sub.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
         if show is not None:  # else it becomes another program, which prints
             sub.set_defaults(show=getattr(module, show))

@@ -514,8 +514,8 @@ TABLES = (
     Mutation(
         "units of quantities",
         "core/quantities.py",
-        "second = [time] = s",
-        "second = [time] = s\nkilobyte = 1024 byte = kB",
+        '"kilo k": "1e3"',
+        '"kilo k": "1024"',
     ),
     known(
         "files",

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from pydantic import ValidationError
+
+from fabricstudy.core.kind_modules import MODULES
 from fabricstudy.core.kinds import families
-from fabricstudy.core.source import extension_package
-from fabricstudy.study.document import schema
+from fabricstudy.core.source import OURS, PACKAGE
+from fabricstudy.routing.base import Routing
 
 
-def test_each_kind_is_found_by_the_one_module_that_writes_its_name() -> None:
-    schema()  # knows all families
+def test_each_kind_is_registered_by_the_module_that_is_listed_for_it() -> None:
+    """And none is registered that is not listed, wherever its module lies."""
+    for file in PACKAGE.rglob("*.py"):
+        if "@register" in file.read_text():
+            name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
+            importlib.import_module(name.removesuffix(".__init__"))
     assert len(families()) > 10
-    for base in families():
-        for kind, member in base.FAMILY.members.items():
-            if base.FAMILY._modules and not extension_package(member.__module__):
-                wrote = [name for name, text in base.FAMILY._modules.items() if f'kind: Literal["{kind}"]' in text]
-                assert [member.__module__.startswith(name) for name in wrote] == [True], kind
+    registered = {
+        base.FAMILY.noun: {
+            kind: member.__module__
+            for kind, member in base.FAMILY.members.items()
+            if member.__module__.startswith(f"{OURS}.")
+        }
+        for base in families()
+    }
+    # An engine is a package, which has its settings in a module of it.
+    for kind, package in MODULES["engine"].items():
+        assert registered["engine"][kind] in (package, f"{package}.settings")
+    assert registered | {"engine": MODULES["engine"]} == MODULES
+
+
+def test_an_unknown_kind_is_told_with_all_that_are_known() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Routing.model_validate("minimum")
+    told = caught.value.errors()[0]["ctx"]["error"]
+    assert told.code == "unknown-kind"
+    assert all(kind in told.remedy for kind in MODULES["routing"])
 
 
 STUDY = """\

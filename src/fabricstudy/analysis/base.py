@@ -13,7 +13,7 @@ Row = dict[str, Any]
 class Analysis(Kind):
     """A table of rows, computed without simulation."""
 
-    FAMILY: ClassVar[Family] = Family("analysis", "fabricstudy.analysis")
+    FAMILY: ClassVar[Family] = Family("analysis")
 
     keys: ClassVar[tuple[str, ...]]
     """Columns that tell rows apart."""

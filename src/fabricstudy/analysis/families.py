@@ -64,7 +64,7 @@ class System:
 class DesignFamily(Kind):
     """A family of topologies, of which the largest machine is sought."""
 
-    FAMILY: ClassVar[Family] = Family("family of topologies", "fabricstudy.analysis.families")
+    FAMILY: ClassVar[Family] = Family("family of topologies")
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         """Give machines with routers of at most `ports` ports, among them the largest."""

@@ -8,7 +8,7 @@ import json
 import math
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from traceback import walk_tb
 from typing import Any, Literal
 
@@ -66,11 +66,11 @@ class FabricstudyError(Exception):
         super().__init__(message)
 
     def each(self) -> Sequence[FabricstudyError]:
-        """Give this mistake, and those that were found together with it."""
+        """Return this mistake, and those that were found together with it."""
         return (self,)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the error as a JSON object."""
+        """Return the error as a JSON object."""
         return {"code": self.code, "message": str(self)}
 
 
@@ -125,30 +125,19 @@ class StudyError(FabricstudyError):
         return f"{place}{self.problem}{value}; {self.remedy}"
 
     def each(self) -> Sequence[StudyError]:
-        """Give this mistake, and those that were found together with it."""
+        """Return this mistake, and those that were found together with it."""
         return (self, *self.others)
 
     def in_file(self, file: str) -> StudyError:
-        """Give the same mistakes with the name of their file."""
-        others = [error.in_file(file) for error in self.others]
-        return StudyError(self.problem, self.remedy, file, self.path, self.value, self.code, others)
+        """Return the same mistakes with the name of their file."""
+        return StudyError(**vars(self) | {"file": file, "others": [error.in_file(file) for error in self.others]})
 
     def to_json(self) -> dict[str, Any]:
-        """Give this mistake alone as a JSON object."""
-        plain = self.value is None or isinstance(self.value, str | int) or _is_finite(self.value)
-        return {
-            "code": self.code,
-            "file": self.file,
-            "path": self.path,
-            "value": self.value if plain else _shown(self.value),
-            "problem": self.problem,
-            "remedy": self.remedy,
-            "message": self._line(),
-        }
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, float) and math.isfinite(value)
+        """Return this mistake alone as a JSON object."""
+        value = self.value
+        plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+        shown = {name: getattr(self, name) for name in ("code", "file", "path", "problem", "remedy")}
+        return shown | {"value": value if plain else _shown(value), "message": self._line()}
 
 
 def _shown(value: object) -> str:
@@ -166,7 +155,7 @@ def together(mistakes: Sequence[StudyError]) -> StudyError:
     c; d
     """
     first, *others = [one for error in mistakes for one in error.each()]
-    return StudyError(first.problem, first.remedy, first.file, first.path, first.value, first.code, others)
+    return StudyError(**vars(first) | {"others": others})
 
 
 def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: bool = False) -> int:
@@ -194,7 +183,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     if as_json:
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
     else:
-        sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in _lines(mistake))
+        sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in str(mistake).splitlines())
     return 2 if mistake.code == "wrong-call" else 1
 
 
@@ -216,16 +205,9 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _lines(error: FabricstudyError) -> Iterator[str]:
-    yield from str(error).splitlines()
-
-
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-
-
 def _of_the_system(error: OSError) -> FabricstudyError:
     """Say what the operating system refused: a full disk, a file that is not there, no permission."""
-    full = error.errno in _FULL
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     # A write that finds no room does not know the name of its file.
     place = error.filename or ("writing" if full else None)
     words = error.strerror or str(error) or type(error).__name__
@@ -233,7 +215,7 @@ def _of_the_system(error: OSError) -> FabricstudyError:
 
 
 def suggestion(wrong: object, known: Iterable[str]) -> str:
-    """Say what was probably meant, and what there is."""
+    """Return a remedy: what was probably meant, and what there is."""
     options = sorted(set(known))
     close = difflib.get_close_matches(str(wrong), options, 1, LIKENESS)
     listed = ", ".join(options[:MOST_LISTED]) + (", ..." if len(options) > MOST_LISTED else "")
@@ -241,5 +223,5 @@ def suggestion(wrong: object, known: Iterable[str]) -> str:
 
 
 def is_close(wrong: str, meant: str) -> bool:
-    """Tell whether one word may be a misspelling of another."""
+    """Return whether one word may be a misspelling of another."""
     return bool(difflib.get_close_matches(wrong, [meant], 1, LIKENESS))

@@ -83,7 +83,11 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     """
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
-    files = _distinct([_file(place, name, folder, anywhere) for place, name in enumerate(names)])
+    files = [_file(place, name, folder, anywhere) for place, name in enumerate(names)]
+    for file in files:
+        other = next(one for one in files if one.stem == file.stem)
+        if other is not file:
+            raise file.error(f"two extensions have the name {file.stem}", f"rename one; the other is {other.name}")
     digests = {file.stem: hashlib.sha256(file.content).hexdigest() for file in files}
     listed = "".join(f"{stem} {digest};" for stem, digest in sorted(digests.items()))
     package = EXTENSIONS + hashlib.sha256(listed.encode()).hexdigest()[:12]
@@ -96,15 +100,6 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
 def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
     """Give the kinds that a package of extensions registered, by the noun of their family."""
     return {base.FAMILY.noun: list(base.FAMILY.extensions(package).values()) for base in families()}
-
-
-def _distinct(files: list[_File]) -> list[_File]:
-    by_stem: dict[str, _File] = {}
-    for file in files:
-        other = by_stem.setdefault(file.stem, file)
-        if other is not file:
-            raise file.error(f"two extensions have the name {file.stem}", f"rename one; the other is {other.name}")
-    return files
 
 
 def _file(place: int, name: str, folder: Path, anywhere: bool) -> _File:
@@ -164,9 +159,9 @@ class _Finder(MetaPathFinder):
 
 
 def _import(package: str, files: Sequence[_File]) -> None:
-    for base in families():
-        _ = base.FAMILY.members  # ours come first: it is the extension that has to take another name
-    _watch(files)
+    if not _OWN_FILES:
+        sys.addaudithook(_refuse_unseen)
+    _OWN_FILES.update(str(file.path) for file in files)
     holder, finder = ModuleType(package), _Finder(package, files)
     holder.__path__ = []
     holder.__spec__ = ModuleSpec(package, None, is_package=True)
@@ -194,12 +189,6 @@ _SEEN_ELSEWHERE = (
     "/dev/",
 )
 """Folders of Python and of the system, whose files libraries read for themselves."""
-
-
-def _watch(files: Sequence[_File]) -> None:
-    if not _OWN_FILES:
-        sys.addaudithook(_refuse_unseen)
-    _OWN_FILES.update(str(file.path) for file in files)
 
 
 def _refuse_unseen(event: str, values: tuple[Any, ...]) -> None:
@@ -233,16 +222,12 @@ def _reader(frame: FrameType | None) -> str:
 
 def unload_extensions(package: str) -> None:
     """Take a package of extensions away: one that could not be imported, or that a test has done with."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not _finds(finder, package)]
-    for module in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
+    sys.meta_path[:] = [one for one in sys.meta_path if not (isinstance(one, _Finder) and one.package == package)]
+    for module in [name for name in sys.modules if extension_package(name) == package]:
         del sys.modules[module]
     for base in families():
         base.FAMILY.forget(package)
     LOADED.pop(package, None)
-
-
-def _finds(finder: object, package: str) -> bool:
-    return isinstance(finder, _Finder) and finder.package == package
 
 
 def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:

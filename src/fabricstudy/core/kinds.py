@@ -1,8 +1,8 @@
 """Kinds: what a study names by ``kind:``, each one module that registers itself where it stands.
 
 A *family* is all that may stand at one place of a study: topologies, routings, patterns, allocations, mappings,
-analyses, engines. Its base class is the type of the field. Which members there are is looked up when a study is read,
-so that a file of the user's own may add some; there is no other list of them.
+analyses, engines. Its base class is the type of the field. Our members are listed in `fabricstudy.core.kind_modules`;
+a file of the user's own may add some, which are looked up when a study is read.
 
 Examples
 --------
@@ -16,18 +16,16 @@ True
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property
-from importlib.abc import InspectLoader
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
 from fabricstudy.core.errors import suggestion
+from fabricstudy.core.kind_modules import MODULES
 from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.core.quantities import is_ours
 from fabricstudy.core.source import extension_package
@@ -52,18 +50,14 @@ class Family:
     Parameters
     ----------
     noun : str
-        What one of them is called in messages.
-    package : str
-        The package whose modules hold them; they are imported when they are first asked for.
-    in_packages : bool, optional
-        Whether each member is a package of its own, and the modules beside these are no members.
+        What one of them is called in messages, and in the list of `fabricstudy.core.kind_modules`. Their modules are
+        imported when they are first asked for.
     """
 
-    def __init__(self, noun: str, package: str, in_packages: bool = False) -> None:
-        self.noun, self._package, self._in_packages = noun, package, in_packages
+    def __init__(self, noun: str) -> None:
+        self.noun, self._modules = noun, MODULES.get(noun, {})
         self._ours: dict[str, type[Kind]] = {}
         self._of_extensions: dict[str, dict[str, type[Kind]]] = {}
-        self._complete = False
 
     def add(self, member: type[Kind]) -> None:
         """Add a kind.
@@ -75,15 +69,16 @@ class Family:
         """
         kind, package = kind_of(member), extension_package(member.__module__)
         own = self._of_extensions.setdefault(package, {}) if package else self._ours
-        # Of an extension, all that come with us are there already.
-        for known in [shelf[kind] for shelf in (self._ours, own) if kind in shelf]:
-            if (known.__module__, known.__qualname__) != (member.__module__, member.__qualname__):
-                where = (
-                    f"{known.__module__.split('.')[-1]}.py" if extension_package(known.__module__) else "fabricstudy"
-                )
-                problem = f"two kinds of {self.noun} have this name; the other is in {where}"
-                raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind, "extension")
-        own[kind] = member
+        same = own.get(kind)
+        if package and (kind in self._modules or kind in self._ours):
+            other = "fabricstudy"
+        elif same and (same.__module__, same.__qualname__) != (member.__module__, member.__qualname__):
+            other = f"{same.__module__.split('.')[-1]}.py"
+        else:
+            own[kind] = member
+            return
+        problem = f"two kinds of {self.noun} have this name; the other is in {other}"
+        raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind, "extension")
 
     def remove(self, kind: str) -> None:
         """Take a kind away, as tests do with what they added."""
@@ -100,49 +95,26 @@ class Family:
     @property
     def members(self) -> dict[str, type[Kind]]:
         """The members by kind, in the order of their names: ours, and those of the extensions in use."""
-        if not self._complete:
-            self._complete = True
-            for module in self._modules:
-                importlib.import_module(module)
+        for module in self._modules.values():
+            importlib.import_module(module)
         return dict(sorted(self._known().items()))
 
     def find(self, kind: str) -> type[Kind] | None:
-        """Give the member of a name, or None; of those that come with us, only modules that write it are imported."""
-        if not self._complete and kind not in self._ours:
-            for module, text in self._modules.items():
-                if f'kind: Literal["{kind}"]' in text:
-                    importlib.import_module(module)
-        # One of ours may write its name in another way; whoever misspells a name waits for all of them.
-        return self._known().get(kind) or self.members.get(kind)
-
-    @cached_property
-    def _modules(self) -> dict[str, str]:
-        """The modules that hold our members, and their texts: importing them all takes longer than most studies."""
-        places = getattr(importlib.import_module(self._package), "__path__", [])
-        texts = {one: _text(one) for one in pkgutil.iter_modules(places, f"{self._package}.")}
-        return {
-            one.name: text for one, text in texts.items() if (one.ispkg if self._in_packages else "@register" in text)
-        }
-
-    def _known(self) -> dict[str, type[Kind]]:
-        """Give what is registered by now."""
-        in_use = _in_use.get()
-        shelves = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
-        return self._ours | {kind: member for shelf in shelves for kind, member in shelf.items()}
+        """Return the member of a name, or None; of those that come with us, no other is imported."""
+        if kind in self._modules and kind not in self._ours:
+            importlib.import_module(self._modules[kind])
+        return self._known().get(kind)
 
     @property
     def kinds(self) -> list[str]:
         """The names of the members."""
-        return list(self.members)
+        return sorted(self._modules.keys() | self._known())
 
-
-def _text(module: pkgutil.ModuleInfo) -> str:
-    """Give the text of a module, or of all in a package."""
-    spec = module.module_finder.find_spec(module.name, None)
-    if spec is None or not isinstance(spec.loader, InspectLoader):
-        return ""
-    inner = pkgutil.iter_modules(spec.submodule_search_locations or [])
-    return "".join([spec.loader.get_source(module.name) or "", *map(_text, inner)])
+    def _known(self) -> dict[str, type[Kind]]:
+        """Return what is registered by now."""
+        in_use = _in_use.get()
+        extensions = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
+        return self._ours | {kind: member for one in extensions for kind, member in one.items()}
 
 
 class Kind(Model):

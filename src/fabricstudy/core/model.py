@@ -134,9 +134,9 @@ class ConfigError(ValueError):
         return (self, *self.others)
 
     def below(self, *keys: str) -> ConfigError:
-        """Give the same mistakes as seen from further above, where `keys` lead to the value."""
+        """Return the same mistakes as seen from further above, where `keys` lead to the value."""
         others = [error.below(*keys) for error in self.others]
-        return ConfigError(self.problem, self.remedy, (*keys, *self.path), self.value, self.code, others)
+        return ConfigError(**vars(self) | {"path": (*keys, *self.path), "others": others})
 
     @staticmethod
     def of_extension(error: Exception) -> ConfigError:
@@ -148,10 +148,9 @@ class ConfigError(ValueError):
         return ConfigError(problem, "fix the extension there", code="extension")
 
     def in_study(self, file: str | None = None) -> StudyError:
-        """Give the same mistakes as those of a study file."""
-        path = ".".join(self.path) or None
+        """Return the same mistakes as those of a study file."""
         others = [error.in_study(file) for error in self.others]
-        return StudyError(self.problem, self.remedy, file, path, self.value, self.code, others)
+        return StudyError(**vars(self) | {"file": file, "path": ".".join(self.path) or None, "others": others})
 
 
 def check_all(checks: Iterable[Callable[[], object]]) -> None:

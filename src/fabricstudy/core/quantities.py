@@ -2,65 +2,61 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
-from fabricstudy.core.kept import Kept
 from fabricstudy.core.model import ConfigError
-
-if TYPE_CHECKING:
-    import pint
 
 # Validation context under which numbers are taken as they are: for what we wrote ourselves.
 OUR_UNITS = {"our_units": True}
 
-# Pint's own list takes longer to read than most studies, and holds units that mislead here (b is a barn).
-_DEFINITIONS = """
-pico- = 1e-12 = p-
-nano- = 1e-9 = n-
-micro- = 1e-6 = u- = µ- = μ-
-milli- = 1e-3 = m-
-kilo- = 1e3 = k-
-mega- = 1e6 = M-
-giga- = 1e9 = G-
-tera- = 1e12 = T-
-kibi- = 1024 = Ki-
-mebi- = 1048576 = Mi-
-gibi- = 1073741824 = Gi-
-tebi- = 1099511627776 = Ti-
-second = [time] = s
-minute = 60 second = min
-hour = 3600 second = h
-day = 86400 second = d
-bit = [information] = b
-byte = 8 bit = B
-"""
+_PREFIXES = {
+    "": "1",
+    "pico p": "1e-12",
+    "nano n": "1e-9",
+    "micro u µ μ": "1e-6",
+    "milli m": "1e-3",
+    "kilo k": "1e3",
+    "mega M": "1e6",
+    "giga G": "1e9",
+    "tera T": "1e12",
+    "kibi Ki": "1024",
+    "mebi Mi": "1048576",
+    "gibi Gi": "1073741824",
+    "tebi Ti": "1099511627776",
+}
+# In seconds and bits.
+_UNITS = {
+    "time": {"second seconds s": 1, "minute minutes min mins": 60, "hour hours h": 3600, "day days d": 86400},
+    "information": {"bit bits b": 1, "byte bytes B": 8},
+}
+_SCALES = {
+    prefix + unit: (dimension, Decimal(multiple) * size)
+    for dimension, sizes in _UNITS.items()
+    for units, size in sizes.items()
+    for unit in units.split()
+    for prefixes, multiple in _PREFIXES.items()
+    for prefix in prefixes.split() or [""]
+}
+"""The dimension and size of each unit, by all its names; Pint takes longer to load than most studies to read."""
+
 _TEXT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµμ]+(?:\s*/\s*[A-Za-zµμ]+)?)")
-_FACTORS = Kept(__file__)
-"""What Pint said of each unit: loading it takes as long as all else that reads a small study."""
-
-
-@lru_cache(maxsize=1)
-def _registry() -> pint.UnitRegistry[Any]:
-    import pint
-
-    registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, non_int_type=Decimal, cache_folder=None)
-    registry.load_definitions(_DEFINITIONS.strip().splitlines())
-    return registry
 
 
 @lru_cache(maxsize=1024)
 def _factor(text: str, unit: str) -> Decimal:
-    factor: str | None = _FACTORS.get(f"{text} in {unit}")
-    if factor is None:
-        factor = str(Decimal(_registry().Quantity(Decimal(1), text).to(unit).magnitude))
-        _FACTORS.put(f"{text} in {unit}", factor)
-    return Decimal(factor)
+    """Return how many of `unit` a unit is; raise an error if there is no such unit, or it has another dimension."""
+    parts, wanted = ([_SCALES[name.strip()] for name in one.split("/")] for one in (text, unit))
+    if [dimension for dimension, _ in parts] != [dimension for dimension, _ in wanted]:
+        raise ValueError(text)
+    (size, *over), (unit_size, *unit_over) = ([scale for _, scale in one] for one in (parts, wanted))
+    return size / unit_size * math.prod(unit_over) / math.prod(over)
 
 
 @lru_cache(maxsize=65536)
@@ -86,7 +82,7 @@ def to_unit(text: str, unit: str, example: str) -> float:
         if match is None:
             raise ValueError(text)
         return float(Decimal(match[1]) * _factor(match[2], unit))
-    except Exception:  # Pint's and decimal's own errors are many, and all mean the same here
+    except (ValueError, KeyError, ArithmeticError):  # decimal's are of the last
         problem = "not a quantity with the right unit"
         raise ConfigError(problem, f"write it like '{example}'", value=text, code="not-a-quantity") from None
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
+import traceback
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,11 +28,16 @@ from .validity import input_digest
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
 KEPT_OUTPUT_BYTES = 100_000
 
+ERROR = "error.txt"
+"""Holds the traceback of an error that nobody thought of, beside the record."""
+
 FIRST_GUESS = 4.0
 """How long a background lasts at first, over the highest bound of the other jobs."""
 
 MOST_RUNS = 8
 """Runs of one point, each with a background that lasts as long as the one before it asked for."""
+
+_LOG = logging.getLogger(__name__)
 
 
 def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
@@ -49,36 +56,34 @@ def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Lim
         raise  # a full disk or a lost folder is no property of the point
     except Exception as error:
         # An error in one point leaves the others alone, and is the reason in its row.
-        record |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+        (folder / ERROR).write_text(traceback.format_exc(), errors="backslashreplace")
+        record |= {"status": "failed", "reason": f"{type(error).__name__}: {error}; see {ERROR} beside its record"}
+        _LOG.info("an error that nobody thought of", exc_info=True)
     record["overhead_cpu_s"] = time.process_time() - start
     return record
 
 
 def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record) -> None:
     """Fill `record` step by step, so that it keeps the facts from before a failure."""
-    machine = analysed.machine
-    check_supported(point, engine, machine)
+    check_supported(point, engine, analysed.machine)
     check_memory(engine.predict_memory_bytes(point), limits)
-    _simulate(point, engine, analysed, limits, folder, record)
-    describe_links(folder, machine, record)
-
-
-def _simulate(
-    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record
-) -> None:
-    """Prepare, run and read a point; repeat that while its background has to last longer or shorter."""
+    # Again while the background has to last longer or shorter.
     for _ in range(MOST_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
+        _LOG.info("%d jobs placed for %s; running %s", len(jobs), engine.name, " ".join(command or ["nothing"]))
         if command is not None and point.engine.processes > 1:
             assert isinstance(engine, Parallel)
             command = engine.on_cores(command, point)
         exit_code = 0 if command is None else run_program(command, folder, limits, record)
         try:
             finish(engine, folder, exit_code, point, analysed.machine, jobs, record)
+            describe_links(folder, analysed.machine, record)
             return
         except OtherBackground as again:
             record["background_ns"] = again.needed_ns
-            _empty(folder)
+            _LOG.info("once more, with a background of %.4g ns", again.needed_ns)
+            for path in folder.iterdir():
+                _remove(path)
     raise EngineFailure(f"in {MOST_RUNS} runs the jobs in the background did not last as long as the others")
 
 
@@ -128,21 +133,18 @@ def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
         raise NotDone("refused", refusal)
 
 
-def _empty(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def strip(folder: Path, status: str) -> None:
     """Keep of a run the loads of the links, or what tells why it failed."""
-    kept = set(ARRAYS) if status == "done" else {"stdout", "stderr"}
+    kept = set(ARRAYS) if status == "done" else {"stdout", "stderr", ERROR}
     for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name not in kept:
-            path.unlink()
+        if path.is_dir() or path.name not in kept:
+            _remove(path)
         elif status != "done":
             path.write_bytes(path.read_bytes()[-KEPT_OUTPUT_BYTES:])

@@ -73,7 +73,7 @@ class Limits(Model):
 class EngineSettings(Kind):
     """What a study may say about one engine; a package each in `fabricstudy.engine`."""
 
-    FAMILY: ClassVar[Family] = Family("engine", "fabricstudy.engine", in_packages=True)
+    FAMILY: ClassVar[Family] = Family("engine")
 
     checked_by: ClassVar[str | None] = None
     """The engine on which some points of a study are simulated again, for one whose times need such a check."""

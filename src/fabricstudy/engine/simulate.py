@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import socket
 from collections.abc import Callable
@@ -29,6 +30,8 @@ OF_RUN = (
 
 OF_STORE = ("point", "physics", "files", "format")
 """Entries of a stored record that the records of a batch have not."""
+
+_LOG = logging.getLogger(__name__)
 
 
 def simulate(
@@ -63,6 +66,7 @@ def simulate(
         if damage:
             print(f"{planned.point_id}: {damage}; it is simulated again")
         standing = validity(stored, point)
+        _LOG.info("point %s: its record is %s", planned.point_id, standing.value if stored else "to be made")
         if standing is Validity.VALID:
             return _of_batch(stored)
         store.sweep(planned.point_id)

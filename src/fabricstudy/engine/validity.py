@@ -65,12 +65,12 @@ class Fingerprint:
 
 
 def fingerprint(point: Point) -> Fingerprint:
-    """Give what a result of `point` would depend on here and now."""
+    """Return what a result of `point` would depend on here and now."""
     return Fingerprint(*_code_of(point), engine_named(point.engine.kind).program() or "")
 
 
 def _code_of(point: Point) -> tuple[str, str]:
-    """Give the digests of the code that a result of `point` depends on, and of what reads it."""
+    """Return the digests of the code that a result of `point` depends on, and of what reads it."""
     engine = engine_named(point.engine.kind)
     kinds = {type(kind).__module__ for kind in [engine, *kinds_within(point)]}
     return _code(frozenset(kinds), engine.sources()), _reading(type(engine), engine.reading)
@@ -84,18 +84,15 @@ def _code(kinds: frozenset[str], sources: str) -> str:
 
 @cache
 def _reading(adapter: type[Engine], module: str) -> str:
-    """Return a digest of what turns an engine's output into a result, and of what is stored of that.
-
-    The adapter with its bases counts, and of its package what the module that reads the output imports.
-    """
+    """Return a digest of the adapter with its bases, and of what the module that reads imports of its package."""
     package = module.rsplit(".", 1)[0]
-    modules = {name for name in imported(module) if name.startswith(f"{package}.") or name == package}
+    modules = {name for name in imported(module) if f"{name}.".startswith(f"{package}.")}
     bases = {base.__module__ for base in adapter.__mro__ if base is not Engine and is_ours(base.__module__)}
-    return digest_of(frozenset({*modules, *bases, module, f"{OURS}.engine.outcome"}))
+    return digest_of({*modules, *bases, f"{OURS}.engine.outcome"})
 
 
 def validity(record: Record | None, point: Point) -> Validity:
-    """Say whether a record of `point` may be believed.
+    """Return whether a record of `point` may be believed.
 
     A record of another program is never believed; where the program is not here, nobody can tell, and only the code
     counts. A record without a final status never is, nor one whose output would be read by other code.
@@ -111,7 +108,7 @@ def validity(record: Record | None, point: Point) -> Validity:
 
 
 def is_current(record: Record, point: Point, of_any_program: bool = False) -> bool:
-    """Say whether a record, whatever its status, was made by this code, and by the program that is here, if one is.
+    """Return whether a record, whatever its status, was made by this code, and by the program that is here, if one is.
 
     With `of_any_program` the code alone counts: programs of compute nodes may be others than that of the node where
     tables are made.

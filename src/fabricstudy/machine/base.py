@@ -41,7 +41,7 @@ class Topology(Kind):
     builds the rest.
     """
 
-    FAMILY: ClassVar[Family] = Family("machine", "fabricstudy.machine")
+    FAMILY: ClassVar[Family] = Family("machine")
     words: ClassVar[str] = "name of a published machine, or mapping of kind"
 
     # What routings and allocation policies may need: "groups", "dimensions", "levels" or "pods".

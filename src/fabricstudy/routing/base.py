@@ -200,7 +200,7 @@ def _by_goal(flows: Flows, routers: int) -> Iterator[tuple[Ints, Ints]]:
 class Routing(Kind):
     """What every routing has."""
 
-    FAMILY: ClassVar[Family] = Family("routing", "fabricstudy.routing")
+    FAMILY: ClassVar[Family] = Family("routing")
 
     # What a machine must have for it: see `traits` of the machines.
     needs: ClassVar[str | None] = None

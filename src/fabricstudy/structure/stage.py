@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from .summary import structure
 
 HALF = "half"
 """Key of the routers in one half of the best cut."""
+
+_LOG = logging.getLogger(__name__)
 
 
 def structure_code() -> str:
@@ -37,6 +40,7 @@ def describe(machine_id: str, machine: Machine, machine_code: str, results: Path
     with store.lock(machine_id):
         stored = store.finished(machine_id, mark)
         if stored is None:
+            _LOG.info("finding the bisection of machine %s", machine_id)
             store.sweep(machine_id)
             stored = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
             with store.workspace(machine_id) as folder:

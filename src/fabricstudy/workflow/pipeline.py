@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ from fabricstudy.workload.definitions import WorkloadIds
 from fabricstudy.workload.mapping.base import degree_of
 
 BATCH_CPU_S = 60.0
+_LOG = logging.getLogger(__name__)
 Seconds = Annotated[Number, Field(gt=0)]
 # Analysing a machine takes seconds; a study has at most so many jobs for it.
 MACHINES_PER_CHUNK = 4
@@ -280,6 +282,7 @@ def pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CP
     for name in (part.strip() for part in str(names).split(",")):
         file = study_file(name, configs)
         study = Pipeline(file, plan(load_study(file)), batch_cpu_s)
+        _LOG.info("%s: %d points on %d machines", file, len(study.plan.points), len(study.plan.machines))
         if study.name in by_name:
             raise StudyError(
                 "two studies have the same name",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fabricstudy.core.errors import FabricstudyError, exit_code_of
 from fabricstudy.core.files import atomic_text
+from fabricstudy.core.log import tell
 
 if TYPE_CHECKING:
     from fabricstudy.study.model import Study
@@ -183,7 +184,10 @@ def main(arguments: list[str] | None = None) -> None:
         stage.add_argument("--out", type=Path, required=True, help="file or folder to write")
         for one in takes:
             stage.add_argument(f"--{one}", **_ARGUMENTS[one])  # type: ignore[arg-type]
+        stage.add_argument("--verbose", action="store_true", help="say on standard error what is done")
     args = parser.parse_args(arguments)
+    if args.verbose:
+        tell()
     _end_when_asked()
     args.work(args)
 

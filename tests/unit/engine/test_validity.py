@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import token
+import tokenize
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +20,9 @@ import pytest
 import fabricstudy
 from fabricstudy.core import source
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.kept import Kept
 from fabricstudy.core.source import OURS, PACKAGE, imported
 from fabricstudy.core.store import Record, Store, point_store, sealed
-from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.attempt import ERROR, attempt, strip
 from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.definitions import AnalysedMachine, built
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
@@ -108,9 +110,9 @@ def test_whatever_prepares_a_point_is_covered(name: str, engine: str, tmp_path: 
     work(tmp_path / "first")  # modules run once more when they are imported
     ran = modules_that_run(lambda: work(tmp_path / "second"))
     assert found["record"]["status"] in ("done", "failed", "refused"), found["record"]
-    missed = ran - covered(found["point"]) - {f"{OURS}.{name}" for name in WITHOUT_EFFECT}
+    missed = ran - covered(found["point"]) - {f"{OURS}.core.{name}" for name in WITHOUT_EFFECT}
     # The registry finds modules, and validity asks for digests: neither computes anything of a point.
-    missed -= {f"{OURS}.engine.registry", f"{OURS}.engine.validity", f"{OURS}.source", OURS}
+    missed -= {f"{OURS}.engine.registry", f"{OURS}.engine.validity", f"{OURS}.core.source", OURS}
     assert not missed
     assert len(ran) > 15
 
@@ -299,41 +301,77 @@ def _interpreters(version: str) -> list[str]:
     return [program for program in found if program]
 
 
-def test_formatted_strings_count_whatever_the_version() -> None:
-    assert source.meaning('x = f"{a} b"') != source.meaning('x = f"{a} c"')
-    # One token, as before Python 3.12.
-    assert source.meaning('x = f"{a:{b}}"') == ["x", "=", 'f"{a:{b}}"', "newline"]
+def tokens(text: str) -> list[str]:
+    """Give the tokens of a module that decide what it does, as Python's own tokenizer finds them."""
+    found: list[str] = []
+    statement: list[str] = []
+    is_text = True
+    for one in tokenize.generate_tokens(io.StringIO(text).readline):
+        if one.type == token.NEWLINE:
+            # A statement of strings alone is a docstring.
+            found += [] if is_text else [*statement, "\n"]
+            statement, is_text = [], True
+        elif one.type not in (token.NL, token.COMMENT, token.INDENT, token.DEDENT, token.ENDMARKER):
+            statement.append(one.string)
+            is_text = is_text and one.type == token.STRING
+    return found
 
 
-def test_what_was_read_of_a_module_is_kept_and_believed_for_its_text_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read_anew(folder: Path) -> str:
-        monkeypatch.setattr(source, "_READINGS", Kept(source.__file__, folder))
-        for function in (source._reading, source.code_digest):
-            function.cache_clear()
-        return source.code_digest("fabricstudy.core.errors")
+def test_nothing_but_comments_and_docstrings_is_left_out_of_a_text() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text()
+        assert tokens(source.meaning(text).removeprefix("module:")) == tokens(text), path
 
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    folder = tmp_path / "kept"
-    digest = read_anew(folder)
-    source._READINGS.write()
-    file = source._READINGS.file
-    kept = json.loads(file.read_text())
-    kept["answers"]["fabricstudy.core.errors"]["digest"] = "believed"
-    file.write_text(json.dumps(kept))
-    assert read_anew(folder) != digest
-    for wrong in (kept | {"by": "another"}, {"by": kept["by"], "answers": []}, []):
-        file.write_text(json.dumps(wrong))
-        assert read_anew(folder) == digest
-    kept["answers"]["fabricstudy.core.errors"]["text"] = "another"
-    file.write_text(json.dumps(kept))
-    assert read_anew(folder) == digest
-    # Where nothing can be written, nothing is kept.
-    assert read_anew(file / "no folder") == digest
-    source._READINGS.write()
-    for function in (source._reading, source.code_digest):
-        function.cache_clear()
+
+WORDS = [
+    pytest.param("x = 1", "x = 1  # why", id="a comment"),
+    pytest.param("x = 1\ny = 2", "x = 1\n\n# why\n  # and\n\ny = 2", id="lines of comments"),
+    pytest.param('"""One."""\nx = 1', '# Why.\n\n"""Two.\n\nAnd more."""\n\nx = 1', id="of a module"),
+    pytest.param('def f():\n  """One."""\n  return 1', "def f():  # why\n  return 1", id="of a function"),
+    pytest.param("class X(Y):\n  'One.'\n  x = 1", "class X(Y):\n  'Two.'\n  x = 1", id="in single quotes"),
+    pytest.param('X = [1]\n"""One."""\nx = 1', 'X = [1]\n"""Two."""\nx = 1', id="of an attribute"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), WORDS)
+def test_words_do_not_count(one: str, other: str) -> None:
+    assert source.meaning(one) == source.meaning(other)
+
+
+CODE = [
+    pytest.param("x = 1", "x = 2", id="a number"),
+    pytest.param("x = '#a'", "x = '#b'", id="a text with a hash"),
+    pytest.param('x = f"{a} # b"', 'x = f"{a} # c"', id="a formatted text"),
+    pytest.param('x = """\n# a\n"""', 'x = """\n# b\n"""', id="a long text"),
+    pytest.param('x = """\n\na"""', 'x = """\na"""', id="a blank line in a text"),
+    pytest.param('f(\n"""\na\n"""\n)', 'f(\n"""\nb\n"""\n)', id="a text as an argument"),
+    pytest.param('f(  # c\n"""a"""\n)', 'f(  # c\n"""b"""\n)', id="a text after a comment"),
+    pytest.param('f(x,\n"""a"""\n)', 'f(x,\n"""b"""\n)', id="a text as a further argument"),
+    pytest.param('f("x"\n"""a"""\n)', 'f("x"\n"""b"""\n)', id="a text joined to another"),
+    pytest.param('x = \\\n"""a"""\n', 'x = \\\n"""b"""\n', id="a text on a line that goes on"),
+    pytest.param('x = {\n"a":\n"b"\n}', 'x = {\n"a":\n"c"\n}', id="a text as a value"),
+    pytest.param("x = '\\'#a'", "x = '\\'#b'", id="an escaped quote"),
+    pytest.param("if x:\n  y\nz", "if x:\n  y\n  z", id="an indent"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), CODE)
+def test_code_counts(one: str, other: str) -> None:
+    assert source.meaning(one) != source.meaning(other)
+
+
+def test_imports_are_found_however_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / OURS
+    (package / "one").mkdir(parents=True)
+    for name in ("one/__init__", "one/two", "one/three", "four", "five"):
+        (package / f"{name}.py").touch()
+    (package / "one/six.py").write_text(
+        '"""\nimport fabricstudy.none\n"""\nfrom .two import x, y\nfrom . import (\n    three,  # why\n    z as w,\n)\n'
+        "import numpy as np; from .. import four as more\nif x: import fabricstudy.five as five, sys\n"
+    )
+    monkeypatch.setattr(source, "PACKAGE", package)
+    found = source.direct_imports.__wrapped__(f"{OURS}.one.six")
+    assert found == {f"{OURS}.{name}" for name in ("one", "one.two", "one.three", "four", "five")}
 
 
 # What becomes of a record
@@ -510,6 +548,10 @@ def test_a_point_that_raises_anything_is_a_row_with_its_reason(where: str, tmp_p
     engine: Any = Raising(where)
     record = attempt(this, engine, analysed(this), Limits(), tmp_path)
     assert record["status"] == "failed" and re.match(r"(OverflowError|KeyError): .", record["reason"])
+    # Where it was raised is told by a file that stays.
+    strip(tmp_path, record["status"])
+    told = (tmp_path / ERROR).read_text()
+    assert ERROR in record["reason"] and told.startswith("Traceback") and f"in {where}\n" in told
 
 
 def test_the_same_input_in_another_folder_has_the_same_digest(tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from decimal import Decimal
 from typing import Any
 
+import pint
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +13,30 @@ from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.core import quantities
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.kept import Kept
+from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import OUR_UNITS, Bandwidth, Duration, Latency, Memory, Size, to_unit
 from fabricstudy.study.file import read_machine
+
+DEFINITIONS = """
+pico- = 1e-12 = p-
+nano- = 1e-9 = n-
+micro- = 1e-6 = u- = µ- = μ-
+milli- = 1e-3 = m-
+kilo- = 1e3 = k-
+mega- = 1e6 = M-
+giga- = 1e9 = G-
+tera- = 1e12 = T-
+kibi- = 1024 = Ki-
+mebi- = 1048576 = Mi-
+gibi- = 1073741824 = Gi-
+tebi- = 1099511627776 = Ti-
+second = [time] = s
+minute = 60 second = min
+hour = 3600 second = h
+day = 86400 second = d
+bit = [information] = b
+byte = 8 bit = B
+"""
 
 
 @pytest.mark.parametrize(
@@ -102,16 +123,24 @@ def test_bits_a_second_are_told_as_they_are_written_here() -> None:
     assert "/s" not in caught.value.remedy
 
 
-def test_what_pint_said_of_a_unit_is_kept_for_later_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def another_process() -> None:
-        monkeypatch.setattr(quantities, "_FACTORS", Kept(quantities.__file__, tmp_path))
-        quantities._factor.cache_clear()
+@pytest.fixture(scope="module")
+def pint_registry() -> pint.UnitRegistry[Any]:
+    registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, non_int_type=Decimal, cache_folder=None)
+    registry.load_definitions(DEFINITIONS.strip().splitlines())
+    return registry
 
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    another_process()
-    factors = [quantities._factor(unit, "byte/second") for unit in ("GB/s", "Gibit/min")]
-    quantities._FACTORS.write()
-    another_process()
-    monkeypatch.setattr(quantities, "_registry", None)
-    assert [quantities._factor(unit, "byte/second") for unit in ("GB/s", "Gibit/min")] == factors
-    quantities._factor.cache_clear()
+
+@pytest.mark.parametrize("unit", ["byte", "nanosecond", "byte/second", "GiB/min"])
+def test_units_are_those_of_pint(unit: str, pint_registry: pint.UnitRegistry[Any]) -> None:
+    names = [*quantities._SCALES, "KB", "Bs", "ss", "GBs", "sec", "hr", "in", "kminut", "bps", "k", "parsec"]
+    if "/" in unit:
+        names = [f"{one} / {other}" for one, other in zip(names[::3], names[::-3], strict=True)]
+    for name in names:
+        try:
+            expected = float(pint_registry.Quantity(Decimal("7.1"), name).to(unit).magnitude)
+        except pint.PintError:
+            expected = None
+        try:
+            assert to_unit(f"7.1 {name}", unit, "") == expected, name
+        except ConfigError:
+            assert expected is None, name

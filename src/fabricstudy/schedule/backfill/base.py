@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Backfill(Kind):
     """Which later jobs may start while an earlier one has to wait."""
 
-    FAMILY: ClassVar[Family] = Family("backfill", "fabricstudy.schedule.backfill")
+    FAMILY: ClassVar[Family] = Family("backfill")
 
     follows_order: ClassVar[bool] = True
     """Whether the order of the queue matters; otherwise jobs stand in it by submission."""

@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 class Order(Kind):
     """Which waiting job comes first: the one of highest score, then the earlier submitted, then the lower number."""
 
-    FAMILY: ClassVar[Family] = Family("order", "fabricstudy.schedule.order")
+    FAMILY: ClassVar[Family] = Family("order")
 
     changes: ClassVar[bool] = False
     """Whether the order of two jobs may change while they wait; then scores are computed anew at each pass."""

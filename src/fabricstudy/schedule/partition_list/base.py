@@ -23,7 +23,7 @@ Loops = dict[str, tuple[Loop, ...]]
 class PartitionList(Kind):
     """The partitions that a scheduler may give to jobs."""
 
-    FAMILY: ClassVar[Family] = Family("partition list", "fabricstudy.schedule.partition_list")
+    FAMILY: ClassVar[Family] = Family("partition list")
     words: ClassVar[str] = "name of a published list, list of shapes, or mapping of kind"
 
     @classmethod

@@ -51,7 +51,7 @@ class Request(Model):
 class Trace(Kind):
     """The jobs of a schedule: when each comes, what it asks for, and how long it runs."""
 
-    FAMILY: ClassVar[Family] = Family("trace", "fabricstudy.schedule.trace")
+    FAMILY: ClassVar[Family] = Family("trace")
 
     is_drawn: ClassVar[bool] = True
     """Whether it depends on the seed; a log does not, so it takes one seed only."""

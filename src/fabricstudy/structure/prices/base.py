@@ -61,7 +61,7 @@ class Tariff:
 class Prices(Kind):
     """What every price list has."""
 
-    FAMILY: ClassVar[Family] = Family("price list", "fabricstudy.structure.prices")
+    FAMILY: ClassVar[Family] = Family("price list")
 
     def tariff(self) -> Tariff:
         """Return its prices."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Allocation(Kind):
     """What every allocation policy has."""
 
-    FAMILY: ClassVar[Family] = Family("allocation", "fabricstudy.workload.allocation")
+    FAMILY: ClassVar[Family] = Family("allocation")
 
     # What a machine must have for it: see `traits` of the machines.
     needs: ClassVar[str | None] = None

@@ -32,7 +32,7 @@ class Seating(NamedTuple):
 class Mapping(Kind):
     """Which rank sits where on the nodes of a job."""
 
-    FAMILY: ClassVar[Family] = Family("mapping", "fabricstudy.workload.mapping")
+    FAMILY: ClassVar[Family] = Family("mapping")
 
     needs_traffic: ClassVar[bool] = False
     """Whether it goes by the messages; a pattern that follows the placement has none before."""

@@ -38,7 +38,7 @@ class Pattern(Kind):
     A pattern has `sends`, or, where who sends to whom depends on where the ranks are, `sends_at`.
     """
 
-    FAMILY: ClassVar[Family] = Family("pattern", "fabricstudy.workload.pattern")
+    FAMILY: ClassVar[Family] = Family("pattern")
 
     follows_placement: ClassVar[bool] = False
     """Whether it has `sends_at`; its ranks cannot be mapped by their traffic then."""
