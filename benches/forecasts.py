@@ -1,36 +1,43 @@
-"""How well forecasts meet stored records, by engine and study; with ``--write`` fit the laws to the records first.
+"""How well forecasts meet stored records, by engine, topology and routing; with ``--write`` fit the laws to them first.
 
-``python -m benches.forecasts [--write] [RESULTS ...]``; RESULTS are folders of results, ``results`` if none is named.
-Each law is fitted by least squares on the logarithms; half of the machines, drawn by their ids, tell the error of a law
-that was fitted to the other half.
+``python -m benches.forecasts [RESULTS ...] [--write cpu [memory]]``; RESULTS are folders of results, ``results`` if
+none is named. Memory has to be fitted to points of many sizes, such as those of ``benches/forecasts.yaml``.
+
+A law is linear, and fitted such that the logarithms of forecasts and records agree. The records of a topology, a
+routing and patterns weigh the root of their number together, and long ones weigh more than short ones. Half of the
+machines, drawn by their ids, tell the error of a law that was fitted to the other half.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares, nnls
 
-from fabricstudy.core.store import POINTS, Store
-from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, ports, routers_passed, slowness
-from fabricstudy.engine.point import Point, point_from_json
+from fabricstudy.core.store import POINTS
+from fabricstudy.engine.forecast import Fit, Law, Work, law_of, total
+from fabricstudy.engine.point import point_from_json
 from fabricstudy.engine.program_engine import ProgramEngine
 from fabricstudy.engine.registry import engine_named
 
-ENGINES = ("caminos", "sst", "codes")
-# Shorter runs tell more of the machine's noise than of the point, and smaller ones of the program's own size.
-LEAST_CPU_S, LEAST_MEMORY_BYTES = 0.1, 10e6
-LONG_CPU_S = 1.0
-# Pulls factors to 1 as strongly as a record that is off by so much.
-PULL = 0.05
-CATEGORIES = ("routing", "topology", "pattern")
+# Shorter runs tell more of the computer's noise than of the point, and smaller ones of the program's own size.
+LEAST = {"cpu": 0.05, "memory": 10e6}
+UNITS = {"cpu": "cpu_s", "memory": "memory_bytes"}
+# Deviations of the logarithm above this one weigh less than their squares.
+OUTLIER = 0.3
+# What least squares set to 0 begins with this part of the whole.
+LEAST_PART = 0.05
+# How weights grow with the time of a point.
+LONG_POWER = 0.25
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,98 +46,78 @@ Floats = npt.NDArray[np.float64]
 class Sample:
     """A finished point, what its engine did for it, and what that took."""
 
-    point: Point
+    family: str
+    """Topology and routing."""
+    patterns: str
     machine_id: str
     program: str
+    started: str
     work: Work
     cpu_s: float
-    memory_bytes: float | None
+    memory_bytes: float
+
+    def took(self, what: str) -> float:
+        """Return its seconds of "cpu", or bytes of "memory"."""
+        return self.cpu_s if what == "cpu" else self.memory_bytes
 
 
-def samples(results: list[Path]) -> Iterator[tuple[str, Sample]]:
-    """Read the finished points of stores, each with its engine."""
-    for folder in results:
-        store = Store(folder / POINTS, "point_id")
-        for identity in sorted(store.inodes()):
-            record = store.record(identity)
-            if record is None or record["status"] != "done" or record["engine"] not in ENGINES:
-                continue
-            if record.get("processes", 1) > 1:  # what a point takes on one core
-                continue
-            point, engine = point_from_json(record["point"]), record["engine"]
-            work = engine_named(engine).work(point)
-            if not work.carried:
-                continue
-            took = record["cpu_s"], record["memory_bytes"]
-            yield engine, Sample(point, record["machine_id"], record["version"], work, *took)
+def samples(results: Sequence[Path]) -> Iterator[tuple[str, Sample]]:
+    """Read the points of stores that were done on one core, each with its engine."""
+    for path in sorted(path for folder in results for path in (folder / POINTS).glob("*/*/record.json")):
+        record = json.loads(path.read_bytes())
+        engine = engine_named(record["engine"])
+        if record["status"] != "done" or record.get("processes", 1) > 1 or not isinstance(engine, ProgramEngine):
+            continue
+        point = point_from_json(record["point"])
+        yield (
+            record["engine"],
+            Sample(
+                f"{point.machine.kind}, {point.routing.kind}",
+                " ".join(sorted({job.pattern.kind for job in point.jobs})),
+                record["machine_id"],
+                record["version"],
+                record["started"],
+                engine.work(point),
+                record["cpu_s"] + record["overhead_cpu_s"],
+                record["memory_bytes"] or 0.0,
+            ),
+        )
 
 
-def names(given: list[Sample], which: str) -> list[str]:
-    """Give the names that occur in one part of the work."""
-    return sorted({name for sample in given for name in getattr(sample.work, which)})
-
-
-def counts(given: list[Sample], which: str, columns: list[str]) -> Floats:
-    """Give one part of the work, [samples, columns]."""
-    return np.array([[getattr(sample.work, which).get(name, 0.0) for name in columns] for sample in given])
-
-
-def fit_cpu(given: list[Sample]) -> dict[str, Any]:
-    """Fit the constants of processor time."""
-    given = [sample for sample in given if sample.cpu_s > LEAST_CPU_S]
-    once, patterns = names(given, "once"), names(given, "carried")
-    routings = sorted({sample.point.routing.kind for sample in given})
-    topologies = sorted({sample.point.machine.kind for sample in given})
-    done, sent = counts(given, "once", once), counts(given, "carried", patterns)
-    routing = np.array([routings.index(sample.point.routing.kind) for sample in given])
-    topology = np.array([topologies.index(sample.point.machine.kind) for sample in given])
-    passed = np.array([routers_passed(sample.point) for sample in given])
-    crowd = np.log(np.maximum(1, sent.sum(axis=1) / [sample.point.machine.nodes for sample in given]))
-    slow = np.log([slowness(sample.point) for sample in given])
-    wide = np.log([ports(sample.point) for sample in given])
-    size = np.log([sample.work.unit_bytes for sample in given])
-    measured = np.log([sample.cpu_s for sample in given])
-    ends = np.cumsum([len(once), 5, len(routings), len(topologies)])
+def fitted(counts: Sequence[Mapping[str, float]], measured: Floats, weights: Floats) -> dict[str, float]:
+    """Return the constant of each name, by least relative squares, then on logarithms, where outliers weigh less."""
+    if not counts:
+        return {}
+    weights = weights / weights.mean()
+    names = sorted({name for of_one in counts for name in of_one})
+    each = np.array([[of_one.get(name, 0.0) for name in names] for of_one in counts])
+    used = np.flatnonzero(each.any(axis=0)).tolist()
+    names, each = [names[column] for column in used], each[:, used]
+    first, _ = nnls(each / measured[:, None] * weights[:, None], weights)
+    start = np.maximum(first, LEAST_PART * np.median(measured) / each.mean(axis=0) / len(names))
 
     def residuals(theta: Floats) -> Floats:
-        each, (unit, *powers), by_routing, by_topology, by_pattern = np.split(theta, ends)
-        carried = sent @ np.exp(by_pattern) * passed
-        factor = np.exp(
-            unit + by_routing[routing] + by_topology[topology] + np.stack([crowd, slow, wide, size], axis=1) @ powers
-        )
-        predicted: Floats = np.log(done @ np.exp(each) + carried * factor)
-        return np.concatenate([predicted - measured, PULL * theta[ends[0] + 1 :]])
+        found: Floats = weights * np.log(each @ np.exp(theta) / measured)
+        return found
 
-    start = np.zeros(ends[-1] + len(patterns))
-    start[: len(once)] = np.log(0.01 / np.maximum(1, done.mean(axis=0)))
-    start[len(once)] = np.log(1e-6)
-    theta = least_squares(residuals, start, loss="soft_l1", f_scale=0.3).x
-    each, (unit, crowd_power, slow_power, port_power, size_power), *factors = np.split(theta, ends)
-    named = zip(CATEGORIES, (routings, topologies, patterns), factors, strict=True)
-    return {
-        "once_s": constants(once, np.exp(each)),
-        "unit_s": rounded(np.exp(unit)),
-        "crowd_power": rounded(crowd_power),
-        "slow_power": rounded(slow_power),
-        "port_power": rounded(port_power),
-        "size_power": rounded(size_power),
-    } | {name: constants(kinds, np.exp(values)) for name, kinds, values in named}
+    theta = least_squares(residuals, np.log(start), loss="soft_l1", f_scale=OUTLIER).x
+    # What makes up less than a thousandth of every record is nothing.
+    part = (each * np.exp(theta) / (each @ np.exp(theta))[:, None]).max(axis=0)
+    constants = zip(names, np.exp(theta), part, strict=True)
+    return {name: rounded(value) for name, value, most in constants if most > 1e-3}
 
 
-def fit_memory(given: list[Sample]) -> dict[str, float]:
-    """Fit the constants of memory: by least relative squares, then on the logarithms, where few outliers weigh less."""
-    given = [sample for sample in given if (sample.memory_bytes or 0) > LEAST_MEMORY_BYTES]
-    columns = names(given, "memory")
-    measured = np.array([sample.memory_bytes for sample in given])
-    each = counts(given, "memory", columns)
-    first, _ = nnls(each / measured[:, None], np.ones(len(given)))
-    used = first > 0
-    logarithms = least_squares(
-        lambda theta: np.log(each[:, used] @ np.exp(theta) / measured), np.log(first[used]), loss="soft_l1", f_scale=0.2
-    )
-    found = np.zeros(len(columns))
-    found[used] = np.exp(logarithms.x)
-    return constants(columns, found)
+def fitted_to(given: Sequence[Sample], what: str) -> dict[str, float]:
+    """Return the constants of "cpu" or "memory"."""
+    those = [sample for sample in given if sample.took(what) > LEAST[what]]
+    measured = np.array([sample.took(what) for sample in those])
+    return fitted([getattr(sample.work, what) for sample in those], measured, weights(those))
+
+
+def weights(given: Sequence[Sample]) -> Floats:
+    """Return the weights of records; see the module."""
+    number = Counter((sample.family, sample.patterns) for sample in given)
+    return np.array([number[one.family, one.patterns] ** -0.5 * one.cpu_s**LONG_POWER for one in given])
 
 
 def rounded(value: float) -> float:
@@ -138,44 +125,37 @@ def rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def constants(columns: list[str], values: Floats) -> dict[str, float]:
-    """Name constants; those that are next to nothing are left out."""
-    return {name: rounded(value) for name, value in zip(columns, values, strict=True) if value > 1e-12}
-
-
-def fit(given: list[Sample]) -> Law:
-    """Fit a law, and say how well it does on machines that it has not seen."""
+def fit(given: Sequence[Sample], what: str, source: str) -> Fit:
+    """Say how well a law does on machines that it was not fitted to."""
     halves = [[sample for sample in given if int(sample.machine_id[-1], 16) % 2 == half] for half in (0, 1)]
-    unseen = [
-        (sample, law) for half, law in zip(halves, map(_fitted, reversed(halves)), strict=True) for sample in half
-    ]
-    long = [(sample, law) for sample, law in unseen if sample.cpu_s > LONG_CPU_S] or unseen
-    cpu = [factor(_cpu_s(sample, law), sample.cpu_s) for sample, law in long]
-    memory = [
-        factor(memory_bytes(sample.work, law), sample.memory_bytes)
-        for sample, law in unseen
-        if (sample.memory_bytes or 0) > LEAST_MEMORY_BYTES
-    ]
-    described = Fit(
+    ratios: dict[str, list[float]] = {"all": []}
+    for half, other in (halves, halves[::-1]):
+        constants = fitted_to(other, what)
+        for sample in half:
+            if sample.took(what) > LEAST[what]:
+                ratio = total(getattr(sample.work, what), constants) / sample.took(what)
+                ratios["all"].append(ratio)
+                ratios.setdefault(sample.family, []).append(ratio)
+    return Fit(
         records=len(given),
-        programs=sorted({sample.program for sample in given}),
+        source=source,
+        date=max(sample.started for sample in given)[:10],
         processor=processor(),
-        cpu_error_median=rounded(np.median(cpu)),
-        cpu_error_95=rounded(np.quantile(cpu, 0.95)),
-        memory_error_95=rounded(np.quantile(memory, 0.95)),
+        programs=sorted({sample.program for sample in given}),
+        ratio={name: spread(those) for name, those in sorted(ratios.items()) if those},
     )
-    return _fitted(given).model_copy(update={"fit": described})
 
 
-def _fitted(given: list[Sample]) -> Law:
-    none = Fit(records=0, programs=[], processor="", cpu_error_median=1, cpu_error_95=1, memory_error_95=1)
-    return Law.model_validate({**fit_cpu(given), "memory_bytes": fit_memory(given), "fit": none})
+def refitted(law: Law, given: Sequence[Sample], parts: Sequence[str], source: str) -> Law:
+    """Return a law of which some parts are fitted anew."""
+    fits = {f"{part}_fit": fit(given, part, source) for part in parts}
+    return law.model_copy(update={UNITS[part]: fitted_to(given, part) for part in parts} | fits)
 
 
-def factor(predicted: float, measured: float | None) -> float:
-    """By what factor two values differ, 1 or more."""
-    ratio = predicted / (measured or 1.0)
-    return max(ratio, 1 / ratio)
+def spread(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """Return the median, and the ends of the range of 90 %."""
+    low, middle, high = (round(float(part), 2) for part in np.quantile(ratios, [0.05, 0.5, 0.95]))
+    return middle, low, high
 
 
 def processor() -> str:
@@ -184,52 +164,40 @@ def processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def report(engine: str, given: list[Sample], law: Law) -> None:
-    """Print how far the law is off."""
-    measured, forecast = sum(sample.cpu_s for sample in given), sum(_cpu_s(sample, law) for sample in given)
-    print(f"{engine}: {len(given)} records, {measured:.0f} s measured, {forecast / measured:.2f} of it forecast")
-    spread(
-        f"points above {LONG_CPU_S:g} s",
-        [factor(_cpu_s(sample, law), sample.cpu_s) for sample in given if sample.cpu_s > LONG_CPU_S],
-    )
-    large = [sample for sample in given if (sample.memory_bytes or 0) > LEAST_MEMORY_BYTES]
-    spread("memory", [factor(memory_bytes(sample.work, law), sample.memory_bytes) for sample in large])
-    for kind in sorted({sample.point.machine.kind for sample in given}):
-        those = [sample for sample in given if sample.point.machine.kind == kind]
-        measured, forecast = sum(sample.cpu_s for sample in those), sum(_cpu_s(sample, law) for sample in those)
-        print(f"  {kind:<14}{len(those):>6} records{measured:>9.1f} s, {forecast / measured:.2f} of it forecast")
-
-
-def spread(what: str, factors: list[float]) -> None:
-    """Print how far forecasts are off."""
-    if factors:
-        middle, most, largest = np.quantile(factors, [0.5, 0.95, 1])
-        over = np.mean(np.array(factors) > 2)
-        off = f"off by {middle:.2f} (median), {most:.2f} (95 %), {largest:.2f} (most)"
-        print(f"  {what}: {len(factors)}, {off}; {over:.1%} by more than 2")
-
-
-def _cpu_s(sample: Sample, law: Law) -> float:
-    return cpu_s(sample.point, sample.work, law)
+def report(engine: str, given: Sequence[Sample], law: Law) -> None:
+    """Print how far a law is off, by topology and routing."""
+    print(f"{engine}: forecast over measured of {len(given)} records: median, range of 90 %, of all together")
+    for what in LEAST:
+        constants = getattr(law, UNITS[what])
+        for name in ("all", *sorted({sample.family for sample in given})):
+            those = [one for one in given if name in ("all", one.family) and one.took(what) > LEAST[what]]
+            if those:
+                forecasts = np.array([total(getattr(one.work, what), constants) for one in those])
+                measured = np.array([one.took(what) for one in those])
+                middle, low, high = spread((forecasts / measured).tolist())
+                of_all = forecasts.sum() / measured.sum()
+                print(f"  {what:<7}{name:<30}{len(those):>6}{middle:>7}{low:>7}{high:>7}{of_all:>7.2f}")
 
 
 def main(given: list[str] | None = None) -> None:
     """Fit if asked, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", nargs="*", type=Path, default=[Path("results")])
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--write", nargs="*", choices=[*UNITS], default=[], help="what to fit anew: cpu, memory")
+    parser.add_argument("--source", default="stored records", help="of what studies they are, for the file")
     args = parser.parse_args(given)
     by_engine: dict[str, list[Sample]] = {}
     for engine, sample in samples(args.results):
         by_engine.setdefault(engine, []).append(sample)
-    for engine, own in sorted(by_engine.items()):
-        program = engine_named(engine)
+    for name, own in sorted(by_engine.items()):
+        program = engine_named(name)
         assert isinstance(program, ProgramEngine)
         if args.write:
-            text = fit(own).model_dump_json(indent=1)
+            law = refitted(program.law, own, args.write, args.source)
+            text = re.sub(r"\[[^\[\]{}]*\]", lambda row: " ".join(row[0].split()), law.model_dump_json(indent=1))
             Path(str(files(program.package) / "forecast.json")).write_text(text + "\n")
             law_of.cache_clear()
-        report(engine, own, law_of(program.package))
+        report(name, own, program.law)
 
 
 if __name__ == "__main__":

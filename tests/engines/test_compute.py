@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,11 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES
-from fabricstudy.engine.codes.pauses import Phase, with_pauses
 from fabricstudy.engine.codes.trace import IRECV, WAITALL, traces
 from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.sst.pauses import write_pauses
 from fabricstudy.engine.sst.traces import seats_of, write_traces
 from fabricstudy.engine.validity import files_digest
 from fabricstudy.workload.messages import Computing, WorkloadError
@@ -146,25 +145,21 @@ def test_the_traces_of_sst_pause_before_calls(tmp_path: Path) -> None:
     write_traces(tmp_path / "rank", job, seats)
     plain = [read_sst_trace(tmp_path / f"rank.{seat}") for seat in (0, 1)]
     rows = computing((0, 0, 10.4, 20.0), (1, 0, 30.0, 40.0), (3, 0, 50.0, 0.0), (3, 1, 0.0, 60.0))
-    write_pauses(tmp_path / "rank", job, rows, seats)
+    write_traces(tmp_path / "rank", replace(job, computing=rows), seats)
     # Rank 0 is SST's 1. What it computes beside a phase in which it only sends comes before the next one.
     for seat, wanted in ((1, [0, 10, 0, 20, 30, 90, 0, 0, 0]), (0, [0, 0, 0, 0, 0, 0, 0, 0, 60, 0])):
         starts_s: list[float] = []
         assert read_sst_trace(tmp_path / f"rank.{seat}", starts_s) == plain[seat]
         assert [int(start_s * 1e9) for start_s in starts_s] == wanted
     last = job_of([4, 2], [(0, 0, 1, 5)])
-    write_traces(tmp_path / "last", last, seats)
     with pytest.raises(WorkloadError):
-        write_pauses(tmp_path / "last", last, computing((0, 0, 0.0, 5.0)), seats)
+        write_traces(tmp_path / "last", replace(last, computing=computing((0, 0, 0.0, 5.0))), seats)
 
 
 def test_the_traces_of_codes_move_all_calls_behind_a_computation() -> None:
     job = job_of([4, 2], [*MESSAGES_OF_TWO[:2], (0, 0, 1, 5), *MESSAGES_OF_TWO[2:]])
-    plain = next(iter(traces(2, job.messages)))
-    rows = {0: (1000, 5000), 1: (200, 0), 2: (300, 150), 3: (0, 0)}
-    phases = {0: 3, 1: 1, 3: 2}
-    paused = with_pauses(plain, [Phase(phases.get(number, 0), *times) for number, times in rows.items()])
-    before, after = read_trace(plain), read_trace(paused)
+    rows = computing((0, 0, 1000.0, 5000.0), (1, 0, 200.4, 0.0), (2, 0, 300.0, 150.0), (3, 0, 0.0, 0.0))
+    before, after = (read_trace(next(traces(2, job.messages, computing=given))) for given in (None, rows))
     assert [(c.label, c.peer, c.requests) for c in before] == [(c.label, c.peer, c.requests) for c in after]
     late = [c.time_ns - was.time_ns for c, was in zip(after, before, strict=True)]
     # Its two sends are 101 ns apart, in which it computes, too.
@@ -172,7 +167,9 @@ def test_the_traces_of_codes_move_all_calls_behind_a_computation() -> None:
     assert late == [0, 1000, 1000, 1000, first, first + 200, first + 200, *[first + 650] * 4]
     assert [c.label for c in before][:5:4] == [before[0].label, WAITALL] and before[1].label == IRECV
     with pytest.raises(WorkloadError):
-        with_pauses(next(iter(traces(2, job.messages, 1))), [Phase(3, 0, 500), Phase(1), Phase(2)])
+        next(traces(2, job.messages, 1, computing((0, 0, 0.0, 500.0))))
+    (idle,) = traces(1, job_of([4], []).messages, computing=rows)
+    assert [call.time_ns for call in read_trace(idle)] == [0, 1000 + 5000 + 200 + 300 + 150]
 
 
 INPUTS = {"caminos": "13bae62b1a0f", "sst": "f315d93581d5", "codes": "52728532d348"}

@@ -439,9 +439,9 @@ ENGINES = (
     ),
     known("time to ask a cluster for", "engine/batch.py", "SLOWNESS = 3.0", new="SLOWNESS = 4.0"),
     known("SST", "engine/sst/cost.py", "LEAST_BUFFERS = 5"),
-    known("wiring of SST", "engine/sst/wiring/grid.py", "HYPERX_ALGORITHMS ="),
+    known("wiring of SST", "engine/sst/wiring/grid.py", "HYPERX_ALGORITHMS:"),
     known("CODES", "engine/codes/packet.py", "LARGEST_GROWTH = 0.01"),
-    known("models of CODES", "engine/codes/models/torus.py", "ROUTINGS ="),
+    known("models of CODES", "engine/codes/models/torus.py", "ROUTINGS:"),
 )
 
 SCHEDULES = (

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.ugal import Ugal
 
 from .point import Point
-
-
-def all_points(point: Point) -> bool:
-    """Every point."""
-    return True
 
 
 @dataclass(frozen=True)
@@ -21,19 +18,19 @@ class Caveat:
     """A known reason for which an engine's times differ from those of others, and the points that it concerns."""
 
     says: str
-    concerns: Callable[[Point], bool] = all_points
+    concerns: Callable[[Point], bool] = lambda point: True
     other_paths: bool = False
     """Whether packets may take paths that the routing does not have; then bounds hold for any path."""
 
 
 def between_groups_with_several_cables(point: Point) -> bool:
     """Points on a dragonfly with several cables between two groups."""
-    return point.machine.kind == "dragonfly" and getattr(point.machine, "links_per_group_pair", 1) > 1
+    return isinstance(point.machine, DragonflyConfig) and point.machine.links_per_group_pair > 1
 
 
 def under_ugal(point: Point) -> bool:
     """Points whose packets choose between a minimal path and a detour."""
-    return point.routing.kind == "ugal"
+    return isinstance(point.routing, Ugal)
 
 
 def with_ties(point: Point) -> bool:

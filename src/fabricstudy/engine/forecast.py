@@ -1,7 +1,7 @@
-"""Forecasts: what a point takes before it is simulated, processor time and memory.
+"""Forecasts: the processor time and the memory of a point, before anything of it is built.
 
-An engine says what it does for a point (`Work`); a law tells what that takes (`Law`). The constants of the law stand
-in ``forecast.json`` of the engine's package. ``python -m benches forecasts`` fits them to stored records.
+An engine counts what it does for a point (`Work`), and time and memory are linear in these counts (`Law`). Constants
+are in ``forecast.json`` of the engine's package, with what ``python -m benches.forecasts`` fitted them to.
 """
 
 from __future__ import annotations
@@ -10,76 +10,51 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from math import inf
+from math import ceil, inf
+from typing import NamedTuple
 
 from fabricstudy.core.model import Model
 from fabricstudy.machine.base import EachClass
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 
-from .loads import AT_RANDOM
+from .loads import traffic_by_job
 from .point import Point
+
+HOPS: Mapping[type[Routing], float] = {Valiant: 2.0, Ugal: 1.5}
+"""Hops of a routing over those of shortest paths, about: a detour has two ways, and UGAL makes some."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What an engine does for a point.
+    """What an engine does for a point: how often, by the name of what takes time, and of what takes memory."""
 
-    Parameters
-    ----------
-    carried : mapping of str to float
-        For each kind of pattern, what its jobs send, in the units that the engine moves: phits, flits or packets. What
-        jobs send whose ranks stand at random has a name of its own, see `JobTraffic.work`.
-    unit_bytes : float
-        Size of a unit.
-    once : mapping of str to float
-        What is done beside that, by name: runs, messages, nodes.
-    memory : mapping of str to float
-        What takes memory, by name.
-    """
-
-    carried: Mapping[str, float]
-    unit_bytes: float
-    once: Mapping[str, float]
+    cpu: Mapping[str, float]
     memory: Mapping[str, float]
 
 
 class Fit(Model):
-    """How well a law meets the records that it was fitted to; errors are factors, up or down."""
+    """What constants were fitted to, when and where, and how well they do, by topology and routing.
+
+    A ratio is forecast over measured: the median, and the ends of the range of 90 % of the records.
+    """
 
     records: int
-    programs: list[str]
+    source: str
+    date: str
     processor: str
-    cpu_error_median: float
-    cpu_error_95: float
-    memory_error_95: float
+    programs: list[str]
+    ratio: dict[str, tuple[float, float, float]]
 
 
 class Law(Model):
-    """Constants of an engine.
+    """Processor time (that of preparing and reading included) and memory, for one of each that is counted."""
 
-    Parameters
-    ----------
-    once_s, memory_bytes : dict of str to float
-        Processor time and memory for one of each.
-    unit_s : float
-        Processor time for a unit in a router.
-    crowd_power, slow_power, port_power, size_power : float
-        Exponents of the units that a node sends, of the bandwidth of a node over that of the slowest link, of the
-        ports of a router and of the size of a unit: what waits costs time, too, and so does looking after ports.
-    routing, topology, pattern : dict of str to float
-        Factors by kind; 1 for a kind that no record had.
-    """
-
-    once_s: dict[str, float]
-    unit_s: float
-    crowd_power: float
-    slow_power: float
-    port_power: float
-    size_power: float
-    routing: dict[str, float]
-    topology: dict[str, float]
-    pattern: dict[str, float]
+    cpu_s: dict[str, float]
+    cpu_fit: Fit
     memory_bytes: dict[str, float]
-    fit: Fit
+    memory_fit: Fit
 
 
 @cache
@@ -88,43 +63,41 @@ def law_of(package: str) -> Law:
     return Law.model_validate_json((files(package) / "forecast.json").read_text())
 
 
-def cpu_s(point: Point, work: Work, law: Law) -> float:
-    """Predict the processor time of a point."""
-    machine = point.machine
-    units = sum(count * _of_pattern(kind, law) for kind, count in work.carried.items())
-    crowd = max(1.0, sum(work.carried.values()) / machine.nodes)
-    factors = law.routing.get(point.routing.kind, 1.0) * law.topology.get(machine.kind, 1.0)
-    powers: float = crowd**law.crowd_power * slowness(point) ** law.slow_power * ports(point) ** law.port_power
-    powers *= work.unit_bytes**law.size_power
-    once = sum(count * law.once_s.get(name, 0.0) for name, count in work.once.items())
-    carried: float = law.unit_s * routers_passed(point) * units * factors * powers
-    return once + carried
+def total(counts: Mapping[str, float], each: Mapping[str, float]) -> float:
+    """Sum of counts, each times its constant; what has none takes nothing."""
+    return sum(count * each.get(name, 0.0) for name, count in counts.items())
 
 
-def _of_pattern(kind: str, law: Law) -> float:
-    return law.pattern.get(kind, law.pattern.get(kind.removesuffix(AT_RANDOM), 1.0))
+class Carried(NamedTuple):
+    """Units that all jobs send, the routers that these pass together, and those that they pass which go far."""
+
+    units: float
+    in_routers: float
+    far_in_routers: float
 
 
-def memory_bytes(work: Work, law: Law) -> float:
-    """Predict the memory of a point."""
-    return sum(count * law.memory_bytes.get(name, 0.0) for name, count in work.memory.items())
+def carried(point: Point, unit_bytes: float) -> Carried:
+    """Count what the network carries.
+
+    Parameters
+    ----------
+    unit_bytes : float
+        Size of what a message is cut into, the last one a whole one; infinite where it is not cut.
+    """
+    between = HOPS.get(type(point.routing), 1.0) * point.machine.typical_hops
+    units = in_routers = far_in_routers = 0.0
+    for job in traffic_by_job(point):
+        of_job = sum(part.messages * max(1, ceil(part.message_bytes / unit_bytes)) for part in job.classes)
+        passed = of_job * (2 + job.hops * between)
+        units += of_job
+        in_routers += passed
+        far_in_routers += 0.0 if job.hops < 1 else passed
+    return Carried(units, in_routers, far_in_routers)
 
 
-def routers_passed(point: Point) -> float:
-    """Routers on the way of a packet, about, and its way in and out."""
-    return point.machine.typical_hops + 2
-
-
-def ports(point: Point) -> float:
-    """Ports of a router, on average."""
-    machine = point.machine
-    return (2 * machine.cables + machine.nodes) / machine.routers
-
-
-def slowness(point: Point) -> float:
-    """Bandwidth of a node over that of the slowest link, 1 at least."""
-    host_Bps, slowest_Bps = bandwidths(point)
-    return max(1.0, host_Bps / slowest_Bps)
+def messages_of(point: Point) -> float:
+    """Return the messages that all jobs send."""
+    return sum(part.messages for job in traffic_by_job(point) for part in job.classes)
 
 
 def bandwidths(point: Point) -> tuple[float, float]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from fabricstudy.workload.allocation.random import RandomAllocation
+from fabricstudy.workload.job import Job
+from fabricstudy.workload.mapping.random import RandomMapping
 from fabricstudy.workload.pattern.base import Pattern
 
 from .point import Point
 
-AT_RANDOM = " at random"
-"""What follows a pattern's name where its ranks stand at random."""
+NEAR = 0.5
+"""Hops of messages between ranks that have places and do not stand at random, over those of others, about."""
 
 
 @dataclass(frozen=True)
@@ -34,51 +38,44 @@ class TrafficClass:
 
 @dataclass(frozen=True)
 class JobTraffic:
-    """Messages of a job by size, its ranks, and whether these are placed at random."""
+    """Messages of a job by size, its ranks, and the hops of a message over those between routers drawn at random."""
 
-    pattern: str
     ranks: int
     classes: tuple[TrafficClass, ...]
-    at_random: bool = False
-
-    @property
-    def work(self) -> str:
-        """Key of the engine's cost law for it: partners far apart cost more than close ones."""
-        return self.pattern + AT_RANDOM * self.at_random
+    hops: float = 1.0
 
 
-def traffic_by_job(point: Point) -> list[JobTraffic]:
+def traffic_by_job(point: Point) -> tuple[JobTraffic, ...]:
     """Traffic of the jobs that send something; one in the background sends as long as the others do, about."""
-    jobs, bytes_of_node, background = [], [], []
-    for job in point.jobs:
+    return _traffic_by_job(point.jobs, point.machine.nodes, point.machine.cores_per_node)
+
+
+@lru_cache(maxsize=4096)
+def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobTraffic, ...]:
+    traffic, bytes_of_node, background = [], [], []
+    for job in jobs:
         pattern = job.pattern
         # A pattern that states no traffic, as an extension's may, cannot be predicted.
         if pattern.silent or type(pattern).traffic is Pattern.traffic:
             continue
         iterations = getattr(pattern, "iterations", 1)
-        ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
-        ranks_per_node = job.ranks_per_node or point.machine.cores_per_node
+        ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_per_node or cores
         classes = []
         for part in pattern.traffic(ranks):
             in_phase = part.messages / iterations / part.phases / max(1, ranks)
             burst_bytes = in_phase * part.size_bytes * ranks_per_node
             classes.append(TrafficClass(part.size_bytes, part.messages, in_phase, burst_bytes))
-        at_random = "random" in (job.mapping.kind, job.allocation.kind)
-        jobs.append(JobTraffic(pattern.kind, ranks, tuple(classes), at_random))
-        bytes_of_node.append(
-            sum(part.message_bytes * part.messages for part in classes) / max(1, ranks) * ranks_per_node
-        )
+        at_random = isinstance(job.mapping, RandomMapping) or isinstance(job.allocation, RandomAllocation)
+        traffic.append(JobTraffic(ranks, tuple(classes), NEAR if pattern.has_places and not at_random else 1.0))
+        sent_bytes = sum(part.message_bytes * part.messages for part in classes)
+        bytes_of_node.append(sent_bytes / max(1, ranks) * ranks_per_node)
         background.append(job.background)
-    return [
-        _repeated(job, _rounds(sent_bytes, bytes_of_node, background) if repeats else 1.0)
-        for job, sent_bytes, repeats in zip(jobs, bytes_of_node, background, strict=True)
-    ]
-
-
-def _rounds(sent_bytes: float, bytes_of_node: list[float], background: list[bool]) -> float:
-    """Rounds in which a node sends as much as the busiest one of a job that ends, at least one."""
     most = max((sent for sent, repeats in zip(bytes_of_node, background, strict=True) if not repeats), default=0.0)
-    return max(1.0, most / sent_bytes) if sent_bytes else 1.0
+    # In the background a node sends as much as the busiest one of a job that ends, and one round at least.
+    return tuple(
+        _repeated(job, max(1.0, most / sent_bytes)) if repeats and sent_bytes else job
+        for job, sent_bytes, repeats in zip(traffic, bytes_of_node, background, strict=True)
+    )
 
 
 def _repeated(job: JobTraffic, times: float) -> JobTraffic:

@@ -12,7 +12,7 @@ from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
 from .contract import Engine, EngineFailure, Unsupported
-from .forecast import Law, Work, cpu_s, law_of, memory_bytes
+from .forecast import Law, Work, law_of, total
 from .outcome import EngineResult
 from .point import Point
 
@@ -89,17 +89,18 @@ class ProgramEngine(Engine, ABC):
         return type(self).__module__.rpartition(".")[0]
 
     @property
-    def _law(self) -> Law:
+    def law(self) -> Law:
+        """The engine's law of processor time and memory."""
         return law_of(self.package)
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the processor time of a point, that of all cores together; see `forecast`."""
         shared = self.cost_of_sharing if point.engine.processes > 1 else 1.0
-        return shared * cpu_s(point, self.work(point), self._law)
+        return shared * total(self.work(point).cpu, self.law.cpu_s)
 
     def predict_memory_bytes(self, point: Point) -> float:
         """Predict the memory of a point; see `forecast`."""
-        return memory_bytes(self.work(point), self._law)
+        return total(self.work(point).memory, self.law.memory_bytes)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say why the engine cannot simulate this point, or None if it can."""

@@ -2,89 +2,72 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import pytest
 
+from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.codes.adapter import Codes
-from fabricstudy.engine.forecast import Fit, Law, Work, cpu_s, law_of, memory_bytes, slowness
-from fabricstudy.engine.loads import traffic_by_job
+from fabricstudy.engine.forecast import carried, law_of, messages_of, total
+from fabricstudy.engine.loads import NEAR, traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 
 from ...machines import point_on
 
-FIT = Fit(records=1, programs=["x"], processor="x", cpu_error_median=1, cpu_error_95=1, memory_error_95=1)
-LAW = Law(
-    once_s={"run": 0.5, "message": 0.25},
-    unit_s=2.0,
-    crowd_power=0.5,
-    slow_power=1.0,
-    port_power=0.0,
-    size_power=1.0,
-    routing={"minimal": 3.0},
-    topology={"torus": 5.0},
-    pattern={"ring": 7.0},
-    memory_bytes={"run": 100.0, "message": 10.0},
-    fit=FIT,
-)
 
-
-def point(routing: str = "dimension-order", bandwidth: Any = "1 GB/s", mapping: str = "linear") -> Point:
+def point(pattern: str = "ring", mapping: str = "linear", routing: str = "dimension-order", **more: Any) -> Point:
     """A torus of 16 nodes; two routers drawn at random are 2 hops apart."""
-    return Point.model_validate(
-        {
-            "machine": {"kind": "torus", "shape": [4, 4], "bandwidth": bandwidth},
-            "routing": {"kind": routing},
-            "jobs": [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}, "mapping": {"kind": mapping}}],
-            "engine": {"kind": "caminos"},
-            "seed": 1,
-        }
-    )
+    torus = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
+    job = {"share": 1.0, "pattern": {"kind": pattern, "message": "5 kB"}, "mapping": mapping}
+    return point_on(torus, routing, jobs=[job], **more)
 
 
-class TestLaw:
-    def test_processor_time_by_hand(self) -> None:
-        work = Work({"ring": 16.0, "stencil": 48.0}, 1.0, {"run": 1.0, "message": 2.0, "unheard of": 9.0}, {})
-        # 1 second once; 7 x 16 + 48 units pass 2 + 2 routers; 4 units a node make it twice as long.
-        assert cpu_s(point(), work, LAW) == pytest.approx(1 + 2 * (7 * 16 + 48) * 4 * 5 * 2)
+class TestCounts:
+    def test_units_and_routers_by_hand(self) -> None:
+        # Each of 16 ranks sends 5 kB to both its neighbours; a way of 2 hops and in and out.
+        assert messages_of(point()) == 32
+        assert carried(point(), 1000.0) == (32 * 5, 32 * 5 * 4, 32 * 5 * 4)
+        assert carried(point(), 2000.0).units == 32 * 3
+        assert carried(point(), inf).units == 32
 
-    def test_kinds_that_were_measured_have_factors(self) -> None:
-        work = Work({"ring": 16.0}, 1.0, {}, {})
-        assert cpu_s(point("minimal"), work, LAW) == pytest.approx(3 * cpu_s(point(), work, LAW))
+    def test_a_detour_has_two_ways(self) -> None:
+        assert carried(point(routing="valiant"), inf).in_routers == 32 * (2 + 2 * 2)
+        assert carried(point(routing="ugal"), inf).in_routers == 32 * (2 + 1.5 * 2)
 
-    def test_slow_links_make_packets_wait(self) -> None:
-        slow = point(bandwidth={"links": ["1 GB/s", "0.5 GB/s"], "host": "2 GB/s"})
-        assert slowness(slow) == 4 and slowness(point()) == 1
-        assert slowness(point(bandwidth={"links": "2 GB/s", "host": "1 GB/s"})) == 1
-        work = Work({"ring": 16.0}, 1.0, {}, {})
-        assert cpu_s(slow, work, LAW) == pytest.approx(4 * cpu_s(point(), work, LAW))
+    def test_ranks_with_places_are_near_unless_they_stand_at_random(self) -> None:
+        near, far = point("stencil"), point("stencil", "random")
+        assert [job.hops for one in (near, far) for job in traffic_by_job(one)] == [NEAR, 1.0]
+        assert carried(near, inf).far_in_routers == 0 < carried(far, inf).far_in_routers
 
-    def test_ports_cost_time(self) -> None:
-        wide, work = LAW.model_copy(update={"port_power": 1.0}), Work({"ring": 16.0}, 1.0, {}, {})
-        # Four cables and a node on each router.
-        assert cpu_s(point(), work, wide) == pytest.approx(5 * cpu_s(point(), work, LAW))
+    def test_in_the_background_a_job_sends_as_long_as_the_others(self) -> None:
+        ring = {"pattern": {"kind": "ring", "message": "10 kB"}, "nodes": 8}
+        jobs = [ring | {"pattern": {"kind": "ring", "message": "10 kB", "iterations": 5}}, ring | {"background": True}]
+        first, second = traffic_by_job(point().model_copy(update={"jobs": point_on(TORUS, jobs=jobs).jobs}))
+        assert first.classes[0].messages == second.classes[0].messages
 
-    def test_larger_units_cost_more(self) -> None:
-        small, large = (Work({"ring": 16.0}, size, {}, {}) for size in (1.0, 8.0))
-        assert cpu_s(point(), large, LAW) == pytest.approx(8 * cpu_s(point(), small, LAW))
+    def test_what_has_no_constant_takes_nothing(self) -> None:
+        assert total({"run": 2.0, "unheard of": 9.0}, {"run": 0.5}) == 1.0
 
-    def test_ranks_at_random_have_a_factor_of_their_own_or_that_of_the_pattern(self) -> None:
-        near, far = Work({"ring": 16.0}, 1.0, {}, {}), Work({"ring at random": 16.0}, 1.0, {}, {})
-        assert cpu_s(point(), far, LAW) == cpu_s(point(), near, LAW)
-        known = LAW.model_copy(update={"pattern": {"ring": 7.0, "ring at random": 14.0}})
-        assert cpu_s(point(), far, known) == pytest.approx(2 * cpu_s(point(), near, known))
 
-    @pytest.mark.parametrize(("mapping", "work"), [("linear", "ring"), ("random", "ring at random")])
-    def test_what_a_job_sends_is_named_by_where_its_ranks_stand(self, mapping: str, work: str) -> None:
-        assert [traffic.work for traffic in traffic_by_job(point(mapping=mapping))] == [work]
+TORUS = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
 
-    def test_memory_by_hand(self) -> None:
-        assert memory_bytes(Work({}, 1.0, {}, {"run": 1.0, "message": 3.0, "unheard of": 9.0}), LAW) == 130
 
-    def test_nothing_sent_costs_what_is_done_once(self) -> None:
-        assert cpu_s(point(), Work({}, 1.0, {"run": 1.0}, {}), LAW) == 0.5
+@pytest.mark.parametrize(
+    ("shape", "message", "crowded", "uncached"),
+    [([8, 8], "100 kB", 0.1, 0.0), ([8, 8], "20 MB", 1.0, 0.0), ([80, 80], "100 kB", 0.1, (32_000 - 7000) / 40_000)],
+)
+def test_caminos_takes_longer_for_phits_in_a_crowd_and_in_large_networks(
+    shape: list[int], message: str, crowded: float, uncached: float
+) -> None:
+    torus = {"kind": "torus", "shape": shape, "bandwidth": "1 GB/s"}
+    this = point_on(torus, "dimension-order", "ring", message, engine={"kind": "caminos", "phit": "2 kB"})
+    counts = Caminos().work(this).cpu
+    phits = counts["phit in a router"]
+    assert counts["phit in a router, in a crowd"] == pytest.approx(crowded * phits)
+    assert counts["phit in a router, not cached"] == pytest.approx(uncached * phits)
 
 
 @pytest.mark.parametrize(
@@ -106,10 +89,15 @@ def test_typical_hops_are_near_the_mean_distance(machine: dict[str, Any]) -> Non
     assert topology.typical_hops == pytest.approx(float(distances(topology.build()).mean()), rel=0.3)
 
 
-@pytest.mark.parametrize("engine", ["caminos", "sst", "codes"])
+@pytest.mark.parametrize("engine", ["caminos", "sst", "codes", "flow"])
 def test_laws_say_what_they_were_fitted_to(engine: str) -> None:
-    fit = law_of(f"fabricstudy.engine.{engine}").fit
-    assert fit.records > 100 and fit.programs and 1 <= fit.cpu_error_median <= fit.cpu_error_95
+    law = law_of(f"fabricstudy.engine.{engine}")
+    for fit in (law.cpu_fit, law.memory_fit):
+        assert fit.records > 100 and fit.programs and fit.source and fit.date and fit.processor
+        middle, low, high = fit.ratio["all"]
+        assert 0 < low <= middle <= high
+    assert 0.8 < law.cpu_fit.ratio["all"][0] < 1.25
+    assert all(value > 0 for value in (*law.cpu_s.values(), *law.memory_bytes.values()))
 
 
 def test_memory_of_codes_goes_by_the_packets_that_it_sends() -> None:

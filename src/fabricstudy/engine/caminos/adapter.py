@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.table import Table
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
@@ -21,7 +29,7 @@ from .files import CONFIGURATION, write_files
 from .result import RESULT, read_result
 from .settings import CaminosSettings
 
-ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal", "table")
+ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Table)
 """What our front end has."""
 
 
@@ -43,15 +51,15 @@ class Caminos(BundledEngine):
         Unsupported
             With the reason.
         """
-        if point.routing.kind not in ROUTINGS:
-            names = ", ".join(ROUTINGS)
+        if type(point.routing) not in ROUTINGS:
+            names = ", ".join(map(kind_of, ROUTINGS))
             raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {names}")
         clock(point, machine)
         channels(point, machine)
 
     def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
         """Return the virtual channels that a routing takes by itself; None for one that CAMINOS does not have."""
-        return channels_of(routing, machine) if routing.kind in ROUTINGS else None
+        return channels_of(routing, machine) if type(routing) in ROUTINGS else None
 
     def baseline(self, run: Point, point: Point, machine: Machine) -> CaminosSettings:
         """Return the settings with which a baseline run has the phit of its point; its own if it has that anyway."""

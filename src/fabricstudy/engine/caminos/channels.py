@@ -6,17 +6,18 @@ from functools import lru_cache
 
 from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Routing
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.base import Detour, Routing
 from fabricstudy.routing.base import routes as routes_of
+from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.table import Table, TableRoutes
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.deadlock import is_deadlock_free
 
 from ..contract import Unsupported
+from ..detours import via
 from ..point import Point
-from .clock import DETOURS
 
 FREE_CHANNELS = 4
 """Channels where they do not count hops: two for each class of dimension order on rings, three beside an escape."""
@@ -60,15 +61,18 @@ def hop_classes(routing: Routing, machine: Machine) -> int:
     hops = ways.longest_route if ways is not None else _longest_route(machine)
     # A packet under progressive UGAL may make a local hop before its detour begins.
     first = int(isinstance(routing, Ugal) and routing.progressive and machine.group is not None)
-    return max(1, hops * (2 if routing.kind in DETOURS else 1) + first)
+    return max(1, hops * (2 if isinstance(routing, Detour) else 1) + first)
 
 
 def _least_channels(routing: Routing, machine: Machine) -> int:
     if channel_by_hop(routing, machine):
         return hop_classes(routing, machine)
-    rings = any(dimension.wrap for dimension in machine.dimensions)
-    escape = routing.kind == "adaptive" and bool(machine.dimensions)
-    return 2 if escape or (routing.kind == "dimension-order" and rings) else 1
+    escape = isinstance(routing, Adaptive) and bool(machine.dimensions)
+    return 2 if escape or (isinstance(routing, DimensionOrder) and _has_rings(machine)) else 1
+
+
+def _has_rings(machine: Machine) -> bool:
+    return any(dimension.wrap for dimension in machine.dimensions)
 
 
 def table_routes(routing: Routing, machine: Machine) -> TableRoutes | None:
@@ -82,13 +86,12 @@ def table_routes(routing: Routing, machine: Machine) -> TableRoutes | None:
 
 def channel_by_hop(routing: Routing, machine: Machine) -> bool:
     """Return whether a packet's channels follow from its number of hops."""
-    kind = routing.kind
-    if kind == "adaptive":
-        rings = any(dimension.wrap for dimension in machine.dimensions)
-        return rings or not (machine.dimensions or machine.level is not None)
-    if kind == "table":
-        return not _free_on_one_channel(machine, routing, one_channel=True)
-    return kind not in ("dimension-order", "d-mod-k")
+    match routing:
+        case Adaptive():
+            return _has_rings(machine) or not (machine.dimensions or machine.level is not None)
+        case Table():
+            return not _free_on_one_channel(machine, routing, one_channel=True)
+    return not isinstance(routing, DimensionOrder | DModK)
 
 
 def arbitration(point: Point) -> str:
@@ -105,7 +108,7 @@ def arbitration(point: Point) -> str:
     there the packet goes first whose source router has sent least (``engines/caminos/src/fair_arbitration.rs``): 1.3 to
     1.5 times the bound at 100 kB, while the network fills and empties, and less than 1.1 times at 6.4 MB.
     """
-    return "RandomWithPriority" if point.routing.kind == "dimension-order" else "Random"
+    return "RandomWithPriority" if isinstance(point.routing, DimensionOrder) else "Random"
 
 
 def policies(point: Point, phit_bytes: int) -> str:
@@ -113,7 +116,7 @@ def policies(point: Point, phit_bytes: int) -> str:
     routing = point.routing
     if isinstance(routing, Ugal):
         return f"Ugal {{ bias: {routing.bias}, threshold: {(routing.threshold_bytes or 0) / phit_bytes} }}"
-    return f"EnforceFlowControl, {_LEAST_QUEUE + ', ' if routing.kind == 'adaptive' else ''}Random"
+    return f"EnforceFlowControl, {_LEAST_QUEUE + ', ' if isinstance(routing, Adaptive) else ''}Random"
 
 
 def routes(point: Point, machine: Machine) -> str:
@@ -121,11 +124,12 @@ def routes(point: Point, machine: Machine) -> str:
     routing = point.routing
     tie = routing.tie if isinstance(routing, DimensionOrder) else "split"
     detours, progressive = (routing.detours, routing.progressive) if isinstance(routing, Ugal) else (1, False)
-    by_hops = "-by-hops" if routing.kind == "table" and channel_by_hop(routing, machine) else ""
+    through = via(routing) or "router"
+    by_hops = "-by-hops" if isinstance(routing, Table) and channel_by_hop(routing, machine) else ""
     fields = {
         "kind": f'"{routing.kind}{by_hops}"',
         "tie": f'"{tie}"',
-        "via": f'"{via(point)}"',
+        "via": f'"{through}"',
         "detours": detours,
         "progressive": str(progressive).lower(),
         "class_weight": list(machine.hop_weight),
@@ -133,11 +137,6 @@ def routes(point: Point, machine: Machine) -> str:
         "hop_classes": hop_classes(routing, machine),
     }
     return f"Routes {{ {', '.join(f'{name}: {value}' for name, value in fields.items())} }}"
-
-
-def via(point: Point) -> str:
-    """Give what detours lead through: a router or a group."""
-    return point.routing.via if isinstance(point.routing, Valiant | Ugal) else "router"
 
 
 _longest_route = lru_cache(maxsize=64)(longest_route)

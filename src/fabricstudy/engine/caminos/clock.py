@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fabricstudy.engine.caminos.settings import CaminosSettings
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Detour
 from fabricstudy.workload.messages import Computing
 
 from ..contract import Unsupported
@@ -23,9 +24,6 @@ LONGEST_DELAY = 999
 
 PACKETS_IN_BUFFER = 4
 """A router's output has half of what an input has, and needs room for one packet that leaves and one that comes."""
-
-DETOURS = ("valiant", "ugal")
-"""Routings whose packets may go through a router drawn at random."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +203,7 @@ def phit_bytes(point: Point) -> int:
         return packet_bytes
     longest = max(load.message_bytes for load in loads)
     piece = ceil(longest / ceil(longest / packet_bytes))
-    phits_needed = 200 if point.routing.kind in DETOURS else 100
+    phits_needed = 200 if isinstance(point.routing, Detour) else 100
     least_burst = min(load.burst_bytes for load in loads)
     for parts in (1, 2, 4):
         phit = ceil(piece / parts)

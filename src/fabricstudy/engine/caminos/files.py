@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
+from ..detours import via
 from ..point import Point
 from ..settings import Network
-from .channels import arbitration, channels, policies, routes, table_routes, via
+from .channels import arbitration, channels, policies, routes, table_routes
 from .clock import Clock, clock, cycles_of, phits_of
 
 CONFIGURATION, MACHINE, MESSAGES = "caminos.cfg", "machine.graph", "jobs.messages"
@@ -46,7 +48,7 @@ def write_machine(path: Path, machine: Machine, point: Point) -> None:
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             _write_rows(file, machine.level)
-        if (via(point) == "group" or point.routing.kind == "ugal") and machine.group is not None:
+        if (via(point.routing) == "group" or isinstance(point.routing, Ugal)) and machine.group is not None:
             file.write(f"groups {machine.routers}\n".encode())
             _write_rows(file, machine.group)
         if table is not None:

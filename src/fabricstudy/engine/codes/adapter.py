@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob, written_out
+from fabricstudy.workload.messages import PlacedJob, WorkloadError, written_out
 
 from ..content import content_digest, shared_libraries
 from ..contract import EngineFailure, Probe, Unsupported
@@ -26,11 +26,22 @@ from ..registry import adapter_of
 from . import ranks
 from .caveats import CAVEATS
 from .cost import objects, work
-from .files import ALLOCATION, CONFIGURATION, JOBS, OUTPUTS, alone, alone_folder, lasting_ns, traced_jobs, write_files
-from .models import network_of
-from .pauses import check_computing, check_traced, write_pauses
+from .files import (
+    ALLOCATION,
+    CONFIGURATION,
+    JOBS,
+    OUTPUTS,
+    TracedJob,
+    alone,
+    alone_folder,
+    lasting_ns,
+    traced_jobs,
+    write_files,
+)  # fmt: skip
+from .models import model_of, network_of
 from .result import read_result
 from .settings import CodesSettings
+from .trace import LEAST_DELAY_NS
 
 PROGRAM = "model-net-mpi-replay"
 
@@ -109,7 +120,7 @@ class Codes(ProgramEngine):
         network_of(point, machine)
         check_caminos_only(point)
         check_buffer(point, int(point.network.packet_bytes))
-        check_computing(point)
+        _check_computing(point)
         _check_jobs(point)
         if point.engine.processes > 1:
             _check_sharing(point)
@@ -119,11 +130,10 @@ class Codes(ProgramEngine):
         network = network_of(point, machine)
         jobs = [written_out(job, machine) for job in jobs]
         traced = traced_jobs(machine, network, jobs)
-        check_traced(jobs, traced)
+        _check_traced(jobs, traced)
         if all(jobs[one.number].background for one in traced):
             return None
         write_files(folder, point, machine, jobs)
-        write_pauses(folder, jobs, traced)
         command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *_end(jobs), *_seeds(point), "--", CONFIGURATION]
         solo = [alone_folder(job) for job in alone(point, network, jobs, traced)]
         if not solo:
@@ -154,6 +164,26 @@ class Codes(ProgramEngine):
         return read_result(folder, point, machine, [written_out(job, machine) for job in jobs])
 
 
+def _check_computing(point: Point) -> None:
+    """Refuse what computes so shortly that CODES passes over it."""
+    for compute in (job.compute for job in point.jobs if job.compute is not None):
+        parts_ns = [(1 - compute.overlap) * compute.time_ns, compute.overlap * compute.time_ns]
+        if any(0 < part_ns < LEAST_DELAY_NS for part_ns in parts_ns):
+            raise Unsupported(
+                f"CODES passes over pauses of less than {LEAST_DELAY_NS} ns, and of compute "
+                f"{min(part_ns for part_ns in parts_ns if part_ns):.3g} ns come at a time; take a longer one"
+            )
+
+
+def _check_traced(jobs: list[PlacedJob], traced: list[TracedJob]) -> None:
+    """Refuse jobs that compute and send nothing between nodes: CODES simulates none of these."""
+    for number in {number for number, job in enumerate(jobs) if job.computing} - {job.number for job in traced}:
+        raise WorkloadError(
+            f"job {jobs[number].name} computes and sends nothing between nodes, and CODES simulates no such job; take "
+            "the engine caminos"
+        )
+
+
 def _check_jobs(point: Point) -> None:
     busy = sum(not job.pattern.silent for job in point.jobs)
     if busy > MOST_JOBS:
@@ -175,12 +205,13 @@ def _check_sharing(point: Point) -> None:
     Unsupported
         With the reason.
     """
-    machine, routing = point.machine.kind, point.routing.kind
-    if (machine, routing) == ("fat-tree", "adaptive") or machine == "slim-fly":
+    model = model_of(point)
+    if model is not None and type(point.routing) in model.one_process:
         raise Unsupported(
-            f"on several processes CODES finds other times of a {machine} under {routing}; leave engine.processes out"
+            f"on several processes CODES finds other times of a {point.machine.kind} under {point.routing.kind}; leave "
+            "engine.processes out"
         )
-    listed = machine == "dragonfly" and sum(not job.pattern.silent for job in point.jobs) > 1
+    listed = model is not None and model.job_links == "hops" and sum(not job.pattern.silent for job in point.jobs) > 1
     if listed and isinstance(point.engine, CodesSettings) and point.engine.job_links:
         raise Unsupported(
             "on several processes CODES lists hops twice that it takes back; say engine.job_links: false, or leave "

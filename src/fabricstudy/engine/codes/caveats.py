@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fabricstudy.machine.grid import GridConfig
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.valiant import Valiant
 
 from ..caveats import Caveat, between_groups_with_several_cables, under_ugal, with_ties
 from ..point import Point
+from .models import dragonfly, model_of, slim_fly
+from .network import Model
 
 
-def _valiant_on_dragonfly(point: Point) -> bool:
-    return point.machine.kind == "dragonfly" and point.routing.kind == "valiant"
-
-
-def _valiant_on_slim_fly(point: Point) -> bool:
-    return _on_slim_fly(point) and point.routing.kind == "valiant"
+def _valiant_on(model: Model) -> Callable[[Point], bool]:
+    return lambda point: model_of(point) is model and isinstance(point.routing, Valiant)
 
 
 def _over_long_links(point: Point) -> bool:
     grid = point.machine.grid if isinstance(point.machine, GridConfig) else ()
-    return any((dimension.gap or 0) > 1 for dimension in grid) and point.routing.kind == "dimension-order"
-
-
-def _on_slim_fly(point: Point) -> bool:
-    return point.machine.kind == "slim-fly"
+    return any((dimension.gap or 0) > 1 for dimension in grid) and isinstance(point.routing, DimensionOrder)
 
 
 CAVEATS: tuple[Caveat, ...] = (
@@ -42,9 +40,12 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat(
         "On a dragonfly Valiant leads through a group drawn at random, neither the first nor the last one, and packets "
         "that stay in their group make no detour. Expected loads are those of detours through any router.",
-        _valiant_on_dragonfly,
+        _valiant_on(dragonfly.MODEL),
     ),
-    Caveat("On a Slim Fly Valiant leads through a random router outside the sender's own group.", _valiant_on_slim_fly),
+    Caveat(
+        "On a Slim Fly Valiant leads through a random router outside the sender's own group.",
+        _valiant_on(slim_fly.MODEL),
+    ),
     Caveat(
         "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, through groups that "
         "they have links to, which fills the links of an empty one; it counts the queue of a detour twice, and stays "
@@ -67,6 +68,9 @@ CAVEATS: tuple[Caveat, ...] = (
         between_groups_with_several_cables,
         other_paths=True,
     ),
-    Caveat("Minimal routing on a Slim Fly always takes the same one of several shortest paths.", _on_slim_fly),
+    Caveat(
+        "Minimal routing on a Slim Fly always takes the same one of several shortest paths.",
+        lambda point: model_of(point) is slim_fly.MODEL,
+    ),
 )
 """In the order of the report."""

@@ -2,53 +2,48 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from fabricstudy.engine.codes.settings import CodesSettings
-from fabricstudy.machine.grid import GridConfig
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
 
-from ..contract import Unsupported
-from ..forecast import Work, bandwidths
+from ..forecast import Work, carried, messages_of
 from ..loads import traffic_by_job
 from ..point import Point
-from .packet import LEAST_EVENTS_EACH, TORI, events_each, packet_bytes
+from .models import express_mesh, model_of
+from .packet import LEAST_EVENTS_EACH, events_each
 
 
 def work(point: Point) -> Work:
-    """Count packets, messages, and parts of the machine; nodes have places for as many ranks as the fullest has."""
-    packet = int(point.network.packet_bytes)
-    loads, nodes, runs = traffic_by_job(point), float(point.machine.nodes), 1.0
-    carried: dict[str, float] = {}
-    messages = 0.0
-    for job in loads:
-        packets = sum(part.messages * ceil(part.message_bytes / packet) for part in job.classes)
-        carried[job.work] = carried.get(job.work, 0.0) + packets
-        messages += sum(part.messages for part in job.classes)
-    packets = sum(carried.values())
-    tells_links = len(loads) > 1 and isinstance(point.engine, CodesSettings) and point.engine.job_links
-    if tells_links and _runs_each_alone(point):
-        # Jobs that are run alone as well send as much again.
-        runs += len(loads)
-        messages, carried = 2 * messages, {kind: 2 * count for kind, count in carried.items()}
-    model = _model(point)
-    ranks = _ranks_per_node(point)
+    """Count packets in routers, messages, and parts of the machine.
+
+    Nodes have places for as many ranks as the fullest has. Where the links that each job uses are told by running it
+    alone as well, all is done twice, and everything that is built once a run.
+    """
+    # Where there is no model the point will be refused.
+    model, nodes = model_of(point) or express_mesh.MODEL, float(point.machine.nodes)
+    jobs, asked = len(traffic_by_job(point)), isinstance(point.engine, CodesSettings) and point.engine.job_links
+    links = model.job_links if asked and jobs > 1 else None
+    alone = links == "alone" and isinstance(point.routing, Minimal | DimensionOrder | DModK)
+    runs, times = (1.0 + jobs, 2.0) if alone else (1.0, 1.0)
+    packet, messages = model.packet_bytes(point), messages_of(point)
+    packets, in_routers, _ = carried(point, packet)
+    events = events_each(point, model.burst_bytes(point), packet) - LEAST_EVENTS_EACH
     return Work(
-        carried,
-        packet,
-        once={
+        cpu={
             "run": runs,
-            "message": messages,
-            "packet listed": packets if tells_links and point.machine.kind == "dragonfly" else 0.0,
-            f"node: {model}": runs * nodes,
-            f"pair of nodes: {model}": runs * nodes**2,
+            "node": runs * nodes,
+            "pair of nodes": runs * nodes**2,
+            "message": times * messages,
+            "packet in a router": times * in_routers,
+            "packet listed": packets if links == "hops" else 0.0,
         },
         memory={
             "run": 1.0,
-            "event": objects(point) * (events_each(point, _sent_packet(point)) - LEAST_EVENTS_EACH),
-            f"node: {model}": nodes,
-            "rank": nodes * ranks,
-            "message": messages / min(runs, 2),
-            "packet: torus": packets if model == "torus" else 0.0,
+            "event": float(objects(point) * events),
+            f"node: {model.name}": nodes,
+            "rank": nodes * _ranks_per_node(point),
+            "message": times * messages / min(runs, 2),
         },
     )
 
@@ -58,26 +53,5 @@ def objects(point: Point) -> int:
     return point.machine.nodes * (1 + _ranks_per_node(point)) + point.machine.routers
 
 
-def _sent_packet(point: Point) -> int:
-    """Bytes of a packet as CODES sends it: on a torus a part of that of the study, and more events to have room for."""
-    try:
-        return packet_bytes(point, bandwidths(point)[1])
-    except Unsupported:  # and the point will be refused
-        return int(point.network.packet_bytes)
-
-
 def _ranks_per_node(point: Point) -> int:
     return max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
-
-
-def _runs_each_alone(point: Point) -> bool:
-    """Whether the jobs are run alone as well, to tell which links each uses."""
-    fixed = point.routing.kind in ("minimal", "dimension-order", "d-mod-k")
-    return fixed and point.machine.kind not in ("dragonfly", *TORI)
-
-
-def _model(point: Point) -> str:
-    kind = point.machine.kind
-    if kind in TORI:
-        return "torus"
-    return "grid" if isinstance(point.machine, GridConfig) else kind

@@ -12,7 +12,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages, PlacedJob
 
 from ..point import Point
-from .models import network_of
+from .models import model_of, network_of
 from .network import Hops, IntArray, Network
 from .packet import events_each
 from .trace import traces
@@ -134,7 +134,9 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
     hops = network.hops if lists_hops(point, network, jobs, traced) else None
-    events = events_each(point, network.packet)
+    model = model_of(point)
+    assert model is not None  # there is a network
+    events = events_each(point, model.burst_bytes(point), network.packet)
     ranks, injected = ranks_per_node(machine, jobs), point.network.injected_messages
     (folder / CONFIGURATION).write_text(configuration(network, ranks, traced, events, hops, injected))
     for name, content in network.files.items():
@@ -144,7 +146,8 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     for job in traced:
         # Ranks of a node share its interface. One after the other needs no waiting: the scheduler sees to it.
         under_way = None if injected == 1 else max(1, injected // ranks)
-        for rank, data in enumerate(traces(len(job.place_of_rank), job.messages, under_way)):
+        computing = jobs[job.number].computing
+        for rank, data in enumerate(traces(len(job.place_of_rank), job.messages, under_way, computing)):
             (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
     shared = sorted(path.name for path in folder.iterdir())
     _write_jobs(folder, traced)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 
 from ..contract import Unsupported
+from ..point import Point
 
 IntArray = npt.NDArray[np.integer]
 
@@ -107,6 +110,42 @@ class Network:
     traffic: PortCounters | None = None
     fixed_routes: bool = False
     hops: Hops | None = None
+
+
+def _nothing(point: Point) -> float:
+    return 0.0
+
+
+def _as_in_the_study(point: Point) -> int:
+    return int(point.network.packet_bytes)
+
+
+@dataclass(frozen=True)
+class Model:
+    """One of CODES' models of topologies, and what is known of it before a machine is built.
+
+    Parameters
+    ----------
+    name : str
+        Of the model, for the law of its cost.
+    network : callable
+        Translates a machine and its routing; raises `Unsupported` where the model lacks something.
+    burst_bytes : callable, optional
+        Gives what a node hands over at once, each packet an event; the others need few events, with any buffer.
+    packet_bytes : callable, optional
+        Gives the packets that are sent, where these are not those of the study.
+    job_links : {"hops", "alone"}, optional
+        How it tells the links that each job uses: by a list of all hops, or by running each job alone as well.
+    one_process : frozenset of routing classes, optional
+        Routings under which several processes find other times than one.
+    """
+
+    name: str
+    network: Callable[[Point, Machine], Network]
+    burst_bytes: Callable[[Point], float] = _nothing
+    packet_bytes: Callable[[Point], int] = _as_in_the_study
+    job_links: Literal["hops", "alone"] | None = "alone"
+    one_process: frozenset[type[Routing]] = frozenset()
 
 
 def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:

@@ -18,41 +18,30 @@ TORUS_START_NS_PER_BYTE = 10.0
 TORUS_HOP_NS = 51.5
 """What a packet keeps a link of the torus busy beside its own time: 50 ns, and a random time of 1.5 ns on average."""
 
-TORUS_AT_ONCE_BYTES = 32_000
+TORUS_AT_ONCE_BYTES = 32_000.0
+"""What a node of a torus hands over at once: about 20 kB, each packet an event."""
+
 LEAST_EVENTS_EACH, SPARE_EVENTS = 48, 1.5
 
-TORI = ("torus", "bluegene-q", "bluegene-p")
 
-
-def buffer_bytes(point: Point) -> int:
-    """Give the buffer of an input."""
-    return int(point.network.buffer_bytes)
-
-
-def events_each(point: Point, packet: int) -> int:
-    """Give the events of the simulation to have room for, for each simulated object; CODES breaks off without room.
-
-    Nodes of a fat tree or Slim Fly hand over at once what their buffer has room for, those of a torus about 20 kB, each
-    packet an event; the others need less than the least, with any buffer.
+def events_each(point: Point, at_once_bytes: float, packet: int) -> int:
+    """Return the events of the simulation to have room for, for each simulated object; CODES breaks off without room.
 
     Parameters
     ----------
+    at_once_bytes : float
+        What a node hands over at once, at most: that of `Model.burst_bytes`.
     packet : int
         Bytes of a packet.
     """
-    kind = point.machine.kind
-    if kind in TORI:
-        at_once: float = TORUS_AT_ONCE_BYTES
-    else:
-        at_once = buffer_bytes(point) if kind in ("fat-tree", "slim-fly") else 0
     burst = max((load.burst_bytes for load in loads_of(point)), default=0)
-    return max(LEAST_EVENTS_EACH, ceil(SPARE_EVENTS * min(at_once, burst) / packet))
+    return max(LEAST_EVENTS_EACH, ceil(SPARE_EVENTS * min(at_once_bytes, burst) / packet))
 
 
 def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
-    """Give the size of packets: what the study says, and on a torus a part of the messages that suits it.
+    """Return the size of packets on a torus: a part of the messages that suits it.
 
-    There a packet's end takes the time of a whole packet, and the first packet of a phase waits 10 ns a byte. So the
+    A packet's end takes the time of a whole packet, and the first packet of a phase waits 10 ns a byte. So the
     longest message is cut into equal pieces, and these into 2, 4, 8 or 16: the largest by which what is sent grows by
     1 % at most, and whose wait is 2 % of what a node sends in a phase; if none waits so little, the smallest.
 
@@ -67,7 +56,7 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
         If no such size will do.
     """
     largest, loads = int(point.network.packet_bytes), loads_of(point)
-    if point.machine.kind not in TORI or not loads:
+    if not loads:
         return largest
     longest = max(load.message_bytes for load in loads)
     piece = ceil(longest / ceil(longest / largest))

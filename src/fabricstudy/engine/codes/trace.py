@@ -3,6 +3,8 @@
 A file holds a stream of records, then header, footer and an index of where these stand; all numbers are
 big-endian. A record is a label, a mask that says which times follow, those times, and the call's arguments.
 
+CODES computes where a call starts later than the one before it ended, so that all calls after a computation are later.
+
 References
 ----------
 Sandia National Laboratories: SST DUMPI trace library, format of version 0.6.7 and later.
@@ -17,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.workload.messages import Messages
+from fabricstudy.workload.messages import Computing, Messages, WorkloadError
 
 IntArray = npt.NDArray[np.int64]
 
@@ -41,8 +43,10 @@ TRANSFER_DTYPE = np.dtype(
 )
 
 
-def traces(ranks: int, messages: Messages, under_way: int | None = None) -> Iterator[bytes]:
-    """Give the trace of each rank of a job, in order.
+def traces(
+    ranks: int, messages: Messages, under_way: int | None = None, computing: Computing | None = None
+) -> Iterator[bytes]:
+    """Return the trace of each rank of a job, in order.
 
     In each phase a rank posts its receives, then its sends in their order, and waits for all of them. With `under_way`
     a send is posted when the one that stands so many before it has left: where messages take turns, they leave in the
@@ -57,22 +61,39 @@ def traces(ranks: int, messages: Messages, under_way: int | None = None) -> Iter
         What they send; bytes fit in 31 bits.
     under_way : int, optional
         Sends of a rank that are under way at once; left out: all of a phase.
+    computing : Computing, optional
+        What the ranks compute, in whole ns.
+
+    Raises
+    ------
+    WorkloadError
+        If a rank would compute beside messages of which it cannot post all at once.
     """
     calls, rank, phase = _transfers(messages)
     starts = np.flatnonzero(np.diff(rank, prepend=-1) | np.diff(phase, prepend=-1))
-    ends = np.append(starts[1:], len(calls))
+    ends = np.append(starts[1:], len(calls))[: len(starts)]
     times = _times(calls, rank, starts)
+    apart_ns = times[ends - 1] - times[starts]
+    late_ns, beside_ns, after_ns = _pauses(rank[starts], phase[starts], apart_ns, computing, ranks)
+    times += np.repeat(late_ns, ends - starts)
     calls["start_s"], calls["start_ns"] = calls["stop_s"], calls["stop_ns"] = np.divmod(times, 10**9)
     calls["request"] = np.arange(len(calls)) - np.repeat(starts, ends - starts)
     data, size = memoryview(calls.tobytes()), TRANSFER_DTYPE.itemsize
     groups = np.searchsorted(rank[starts], np.arange(ranks + 1))
-    for first, last in pairwise(groups):
+    for of_rank, (first, last) in enumerate(pairwise(groups)):
         stream: list[bytes | memoryview] = [_call(INIT, 0), struct.pack(">I", 0)]
         now_ns = 0
-        for start, end in zip(starts[first:last].tolist(), ends[first:last].tolist(), strict=True):
-            now_ns = int(times[end - 1])
+        parts = (part[first:last].tolist() for part in (starts, ends, beside_ns))
+        for start, end, computes_ns in zip(*parts, strict=True):
+            # Between its sends it has computed a little.
+            now_ns = int(max(times[end - 1], times[start] + computes_ns))
             requests, receives = np.arange(end - start), int(np.count_nonzero(calls["label"][start:end] == IRECV))
             at_once = min(receives + (under_way or end), end - start)
+            if computes_ns and at_once < end - start:
+                raise WorkloadError(
+                    "a rank computes beside more messages than it has under way in CODES; raise network.injection, "
+                    "leave overlap out, or take the engine caminos"
+                )
             stream.append(data[start * size : (start + at_once) * size])
             for number in range(at_once, end - start):
                 send = start + number
@@ -81,7 +102,7 @@ def traces(ranks: int, messages: Messages, under_way: int | None = None) -> Iter
                     data[send * size : (send + 1) * size],
                 ]
             stream += _waits(now_ns, np.delete(requests, slice(receives, receives + end - start - at_once)))
-        yield _file(b"".join([*stream, _call(FINALIZE, now_ns)]))
+        yield _file(b"".join([*stream, _call(FINALIZE, now_ns + int(after_ns[of_rank]))]))
 
 
 def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], IntArray, IntArray]:
@@ -108,6 +129,38 @@ def _times(calls: npt.NDArray[np.void], rank: IntArray, starts: IntArray) -> Int
     before = np.repeat(pauses[first_of_rank], np.diff(np.append(first_of_rank, len(calls))))
     times: IntArray = LEAST_DELAY_NS * (pauses - before)
     return times
+
+
+def _pauses(
+    rank: IntArray, phase: IntArray, apart_ns: IntArray, computing: Computing | None, ranks: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return how much later the calls of each rank and phase are, and what is computed beside them and behind all.
+
+    Parameters
+    ----------
+    rank, phase, apart_ns : int64 arrays [groups]
+        Calls by rank and phase, and the time from the first to the last of them.
+    """
+    late_ns, beside_ns, after_ns = np.zeros_like(rank), np.zeros_like(rank), np.zeros(ranks, dtype=np.int64)
+    if computing is None:
+        return late_ns, beside_ns, after_ns
+    group_of = {pair: group for group, pair in enumerate(zip(rank.tolist(), phase.tolist(), strict=True))}
+    parts_ns = (np.rint(part).astype(np.int64).tolist() for part in (computing.before_ns, computing.beside_ns))
+    pairs = zip(computing.rank.tolist(), computing.phase.tolist(), strict=True)
+    pause_of = dict(zip(pairs, zip(*parts_ns, strict=True), strict=True))
+    late_of = [0] * ranks
+    for pair in sorted(group_of.keys() | pause_of.keys()):
+        of_rank, group = pair[0], group_of.get(pair)
+        before, beside = pause_of.get(pair, (0, 0))
+        late_of[of_rank] += before
+        if group is None:  # all its messages are within nodes
+            late_of[of_rank] += beside
+            after_ns[of_rank] += before + beside
+        else:
+            late_ns[group], beside_ns[group] = late_of[of_rank], beside
+            late_of[of_rank] += max(0, beside - int(apart_ns[group]))
+            after_ns[of_rank] = 0
+    return late_ns, beside_ns, after_ns
 
 
 def _call(label: int, now_ns: int) -> bytes:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
@@ -23,7 +30,7 @@ from .settings import FlowSettings
 FEWEST_PACKETS = 4
 """Packets of a message from which on times were compared with those of packets."""
 
-ROUTINGS = ("minimal", "dimension-order", "d-mod-k", "adaptive", "valiant", "ugal")
+ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal)
 """What our program has."""
 
 
@@ -45,8 +52,9 @@ class Flow(BundledEngine):
         Unsupported
             With the reason.
         """
-        if point.routing.kind not in ROUTINGS:
-            raise Unsupported(f"the flow engine has no {point.routing.kind} routing; take {', '.join(ROUTINGS)}")
+        if type(point.routing) not in ROUTINGS:
+            names = ", ".join(map(kind_of, ROUTINGS))
+            raise Unsupported(f"the flow engine has no {point.routing.kind} routing; take {names}")
         if sum(not job.pattern.silent for job in point.jobs) > 1 or any(job.background for job in point.jobs):
             raise Unsupported(
                 "flows tell too little of what jobs do to each other: they share full links, and not the buffers that "

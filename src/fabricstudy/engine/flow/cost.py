@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from ..forecast import Work
-from ..loads import traffic_by_job
+from math import inf
+
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.ugal import Ugal
+
+from ..forecast import Work, carried
 from ..point import Point
 
 
 def work(point: Point) -> Work:
-    """Count messages, and parts of the machine; bytes cost nothing."""
-    carried: dict[str, float] = {}
-    for job in traffic_by_job(point):
-        carried[job.work] = carried.get(job.work, 0.0) + sum(part.messages for part in job.classes)
-    messages, machine = sum(carried.values()), point.machine
-    counts = {"run": 1.0, "message": messages, "node": float(machine.nodes), "cable": float(machine.cables)}
-    return Work(carried, 1.0, counts, counts)
+    """Count messages, those that choose among paths as they go, and parts of the machine; bytes cost nothing."""
+    machine = point.machine
+    messages, in_routers, _ = carried(point, inf)
+    counts = {"run": 1.0, "message": messages}
+    chosen = messages if isinstance(point.routing, Adaptive | Ugal) else 0.0
+    return Work(
+        cpu=counts | {"message in a router": in_routers, "message with a choice": chosen},
+        memory=counts | {"node": float(machine.nodes), "cable": float(machine.cables)},
+    )

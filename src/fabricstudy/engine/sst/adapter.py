@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, written_out
 
 from ..contract import Probe, Unsupported
@@ -19,12 +20,11 @@ from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
 from .motifs import check_native
-from .pauses import check_computing, write_pauses
 from .program import MODEL, Missing, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import RUN, check_that_ugal_can_choose, log_name, nobody_waits, packet_in_flits_bytes, settings, write_run
-from .traces import LARGEST_MESSAGE, seats_of
+from .system import RUN, check_that_ugal_can_choose, nobody_waits, packet_in_flits_bytes, settings, write_run
+from .traces import LARGEST_MESSAGE
 from .wiring import dragonfly, wire
 
 
@@ -66,11 +66,14 @@ class Sst(ProgramEngine):
         wiring = wire(point, machine)
         if settings(point).motifs == "native":
             check_native(point)
-            _check_no_background(point)
-        check_computing(point)
+        elif settings(point).mpi != "none" and any(job.compute and job.compute.overlap for job in point.jobs):
+            raise Unsupported(
+                "with engine.mpi: default a rank cannot compute before its sends have been taken; leave overlap or mpi "
+                "out"
+            )
         check_caminos_only(point)
         check_buffer(point, packet_in_flits_bytes(point))
-        if point.routing.kind == "ugal" and wiring.component == dragonfly.COMPONENT:
+        if isinstance(point.routing, Ugal) and wiring.component == dragonfly.COMPONENT:
             check_that_ugal_can_choose(point)
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
@@ -87,9 +90,6 @@ class Sst(ProgramEngine):
             return None
         jobs = [written_out(job, machine) for job in jobs]
         write_run(folder, point, machine, jobs)
-        for number, job in enumerate(jobs):
-            if job.computing is not None:
-                write_pauses(folder / f"{log_name(number)}.traces" / "rank", job, job.computing, seats_of(job))
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
@@ -104,8 +104,3 @@ class Sst(ProgramEngine):
             means_ns = tuple(mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs)
             return EngineResult(ended_ns, job_rank_mean_ns=means_ns)
         return read_result(folder, point, machine, jobs)
-
-
-def _check_no_background(point: Point) -> None:
-    if any(job.background for job in point.jobs):
-        raise Unsupported("Ember's own motifs cannot be repeated in the background; leave engine.motifs out")

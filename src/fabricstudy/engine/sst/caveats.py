@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from fabricstudy.engine.sst.settings import SstSettings
+from fabricstudy.machine.dragonfly import DragonflyConfig
 
 from ..caveats import Caveat, between_groups_with_several_cables, under_ugal, with_ties
 from ..detours import via
 from ..point import Point
-
-
-def _without_costs_of_mpi(point: Point) -> bool:
-    return isinstance(point.engine, SstSettings) and point.engine.mpi == "none"
-
-
-def _with_costs_of_mpi(point: Point) -> bool:
-    return isinstance(point.engine, SstSettings) and point.engine.mpi == "default"
-
-
-def _with_own_motifs(point: Point) -> bool:
-    return isinstance(point.engine, SstSettings) and point.engine.motifs == "native"
+from .system import settings
 
 
 def _detours_through_groups(point: Point) -> bool:
-    return (
-        point.machine.kind == "dragonfly"
-        and point.routing.kind in ("valiant", "ugal")
-        and via(point.routing) != "router"
-    )
-
-
-def _ugal_through_groups(point: Point) -> bool:
-    return under_ugal(point) and _detours_through_groups(point)
-
-
-def _ugal_on_any_graph(point: Point) -> bool:
-    return under_ugal(point) and not _detours_through_groups(point)
+    return isinstance(point.machine, DragonflyConfig) and via(point.routing) == "group"
 
 
 CAVEATS: tuple[Caveat, ...] = (
@@ -47,17 +24,17 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat(
         "A send is complete when the node's interface has taken it; the messages of a phase then wait there in the "
         "order in which they were sent.",
-        _without_costs_of_mpi,
+        lambda point: settings(point).mpi == "none",
     ),
     Caveat(
         "Firefly's costs of MPI and of the network interface are included. A message above 12 kB asks before it is "
         "sent, and its sender waits until it has arrived.",
-        _with_costs_of_mpi,
+        lambda point: settings(point).mpi == "default",
     ),
     Caveat(
         "Ember's own motifs send in their own order and wait for each message: Alltoall goes round the ranks, and "
         "Halo3D finishes one dimension before the next.",
-        _with_own_motifs,
+        lambda point: settings(point).motifs == "native",
     ),
     Caveat(
         "On a dragonfly a detour leads through a group drawn at random, neither the first nor the last one, and "
@@ -73,13 +50,13 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat(
         "UGAL compares the queues of two ports, that of the detour counted twice and 50 flits more, and not queues "
         "times hops; it sees the queues for one virtual channel only.",
-        _ugal_through_groups,
+        lambda point: under_ugal(point) and _detours_through_groups(point),
     ),
     Caveat(
         "UGAL compares the shortest paths with three detours: queue times hops, for a detour twice the hops to its "
         "middle. Where all these queues are empty it draws one of them all, so most packets take a detour when there "
         "is little traffic.",
-        _ugal_on_any_graph,
+        lambda point: under_ugal(point) and not _detours_through_groups(point),
     ),
     Caveat(
         "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "

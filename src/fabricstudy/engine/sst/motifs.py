@@ -12,7 +12,7 @@ from .traces import Seats
 
 
 def check_native(point: Point) -> None:
-    """Refuse jobs for whose pattern there is no motif.
+    """Refuse jobs for whose pattern there is no motif, in the background, or that compute.
 
     Raises
     ------
@@ -22,6 +22,10 @@ def check_native(point: Point) -> None:
     for job in point.jobs:
         if not job.pattern.silent:
             native_motif(job, job.rank_count(point.machine.nodes, point.machine.cores_per_node))
+    if any(job.background for job in point.jobs):
+        raise Unsupported("Ember's own motifs cannot be repeated in the background; leave engine.motifs out")
+    if any(job.compute is not None for job in point.jobs):
+        raise Unsupported("Ember's own motifs do not compute; leave engine.motifs out, or compute")
 
 
 def native_motif(job: Job, ranks: int) -> str:

@@ -1,7 +1,8 @@
 """A job's messages as traces that Ember's motif SIRIUSTrace reads: one binary file a rank.
 
 In each phase a rank posts its receives, sends one message after the other, and waits for its receives. A send of the
-trace blocks; the trace's own non-blocking one does not work in SST (2026).
+trace blocks; the trace's own non-blocking one does not work in SST (2026). A rank of SST's computes where a call starts
+later than any call before it has ended: calls end at 0, and the start of one is how long its rank computes before it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 LARGEST_MESSAGE = 2**32 - 1
 
@@ -21,7 +22,6 @@ _CHARACTERS, _WORLD = 4, 0
 _TAGS = 2**30
 """Phases are told apart by the tag; the largest number of 32 bits would mean any."""
 
-# Times are all 0: a rank does nothing between two calls.
 _CALL = [("call", "<u4"), ("start", "<f8")]
 _DATA = [("buffer", "<u8"), ("count", "<u4"), ("type", "<u4"), ("peer", "<i4"), ("tag", "<i4"), ("world", "<u4")]
 _END = [("end", "<f8"), ("result", "<i4")]
@@ -75,12 +75,14 @@ def seats_of(job: PlacedJob) -> Seats:
 
 
 def write_traces(prefix: Path, job: PlacedJob, seats: Seats) -> None:
-    """Write one trace a rank: ``<prefix>.<rank>``, by SST's numbers.
+    """Write one trace a rank, in an existing folder: ``<prefix>.<rank>``, by SST's numbers.
 
-    Parameters
-    ----------
-    prefix : Path
-        In an existing folder.
+    A rank computes before the first call of a phase, and before it waits for the messages of the phase; in whole ns.
+
+    Raises
+    ------
+    WorkloadError
+        If a rank computes beside messages of its last phase that it does not wait for.
     """
     messages = job.messages
     source, destination = seats.seat_of_rank[messages.source], seats.seat_of_rank[messages.destination]
@@ -90,16 +92,43 @@ def write_traces(prefix: Path, job: PlacedJob, seats: Seats) -> None:
     receives["request"] = np.arange(1, len(messages) + 1)
     # Rows of a rank and phase stay in send order, in which messages between two ranks are matched.
     sent, received = (_by_rank_and_phase(rank, messages.phase, seats.seats) for rank in (source, destination))
+    pauses = _pauses(job, seats)
     for rank in range(seats.seats):
         with prefix.with_name(f"{prefix.name}.{rank}").open("wb") as file:
             file.write(_empty_call(_INIT))
+            pause_ns = 0.0
             for phase in sorted(sent[rank].keys() | received[rank].keys()):
-                posted = receives[received[rank].get(phase, [])]
+                before_ns, beside_ns = pauses.get((rank, phase), (0.0, 0.0))
+                posted, to_send = receives[received[rank].get(phase, [])], sends[sent[rank].get(phase, [])]
+                first = posted if len(posted) else to_send
+                first["start"][0] = _start_s(pause_ns + before_ns)
                 file.write(posted.tobytes())
-                file.write(sends[sent[rank].get(phase, [])].tobytes())
+                file.write(to_send.tobytes())
+                # Where a phase only sends there is nothing to wait for, and the next one begins at the same call.
+                pause_ns = beside_ns
                 if len(posted):
-                    file.write(_wait(posted["request"]))
+                    file.write(_wait(posted["request"], _start_s(pause_ns)))
+                    pause_ns = 0.0
+            if pause_ns:
+                raise WorkloadError(
+                    f"a rank of job {job.name} computes beside messages that it sends last and does not wait for, "
+                    "which SST's traces cannot say; leave overlap out, or take the engine caminos"
+                )
             file.write(_empty_call(_FINALIZE))
+
+
+def _pauses(job: PlacedJob, seats: Seats) -> dict[tuple[int, int], tuple[float, float]]:
+    """Time (ns) that each of SST's ranks computes before and beside the messages of a phase."""
+    if job.computing is None:
+        return {}
+    phase, rank, *parts_ns = job.computing.columns
+    keys = zip(seats.seat_of_rank[rank].tolist(), phase.tolist(), strict=True)
+    return dict(zip(keys, zip(*(np.rint(part).tolist() for part in parts_ns), strict=True), strict=True))
+
+
+def _start_s(pause_ns: float) -> float:
+    """Start of a call after a pause: half a ns later, since SST cuts off what is behind the point."""
+    return (pause_ns + 0.5) * 1e-9 if pause_ns else 0.0
 
 
 def _calls(
@@ -134,7 +163,7 @@ def _empty_call(call: int) -> bytes:
     return row.tobytes()
 
 
-def _wait(requests: npt.NDArray[np.uint64]) -> bytes:
+def _wait(requests: npt.NDArray[np.uint64], start_s: float) -> bytes:
     row = np.zeros((), dtype=_WAIT_CALL)
-    row["call"], row["count"] = _WAIT, len(requests)
+    row["call"], row["start"], row["count"] = _WAIT, start_s, len(requests)
     return row.tobytes() + np.ascontiguousarray(requests).tobytes() + np.zeros((), dtype=_WAIT_END).tobytes()

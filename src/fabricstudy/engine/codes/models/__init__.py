@@ -1,29 +1,43 @@
-"""The topologies that CODES has, each one module: `network(point, machine) -> Network`, or `Unsupported`."""
+"""The topologies that CODES has, each one module with its `Model`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.bluegene_p import BlueGenePConfig
+from fabricstudy.machine.bluegene_q import BlueGeneQConfig
+from fabricstudy.machine.dragonfly import DragonflyConfig
+from fabricstudy.machine.express_mesh import ExpressMeshConfig
+from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.hypercube import HypercubeConfig
+from fabricstudy.machine.hyperx import HyperXConfig
+from fabricstudy.machine.mesh import MeshConfig
+from fabricstudy.machine.slim_fly import SlimFlyConfig
+from fabricstudy.machine.torus import TorusConfig
 
 from ...contract import Unsupported
 from ...point import Point
 from ..models import dragonfly, express_mesh, fat_tree, slim_fly, torus
-from ..network import Network
+from ..network import Model, Network
 
 # One line a topology of ours.
-MODELS: dict[str, Callable[[Point, Machine], Network]] = {
-    "dragonfly": dragonfly.network,
-    "torus": torus.network,
-    "bluegene-q": torus.network,
-    "bluegene-p": torus.network,
-    "mesh": express_mesh.network,
-    "hypercube": express_mesh.network,
-    "hyperx": express_mesh.network,
-    "express-mesh": express_mesh.network,
-    "fat-tree": fat_tree.network,
-    "slim-fly": slim_fly.network,
+MODELS: dict[type[Topology], Model] = {
+    DragonflyConfig: dragonfly.MODEL,
+    TorusConfig: torus.MODEL,
+    BlueGeneQConfig: torus.MODEL,
+    BlueGenePConfig: torus.MODEL,
+    MeshConfig: express_mesh.MODEL,
+    HypercubeConfig: express_mesh.MODEL,
+    HyperXConfig: express_mesh.MODEL,
+    ExpressMeshConfig: express_mesh.MODEL,
+    FatTreeConfig: fat_tree.MODEL,
+    SlimFlyConfig: slim_fly.MODEL,
 }
+
+
+def model_of(point: Point) -> Model | None:
+    """Return CODES' model of the topology of a point, if it has one."""
+    return MODELS.get(type(point.machine))
 
 
 def network_of(point: Point, machine: Machine) -> Network:
@@ -34,7 +48,7 @@ def network_of(point: Point, machine: Machine) -> Network:
     Unsupported
         If CODES has no model of it, or the model lacks something.
     """
-    model = MODELS.get(point.machine.kind)
+    model = model_of(point)
     if model is None:
         raise Unsupported(f"CODES has no model of the topology {point.machine.kind}; take another engine")
-    return model(point, machine)
+    return model.network(point, machine)

@@ -11,15 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, Hops, IntArray, Network, PortCounters, gib_per_s, links_to
-from ..packet import buffer_bytes
+from ..network import HOST, Hops, IntArray, Model, Network, PortCounters, gib_per_s, links_to
 from .routing import routing_name
 
-ROUTINGS = {"minimal": "minimal", "valiant": "nonminimal", "ugal": "prog-adaptive"}
+ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
 
 THRESHOLD_BYTES = 16_384
 """Bytes at a port up to which UGAL stays minimal, as in CODES' own network dfdally_8k.
@@ -44,7 +47,7 @@ def network(point: Point, machine: Machine) -> Network:
     first_group = local[local[:, 0] < routers]
     ports = int(np.bincount(between[:, 0], minlength=machine.routers).max())
     classes, latency_ns = machine.classes, point.network.router_latency_ns
-    buffer = buffer_bytes(point)
+    buffer = int(point.network.buffer_bytes)
     return Network(
         terminal="modelnet_dragonfly_dally",
         others={"modelnet_dragonfly_dally_router": 1},
@@ -98,7 +101,7 @@ def network(point: Point, machine: Machine) -> Network:
             bits=32,
         ),
         # With several cables between two groups it draws one.
-        fixed_routes=point.routing.kind == "minimal" and len(between) == groups * (groups - 1),
+        fixed_routes=isinstance(point.routing, Minimal) and len(between) == groups * (groups - 1),
         hops=Hops(
             "save_router_timing_trace_path", "router-timing-gid=0.txt", 21, router=0, port=2, source=18, packet=6
         ),
@@ -122,3 +125,6 @@ def _ports(machine: Machine, local: IntArray, between: IntArray, intra: int, int
         starts = np.searchsorted(router, np.arange(machine.routers))
         link[router, first + np.arange(len(pairs)) - starts[router]] = links_to(machine, router, pairs[:, 1])
     return link
+
+
+MODEL = Model("dragonfly", network, job_links="hops")

@@ -10,14 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, IntArray, Network, PortCounters, gib_per_s, links_to, one_of
-from ..packet import buffer_bytes
+from ..network import HOST, IntArray, Model, Network, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
-ROUTINGS = {"dimension-order": "static", "adaptive": "adaptive"}
+ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static", Adaptive: "adaptive"}
 
 
 def network(point: Point, machine: Machine) -> Network:
@@ -27,7 +29,7 @@ def network(point: Point, machine: Machine) -> Network:
     nodes = machine.nodes // machine.routers
     bandwidth_Bps = one_of([link.bandwidth_Bps for link in machine.classes], "bandwidth", "express mesh")
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "express mesh")
-    buffer = buffer_bytes(point)
+    buffer, in_order = int(point.network.buffer_bytes), isinstance(point.routing, DimensionOrder)
     link_of_port = _ports(machine, lengths, gap, nodes)
     return Network(
         terminal="modelnet_express_mesh",
@@ -41,7 +43,7 @@ def network(point: Point, machine: Machine) -> Network:
             "dim_length": ",".join(map(str, lengths)),
             "gap": gap,
             "num_cn": nodes,
-            "num_vcs": 1 if point.routing.kind == "dimension-order" else 2,
+            "num_vcs": 1 if in_order else 2,
             "routing": routing_name(point, ROUTINGS, "express mesh"),
             "link_bandwidth": gib_per_s(bandwidth_Bps),
             "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
@@ -50,7 +52,7 @@ def network(point: Point, machine: Machine) -> Network:
             "cn_vc_size": buffer,
         },
         traffic=PortCounters("router-traffic", lambda row: row[:, 1], 2, link_of_port),
-        fixed_routes=point.routing.kind == "dimension-order" and (gap == 1 or gap >= max(lengths)),
+        fixed_routes=in_order and (gap == 1 or gap >= max(lengths)),
     )
 
 
@@ -75,3 +77,6 @@ def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> IntArr
             raise Unsupported(f"CODES' express mesh has no gap of {gap} in a dimension of {length} routers")
         first, stride = first + reserved[dimension], stride * length
     return link
+
+
+MODEL = Model("grid", network)

@@ -9,14 +9,16 @@ import numpy as np
 
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.d_mod_k import DModK
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, IntArray, Network, PortCounters, links_to, one_of
-from ..packet import buffer_bytes
+from ..network import HOST, IntArray, Model, Network, PortCounters, links_to, one_of
 from .routing import routing_name
 
-ROUTINGS = {"adaptive": "adaptive", "d-mod-k": "static"}
+ROUTINGS: dict[type[Routing], str] = {Adaptive: "adaptive", DModK: "static"}
 
 TABLES = "tables"
 
@@ -31,7 +33,7 @@ def network(point: Point, machine: Machine) -> Network:
     if len({link.bandwidth_Bps for link in links}) > 1:
         raise Unsupported("CODES' fat tree has one bandwidth for all links; give the same for pod, core and host")
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "fat tree")
-    half, buffer = config.half_radix, buffer_bytes(point)
+    half, buffer = config.half_radix, int(point.network.buffer_bytes)
     neighbour = _neighbours(config)
     static = name == "static"
     bandwidth = machine.host.bandwidth_Bps / 1e9
@@ -122,3 +124,11 @@ def _table(node: IntArray, port: IntArray) -> bytes:
     first = 64 << 32
     rows = (f"0x{first + one:016x} {to + 1}\n" for one, to in zip(node.tolist(), port.tolist(), strict=True))
     return "".join(rows).encode()
+
+
+MODEL = Model(
+    "fat-tree",
+    network,
+    burst_bytes=lambda point: float(point.network.buffer_bytes),
+    one_process=frozenset({Adaptive}),
+)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from fabricstudy.core.kinds import kind_of
+from fabricstudy.routing.base import Routing
+
 from ...contract import Unsupported
 from ...point import Point
 
 
-def routing_name(point: Point, names: dict[str, str], model: str) -> str:
-    """Give CODES' name of the point's routing.
+def routing_name(point: Point, names: Mapping[type[Routing], str], model: str) -> str:
+    """Return CODES' name of the point's routing.
 
     Raises
     ------
     Unsupported
         If the model has none like it.
     """
-    kind = point.routing.kind
-    if kind not in names:
-        has = ", ".join(names)
-        raise Unsupported(f"CODES' {model} has no routing like {kind}; take {has}, or another engine")
-    return names[kind]
+    name = names.get(type(point.routing))
+    if name is None:
+        has = ", ".join(map(kind_of, names))
+        raise Unsupported(f"CODES' {model} has no routing like {point.routing.kind}; take {has}, or another engine")
+    return name

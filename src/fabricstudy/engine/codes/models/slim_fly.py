@@ -12,15 +12,18 @@ from fabricstudy.machine import slim_fly
 from fabricstudy.machine.finite_field import field, prime_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.slim_fly import SlimFlyConfig
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, IntArray, Network, PortCounters, gib_per_s, links_to, one_of
-from ..packet import buffer_bytes
+from ..network import HOST, IntArray, Model, Network, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
-ROUTINGS = {"minimal": "minimal", "valiant": "nonminimal", "ugal": "adaptive"}
+ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
 
 CHANNELS = 4
 
@@ -37,7 +40,7 @@ def network(point: Point, machine: Machine) -> Network:
     within, across = len(sets[0]), q
     local, between = machine.classes
     latency_ns = one_of([local.latency_ns, between.latency_ns], "latency", "Slim Fly")
-    buffer = buffer_bytes(point)
+    buffer = int(point.network.buffer_bytes)
     return Network(
         terminal="modelnet_slimfly",
         others={"modelnet_slimfly_router": 1},
@@ -66,7 +69,7 @@ def network(point: Point, machine: Machine) -> Network:
             "cn_vc_size": buffer,
         },
         traffic=PortCounters("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
-        fixed_routes=point.routing.kind == "minimal",
+        fixed_routes=isinstance(point.routing, Minimal),
     )
 
 
@@ -81,3 +84,11 @@ def _ports(machine: Machine, q: int, within: int, across: int) -> IntArray:
         neighbours = head[np.lexsort((rising, tail))].reshape(machine.routers, ports)
         link[:, first : first + ports] = links_to(machine, np.arange(machine.routers)[:, None], neighbours)
     return link
+
+
+MODEL = Model(
+    "slim-fly",
+    network,
+    burst_bytes=lambda point: float(point.network.buffer_bytes),
+    one_process=frozenset(ROUTINGS),
+)

@@ -9,15 +9,17 @@ time of a whole one, so messages are cut into equal pieces; the first one of a p
 from __future__ import annotations
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
+from ...forecast import bandwidths
 from ...point import Point
-from ..network import Network, gib_per_s, one_of
-from ..packet import TORUS_HOP_NS, buffer_bytes, packet_bytes
+from ..network import Model, Network, gib_per_s, one_of
+from ..packet import TORUS_AT_ONCE_BYTES, TORUS_HOP_NS, packet_bytes
 from .routing import routing_name
 
-ROUTINGS = {"dimension-order": "static"}
+ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static"}
 
 
 def network(point: Point, machine: Machine) -> Network:
@@ -39,7 +41,7 @@ def network(point: Point, machine: Machine) -> Network:
             "n_dims": len(lengths),
             "dim_length": ",".join(map(str, lengths)),
             "link_bandwidth": gib_per_s(packet / (packet_ns - TORUS_HOP_NS) * 1e9),
-            "buffer_size": buffer_bytes(point),
+            "buffer_size": int(point.network.buffer_bytes),
             # Only for messages within a node, which take no time.
             "cn_bandwidth": 1e9,
         },
@@ -53,7 +55,8 @@ def _check(point: Point, machine: Machine) -> None:
     if machine.nodes != machine.routers:
         raise Unsupported("CODES' torus has one node a router; set nodes_per_router: 1, or take another engine")
     if machine.cable_count.max() > 1:
-        remedy = "set pair_cables: 1" if point.machine.kind == "torus" else "take a torus with pair_cables: 1"
+        settable = hasattr(point.machine, "pair_cables")
+        remedy = "set pair_cables: 1" if settable else "take a torus with pair_cables: 1"
         raise Unsupported(
             f"CODES' torus takes one of the two cables that join a pair in a dimension of 2 routers; {remedy}, or "
             "another engine"
@@ -74,3 +77,14 @@ def _check(point: Point, machine: Machine) -> None:
 
 def _has_ties(machine: Machine) -> bool:
     return any(dimension.length % 2 == 0 for dimension in machine.dimensions)
+
+
+def _packet_sent(point: Point) -> int:
+    """Return the packet before a machine is built, for forecasts: that of the study where the point will be refused."""
+    try:
+        return packet_bytes(point, bandwidths(point)[1])
+    except Unsupported:
+        return int(point.network.packet_bytes)
+
+
+MODEL = Model("torus", network, lambda point: TORUS_AT_ONCE_BYTES, _packet_sent, job_links=None)

@@ -14,6 +14,7 @@ from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.routing.base import Routing
+from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
 from ...detours import check_via, via
@@ -43,11 +44,11 @@ def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
     if _is_built_by(config, FatTreeConfig):
         return _with_one_bandwidth(fat_tree.wire(config, routing, machine), machine)
     if _is_built_by(config, GridConfig):
-        if routing.kind == "dimension-order" and grid.is_mesh(machine):
+        if isinstance(routing, DimensionOrder) and grid.is_mesh(machine):
             return _with_one_bandwidth(grid.wire_mesh(config, routing, machine), machine)
         if grid.is_torus(machine) and grid.breaks_ties_alike(routing, machine):
             return _with_one_bandwidth(grid.wire_torus(config, routing, machine), machine)
-        if routing.kind in grid.HYPERX_ALGORITHMS and grid.is_hyperx(machine):
+        if type(routing) in grid.HYPERX_ALGORITHMS and grid.is_hyperx(machine):
             check_via(routing, "router", "on SST's HyperX")
             return _with_one_bandwidth(grid.wire_hyperx(config, routing, machine), machine)
     return graph.wire(config, routing, machine)

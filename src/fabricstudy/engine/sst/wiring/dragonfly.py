@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import ARRANGEMENTS, DragonflyConfig
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from .base import Ints, Wiring, cable_ends
 
 COMPONENT = "merlin.dragonfly"
 
-ALGORITHMS = {"minimal": "minimal", "valiant": "valiant", "ugal": "ugal", "adaptive": "min-a"}
+ALGORITHMS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "valiant", Ugal: "ugal", Adaptive: "min-a"}
 """Merlin's names of our routings."""
 
 MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"}
@@ -28,8 +33,9 @@ MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"
 def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a dragonfly of any arrangement."""
     assert isinstance(config, DragonflyConfig)
-    if routing.kind not in ALGORITHMS:
-        raise Unsupported(f"SST's dragonfly has no {routing.kind} routing; take {', '.join(ALGORITHMS)}")
+    if type(routing) not in ALGORITHMS:
+        names = ", ".join(map(kind_of, ALGORITHMS))
+        raise Unsupported(f"SST's dragonfly has no {routing.kind} routing; take {names}")
     nodes, others, globals_ = config.nodes_per_router, config.routers_per_group - 1, config.global_ports_per_router
     return Wiring(
         component=COMPONENT,
@@ -39,7 +45,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
             "intergroup_per_router": globals_,
             "intergroup_links": config.links_per_group_pair,
             "num_groups": config.groups,
-            "algorithm": ALGORITHMS[routing.kind],
+            "algorithm": ALGORITHMS[type(routing)],
             # SST's own Python class sets "global_routes", which the element does not read.
             "global_route_mode": MODES[config.arrangement],
         },

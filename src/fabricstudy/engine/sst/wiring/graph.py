@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Memoryless, Routing
 from fabricstudy.routing.base import routes as routes_of
+from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from ...detours import check_via
@@ -24,7 +28,7 @@ from .base import Ints, Wiring, cable_ends, place_on_router
 MOST_HOPS = 3_000_000
 """Hops of all routes together; each is some bytes of text, which SST reads once a node."""
 
-AT_SOURCE = ("minimal", "dimension-order", "valiant", "ugal")
+AT_SOURCE: tuple[type[Routing], ...] = (Minimal, DimensionOrder, Valiant, Ugal)
 
 Table = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
 """Weight and hops of the routes, by source and destination router."""
@@ -32,10 +36,10 @@ Table = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
 
 def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire any machine with nodes on all routers."""
-    if routing.kind not in AT_SOURCE:
+    if type(routing) not in AT_SOURCE:
         raise Unsupported(
             f"on a {machine.kind} SST takes routes that are chosen at the source, and {routing.kind} chooses on the "
-            f"way; take {', '.join(AT_SOURCE)}"
+            f"way; take {', '.join(map(kind_of, AT_SOURCE))}"
         )
     check_via(routing, "router", f"on a {machine.kind} in SST")
     if np.any(machine.nodes_of_router == 0):
@@ -49,10 +53,10 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
             + ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
         )
     minimal = stepwise_table(machine, Minimal())
-    table = minimal
-    if routing.kind == "dimension-order":
+    table, ugal = minimal, isinstance(routing, Ugal)
+    if isinstance(routing, DimensionOrder):
         table = stepwise_table(machine, routing)
-    elif routing.kind == "valiant":
+    elif isinstance(routing, Valiant):
         table = valiant_table(minimal, machine)
     longest = max(len(hops) for of in table.values() for ways in of.values() for _, hops in ways)
     ports = _Ports(machine)
@@ -60,9 +64,9 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
         component="merlin.anytopo",
         parameters={
             "num_routers": machine.routers,
-            "source_routing_algo": "UGAL" if routing.kind == "ugal" else "weighted",
+            "source_routing_algo": "UGAL" if ugal else "weighted",
             # One more than hops, for UGAL than those of its detours; the element does not check it.
-            "vcs_per_vn": 1 + longest * (2 if routing.kind == "ugal" else 1),
+            "vcs_per_vn": 1 + longest * (2 if ugal else 1),
         },
         of_router={router: ports.parameters(router, written(minimal, router)) for router in range(machine.routers)},
         ports=ports.cables + machine.nodes_of_router,

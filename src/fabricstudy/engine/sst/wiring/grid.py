@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.valiant import Valiant
 
 from .base import Ints, Wiring, cable_ends, nodes_on_each_router
 
-HYPERX_ALGORITHMS = {"dimension-order": "DOR", "valiant": "valiant", "adaptive": "MIN-A"}
+HYPERX_ALGORITHMS: dict[type[Routing], str] = {DimensionOrder: "DOR", Valiant: "valiant", Adaptive: "MIN-A"}
 """Merlin's names of our routings."""
 
 
@@ -85,7 +87,7 @@ def wire_hyperx(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     first = int(others.sum())
     return Wiring(
         component="merlin.hyperx",
-        parameters=_shape(machine, nodes) | {"algorithm": HYPERX_ALGORITHMS[routing.kind]},
+        parameters=_shape(machine, nodes) | {"algorithm": HYPERX_ALGORITHMS[type(routing)]},
         ports=np.full(machine.routers, first + nodes),
         cable_ports=np.stack([start + high - 1, start + low], axis=1),
         host_ports=first + np.arange(machine.nodes) % nodes,
