@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.core.kind_modules import MODULES
 from fabricstudy.engine.registry import engine_named
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -362,7 +364,7 @@ for planned in plan(load_study("study.yaml")).points.values():
 
 
 class Copy:
-    """A copy of the package with one more file."""
+    """A copy of the package with one more file, and its line in the list of kinds."""
 
     def __init__(self, folder: Path, path: str, text: str) -> None:
         self.folder = folder
@@ -372,6 +374,14 @@ class Copy:
         assert not added.exists()
         added.parent.mkdir(exist_ok=True)
         added.write_text(text)
+        family = next(one for one in ("allocation", "mapping", "pattern", "order", *MODULES) if one in path)
+        family = "machine" if family == "topology" else family
+        kind = re.findall(r'\bkind: .*Literal\["(.+?)"', text)[0]
+        module = "fabricstudy." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        listed = folder / "src/fabricstudy/core/kind_modules.py"
+        start = f'    "{family}": {{\n'
+        assert listed.read_text().count(start) == 1
+        listed.write_text(listed.read_text().replace(start, f'{start}        "{kind}": "{module}",\n'))
 
     def says(self, code: str, only: dict[str, Any] | None = None, **changed: Any) -> list[Any]:
         """Run code beside a study, and give what it prints, a line of JSON each."""

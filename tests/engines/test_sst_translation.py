@@ -390,7 +390,10 @@ PAIRWISE = {"kind": "all-to-all", "algorithm": "pairwise"}
         (DRAGONFLY, "minimal", {"kind": "all-to-all", "iterations": 3}, "20 kB", {}, 574, 19.1),
         (DRAGONFLY, "minimal", PAIRWISE, "20 kB", {}, 126, 4.0),
         (DRAGONFLY, "valiant", "bisection", "10 kB", {}, 242, None),
-        (DRAGONFLY, "minimal", "stencil", "1 MB", {}, 1555, 9.8),
+        pytest.param(
+            *(DRAGONFLY, "minimal", "stencil", "1 MB", {}, 1555, 9.8),
+            marks=pytest.mark.xfail(reason="the law has no term for large buffers: 4.9 s", strict=True),
+        ),
         (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"mpi": "default"}, 386, 5.5),
         (DRAGONFLY, "minimal", "all-to-all", "20 kB", {"motifs": "native"}, 128, 3.5),
         (CUBE, UP, "stencil", "20 kB", {}, 313, None),
@@ -413,8 +416,8 @@ def test_cost_is_predicted_as_it_was_measured(
     this = point_on(machine, routing, pattern, message, engine={"kind": "sst", **engine})
     assert Sst().predict_memory_bytes(this) == pytest.approx(measured_MB * 1e6, rel=0.15)
     if measured_s is not None:
-        # The law has no factor for the algorithm of an all-to-all, for SST's own motifs, nor for buffers of 1 MB.
-        off = 0.8 if pattern == PAIRWISE or "motifs" in engine or message == "1 MB" else 0.35
+        # The law has no factor for the algorithm of an all-to-all, nor for SST's own motifs.
+        off = 0.8 if pattern == PAIRWISE or "motifs" in engine else 0.35
         assert Sst().predict_cpu_s(this) == pytest.approx(measured_s, rel=off)
 
 

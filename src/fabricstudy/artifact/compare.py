@@ -49,9 +49,14 @@ class TableComparison:
         """Whether all rows and values agree."""
         return not (self.missing or self.extra) and bool(self.values["agrees"].all())
 
+    @property
+    def differing(self) -> pd.DataFrame:
+        """The rows of `values` that differ."""
+        return self.values[~self.values["agrees"]].drop(columns="agrees").astype(object)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values; of the compared ones those that differ."""
-        differing = self.values[~self.values["agrees"]].drop(columns="agrees").astype(object)
+        differing = self.differing
         differing["difference"] = [_finite(value) for value in differing["difference"]]
         equal = int((self.values["difference"] == 0).sum())
         return {

@@ -16,12 +16,16 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
+from .kind_modules import MODULES
+
 PACKAGE = Path(__file__).resolve().parents[1]
 OURS = PACKAGE.name
 EXTENSIONS = f"{OURS}_extensions_"
 """Start of the names of the packages that hold a study's own files; the rest is a digest of these."""
 
 _LIST_OF_KINDS = f"{OURS}.core.kind_modules"
+_ENGINE = f"{OURS}.engine."
+_KINDS = frozenset(module for family, kinds in MODULES.items() if family != "engine" for module in kinds.values())
 """Counts nowhere: results depend on the modules of their kinds, and not on what other kinds there are."""
 
 # Texts are matched first and put back, as a "#" in one of them begins no comment.
@@ -135,7 +139,9 @@ def direct_imports(module: str) -> frozenset[str]:
         for name in _IMPORTED_NAME.findall(names):
             inner = f"{origin}.{name}" if origin else name
             found.add(inner if not origin or _is_module(inner) else origin)
-    return frozenset(filter(is_ours, found - {_LIST_OF_KINDS}))
+    # Engines import kinds to tell them apart; those of a point count by themselves.
+    of_others = _KINDS if module.startswith(_ENGINE) else frozenset[str]()
+    return frozenset(filter(is_ours, found - of_others - {_LIST_OF_KINDS}))
 
 
 @cache
