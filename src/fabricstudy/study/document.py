@@ -1,6 +1,6 @@
 """Documentation of study files, generated from the models: ``python -m fabricstudy.study.document``.
 
-It writes ``configs/README.md`` and ``configs/schema/study.json``; a test fails when they are out of step.
+It writes ``docs/reference.md`` and ``docs/schema/study.json``; a test fails when they are out of step.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from .model import Study
 from .paths import fields_of
 
 
-def readme() -> str:
-    """Give the text of configs/README.md."""
+def reference_page() -> str:
+    """Give the text of docs/reference.md."""
     sections: list[str] = []
     with only_extensions_of(""):
         _add_sections(sections, "", [Study], _depths(Study), set())
@@ -36,7 +36,7 @@ def readme() -> str:
         loader=jinja2.PackageLoader("fabricstudy.study"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     keys = "\n".join([*sections, _published()])
-    return environment.get_template("README.md.j2").render(vars(quantities), keys=keys)
+    return environment.get_template("reference.md.j2").render(vars(quantities), keys=keys)
 
 
 def family_paths() -> dict[type[Kind], str]:
@@ -70,7 +70,7 @@ def _bases(annotation: Any) -> list[type[Kind]]:
 
 
 def reference(kind: type[Kind], path: str) -> str:
-    """Give what configs/README.md says, or would say, of a kind that stands at `path`, and of what is below it."""
+    """Give what docs/reference.md says, or would say, of a kind that stands at `path`, and of what is below it."""
     sections: list[str] = []
     _add_sections(sections, path, [kind], _depths(kind), set())
     return "\n".join(sections)
@@ -92,7 +92,7 @@ def _published() -> str:
 
 
 def schema() -> str:
-    """Give the text of configs/schema/study.json."""
+    """Give the text of docs/schema/study.json."""
     with only_extensions_of(""):
         facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
     shared: dict[str, Any] = facts.pop("$defs", {})
@@ -270,10 +270,10 @@ def _bounds(metadata: list[Any]) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Write both files below a folder."""
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.study.document", description=main.__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("configs"), help="folder of the studies")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs"), help="folder of the pages")
     folder: Path = parser.parse_args(arguments).folder
     (folder / "schema").mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(readme(), encoding="utf-8")
+    (folder / "reference.md").write_text(reference_page(), encoding="utf-8")
     (folder / "schema" / "study.json").write_text(schema(), encoding="utf-8")
 
 

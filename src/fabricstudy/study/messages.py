@@ -197,7 +197,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         return ConfigError(problem, remedy.format(context[name]), value=shown, code="wrong-length")
     if kind == "value_error":
         return _as_raised(context["error"], shown)
-    return ConfigError(detail["msg"].rstrip("."), f"see {ours('configs/README.md')}", value=shown)
+    return ConfigError(detail["msg"].rstrip("."), f"see {ours('docs/reference.md')}", value=shown)
 
 
 def _about_key(kind: str, key: str, fields: dict[str, FieldInfo]) -> ConfigError:
@@ -221,4 +221,4 @@ def _as_raised(error: Exception, shown: object) -> ConfigError:
         rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None
         remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
         return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
-    return ConfigError(str(error), f"see {ours('configs/README.md')}", value=shown)
+    return ConfigError(str(error), f"see {ours('docs/reference.md')}", value=shown)
