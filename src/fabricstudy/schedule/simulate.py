@@ -11,7 +11,6 @@ from .backfill.base import Backfill
 from .jobs import Floats, Ints, Jobs
 from .order.base import Order
 from .order.fcfs import Fcfs
-from .order.score import compiled_score
 from .partitions import Partitions, Pool
 from .scheduled import Instants, Scheduled
 from .task import Task, classes, task_of
@@ -76,7 +75,9 @@ def simulate(
     task = task_of(
         partitions, jobs.at(kept), class_nodes[kept], factors[kept], order, scale_request, kill, backfill.needs_above
     )
-    score = compiled_score(order)
+    from .kernel import compiled_score
+
+    score = compiled_score(type(order))
     if isinstance(partitions, Pool):
         times, counts, spans = backfill.schedule_on_nodes(task, score, partitions)
         class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)

@@ -13,8 +13,8 @@ from .partitions import Partitions, Pool
 
 Array = npt.NDArray[Any]
 WORD = 64
-NONE, EASY, CONSERVATIVE = range(3)
-"""Rules of backfilling on nodes without a topology."""
+NONE, EASY, CONSERVATIVE, DRAIN = range(4)
+"""Rules of backfilling."""
 
 
 class Task(NamedTuple):
