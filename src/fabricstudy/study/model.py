@@ -20,7 +20,7 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
-from .claims import Claim, check_links, check_names, check_slowdown
+from .claims import Claim, check_names
 from .figures import AnyFigure, Names
 from .schedules import Schedule
 from .sweep import Experiment, Sweep
@@ -106,7 +106,9 @@ class Study(Sweep):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        check_all([self._check_ways_to_vary, self._check_base, self._check_size, self._check_names])
+        check_all(
+            [self._check_ways_to_vary, self._check_base, self._check_size, self._check_link_loads, self._check_names]
+        )
         return self
 
     def _check_ways_to_vary(self) -> None:
@@ -137,15 +139,16 @@ class Study(Sweep):
         axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
         schedules = {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()}
         mapping_axes = {name: one.axes_below("jobs.*.mapping") for name, one in self.all_experiments.items()}
-        check_names(self.figures, self.claims, axes, self.analyses, schedules, mapping_axes)
-        slowed = {name for name, experiment in self.all_experiments.items() if experiment.slowdown}
-        check_slowdown(self.figures, self.claims, slowed)
+        slowed = [name for name, experiment in self.all_experiments.items() if experiment.slowdown]
+        known = (axes, self.analyses, schedules, mapping_axes, slowed, self.link_loads)
+        check_names(self.figures, self.claims, *known)
+
+    def _check_link_loads(self) -> None:
         for number, name in enumerate(self.link_loads):
             if name not in self.all_experiments:
                 remedy = suggestion(name, self.all_experiments)
                 path = ("link_loads", str(number))
                 raise ConfigError("no such experiment", remedy, path, name, code="no-such-experiment")
-        check_links(self.figures, self.claims, self.link_loads)
 
     @property
     def simulates(self) -> bool:

@@ -54,10 +54,7 @@ class Backfill(Kind):
         spans : int64 array [spans, 3]
             Job, first node and last node.
 
-        Raises
-        ------
-        ConfigError
-            If this rule needs partitions.
+        Raises ConfigError if this rule needs partitions.
         """
         if not self.on_nodes:
             problem = "this rule of backfilling needs partitions"
