@@ -76,8 +76,8 @@ class Isoperimetry(Analysis):
                 problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
                 raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape), "wrong-length")
         if self.weights and self.family is not None:
-            path, remedy = ("weights",), "list the shapes"
-            raise ConfigError("weights need shapes", remedy, path, list(self.weights), "not-with-these-keys")
+            remedy, weights = "list the shapes", list(self.weights)
+            raise ConfigError("weights need shapes", remedy, ("weights",), weights, "not-with-these-keys")
         most, what = (MOST_SEARCHED, "search") if self.exact else (10_000, "list")
         if self.family is not None and self.family.most_vertices > most:
             path = ("family", "most_vertices")

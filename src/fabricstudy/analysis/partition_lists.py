@@ -42,25 +42,13 @@ Share = Annotated[Number, Field(gt=0)]
 
 @dataclass(frozen=True)
 class _Fit:
-    """A geometry of one size: its bisection, its partitions in use at once, and what follows from both.
-
-    Parameters
-    ----------
-    geometry : tuple of int
-        Building blocks along each dimension.
-    links, count : int
-        Cables across its best flat cut, and how many partitions fit at once.
-    stretch : float
-        Best bisection of the size over its own.
-    used : float
-        Share of the machine in use.
-    """
+    """A geometry of one size, in building blocks along each dimension."""
 
     geometry: Geometry
-    links: int
-    count: int
-    stretch: float
-    used: float
+    links: int  # across its best flat cut
+    count: int  # of partitions that fit at once
+    stretch: float  # best bisection of the size over its own
+    used: float  # share of the machine
 
 
 @register

@@ -8,18 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, Space
 
 from .cables import Lines, Partition, partition_space
 from .conflicts import Conflicts, conflicts
+from .jobs import Ints
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

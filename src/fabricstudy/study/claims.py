@@ -40,8 +40,8 @@ class Value(Measure):
     kind: Literal["value"]
 
 
-def _refuse_twice(key: str, axes: Iterable[str], others: Collection[str]) -> None:
-    both = sorted(set(axes) & set(others))
+def _refuse_twice(key: str, axes: Iterable[str], others: Iterable[str]) -> None:
+    both = sorted(set(axes).intersection(others))
     if both:
         problem = f"axis '{both[0]}' stands in `{key}` and in another key of the measure"
         raise ConfigError(problem, "leave it out of one", (key,), both[0], "repeated-entry")

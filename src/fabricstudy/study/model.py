@@ -36,8 +36,8 @@ StudyName = Annotated[
 ]
 
 
-# What every point needs.
 _OF_A_POINT = ("machine", "routing", "jobs", "engine")
+"""What every point needs."""
 
 
 class Study(Sweep):
@@ -131,9 +131,8 @@ class Study(Sweep):
     def _check_size(self) -> None:
         points = sum(experiment.size for experiment in self.all_experiments.values())
         if points > MOST_POINTS:
-            key = "experiments" if self.experiments else "sweep"
-            remedy = f"stay at or below {MOST_POINTS:,}"
-            raise ConfigError(f"{points:,} points are too many", remedy, (key,), code="too-many-points")
+            path, remedy = ("experiments" if self.experiments else "sweep",), f"stay at or below {MOST_POINTS:,}"
+            raise ConfigError(f"{points:,} points are too many", remedy, path, code="too-many-points")
 
     def _check_names(self) -> None:
         axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
@@ -146,8 +145,7 @@ class Study(Sweep):
     def _check_link_loads(self) -> None:
         for number, name in enumerate(self.link_loads):
             if name not in self.all_experiments:
-                remedy = suggestion(name, self.all_experiments)
-                path = ("link_loads", str(number))
+                path, remedy = ("link_loads", str(number)), suggestion(name, self.all_experiments)
                 raise ConfigError("no such experiment", remedy, path, name, code="no-such-experiment")
 
     @property

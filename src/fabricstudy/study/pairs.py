@@ -156,10 +156,8 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
                 yield _Comparison(path, one, one.of, one.against, along)
                 continue
             # Only the results have link classes.
-            of, against, where = (
-                {name: wanted for name, wanted in part.items() if name != "class"}
-                for part in (one.of, one.against, one.where)
-            )
+            of, where = ({k: wanted for k, wanted in part.items() if k != "class"} for part in (one.of, one.where))
+            against = {name: label for name, label in one.against.items() if name != "class"}
             yield _Comparison(path, one.model_copy(update={"where": where}), of, against, along)
 
 

@@ -84,17 +84,7 @@ def axes_of_schedules(schedules: Mapping[str, Schedule]) -> tuple[str, ...]:
 
 
 class RunPlanner:
-    """Makes runs of raw trees, each distinct part checked once.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        All points of the study, for ratios of their times.
-    axes : tuple of str
-        Axes of all schedules.
-    folder : Path
-        The study's folder.
-    """
+    """Makes runs of raw trees, each list of partitions once; `rows` are all points, for ratios of their times."""
 
     def __init__(self, rows: Sequence[Row], axes: tuple[str, ...], folder: Path) -> None:
         self.rows: list[RunRow] = []
@@ -175,8 +165,8 @@ class RunPlanner:
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
                 axes = [name for name, label in rows[0].labels.items() if label is not None]
-                path = ("slowdown", "measured")
-                raise ConfigError("no such axis", suggestion(axis, axes), path, axis, "no-such-axis")
+                remedy, at = suggestion(axis, axes), ("slowdown", "measured")
+                raise ConfigError("no such axis", remedy, at, axis, "no-such-axis")
         selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
         others = {tuple(row.labels.items()) for row in selected}
         if len(others) > 1:

@@ -14,8 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import cfunc, config, njit, types
-from numba.misc.appdirs import AppDirs
+import numba
+from numba import cfunc, njit, types
 
 from fabricstudy.core.source import extension_package
 
@@ -49,31 +49,34 @@ def making(function: F) -> F:
 
 
 _SCHEDULE = Path(__file__).parents[1]
+_config: Any = numba.config
 SOURCES = (*_SCHEDULE.glob("kernel/*.py"), *_SCHEDULE.glob("order/*.py"), _SCHEDULE / "task.py")
 """All files whose code is compiled."""
 
 
 def cache_folder(sources: Iterable[Path] = SOURCES) -> Path:
-    """Return the folder of what is compiled of these sources: where numba keeps things, if it may write there."""
+    """Return the folder of what is compiled of these sources: below that of numba's own, if it may write there."""
     digest = sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()[:12]
-    beside = _SCHEDULE / "__pycache__" if os.access(_SCHEDULE, os.W_OK) else AppDirs("numba", False).user_cache_dir
-    return Path(config.CACHE_DIR or beside, f"kernel-{digest}")
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fabricstudy")
+    usual = _SCHEDULE / "__pycache__" if os.access(_SCHEDULE, os.W_OK) else of_user
+    return Path(_config.CACHE_DIR or usual, f"kernel-{digest}")
 
 
 @contextmanager
 def _caching() -> Iterator[None]:
     """Let numba keep the functions that are decorated meanwhile in our folder."""
-    before, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder())
+    before, _config.CACHE_DIR = _config.CACHE_DIR, str(cache_folder())
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        _config.CACHE_DIR = before
 
 
 def kept(function: F) -> F:
     """Compile what Python calls, once for the sources as they are."""
+    options: dict[str, Any] = {"cache": True}
     with _caching():
-        compiled: F = njit(cache=True)(function)
+        compiled: F = njit(**options)(function)
     return compiled
 
 

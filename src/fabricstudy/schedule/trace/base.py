@@ -74,8 +74,6 @@ class Trace(Kind):
             Nodes of the machine, and of a building block of its partitions.
         seed : int
             The same seed gives the same sizes and arrivals whatever the load.
-        folder : Path
-            The study's folder.
 
         Raises StudyError if it cannot be read, holds no job, or cannot have its load.
         """

@@ -113,8 +113,8 @@ class Swf(Trace):
         _count(counted, "no_request", asked_s <= 0)
         _count(counted, "overran", (asked_s > 0) & (runtime_s > asked_s))
         request_s = np.where(asked_s > 0, asked_s, runtime_s)
-        numbers = map(log.column, (Field.JOB, Field.EXECUTABLE, Field.QUEUE))
-        return Jobs.of(submit_s, runtime_s, request_s, nodes, *numbers, counted)
+        number, executable, queue = map(log.column, (Field.JOB, Field.EXECUTABLE, Field.QUEUE))
+        return Jobs.of(submit_s, runtime_s, request_s, nodes, number, executable, queue, counted)
 
     def _read(self, folder: Path) -> tuple[Log, str]:
         """Return the lines of the file and its SHA-256."""
