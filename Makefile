@@ -76,7 +76,7 @@ lock: setup  ## resolve the Python dependencies again
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 
-documents: setup  ## write configs/README.md and configs/schema/study.json from the models
+documents: setup  ## write docs/reference.md and docs/schema/study.json from the models
 	python -m fabricstudy.study.document
 
 docs: setup  ## build the pages of docs/ into site/; any warning fails

@@ -13,8 +13,12 @@ from tests.unit.schedule.reference import Job, Partition, Reference
 from fabricstudy.machine.base import published
 from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Trace, simulate
 from fabricstudy.schedule.backfill.easy import Easy
-from fabricstudy.schedule.kernel import looped
+from fabricstudy.schedule.kernel import next_instant
+from fabricstudy.schedule.kernel.compiled import RUNNING
 from fabricstudy.schedule.kernel.easy import pass_easy
+from fabricstudy.schedule.kernel.queue import take_in
+from fabricstudy.schedule.kernel.running import end
+from fabricstudy.schedule.kernel.use import tables
 from fabricstudy.schedule.trace.swf_text import swf_text
 
 SIZES = {512: 0.25, 1024: 0.35, 2048: 0.10, 4096: 0.22, 8192: 0.06, 16384: 0.015, 32768: 0.005}
@@ -70,12 +74,18 @@ def without_causes(found: Partitions, jobs: Jobs) -> None:
     """What it costs to find out why midplanes are idle."""
 
     @njit
-    def note(task: Any, now: float, times: Any, counts: Any, at: int) -> None:
-        times[at] = now
-        counts[at] = 0
-
-    loop = looped(pass_easy, note)
-    run = njit(lambda task, score: loop(task, score))
+    def run(task: Any, score: Any) -> Any:
+        times, counts = tables(task)
+        size, arrived = 0, 0
+        while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
+            times[size] = now = next_instant(task, arrived)
+            while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
+                end(task)
+            arrived = take_in(task, now, arrived)
+            pass_easy(task, now, score)
+            size += 1
+        counts[:] = 0
+        return times[:size], counts[:size]
 
     class Quiet(Easy):
         def schedule(self, task: Any, score: Any) -> Any:

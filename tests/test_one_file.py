@@ -376,7 +376,7 @@ class Copy:
         added.write_text(text)
         family = next(one for one in ("allocation", "mapping", "pattern", "order", *MODULES) if one in path)
         family = "machine" if family == "topology" else family
-        kind = re.findall(r'\bkind: .*Literal\["(.+?)"', text)[0]
+        kind = re.findall(r"""kind: Literal\[['"](.+?)['"]""", text)[0]
         module = "fabricstudy." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         listed = folder / "src/fabricstudy/core/kind_modules.py"
         start = f'    "{family}": {{\n'

@@ -26,8 +26,10 @@ def test_the_studies_have_as_many_points_as_stated(name: str, points: str) -> No
     assert len(plan(load_study(ROOT / f"configs/{name}.yaml")).points) == int(points.replace(",", ""))
 
 
-def test_every_study_is_in_the_table() -> None:
-    assert all(f"| `{file.stem}` |" in STUDIES for file in (ROOT / "configs").glob("*.yaml"))
+def test_every_study_is_in_the_table_and_beside_its_file() -> None:
+    beside = (ROOT / "configs/README.md").read_text()
+    for file in (ROOT / "configs").glob("*.yaml"):
+        assert f"| `{file.stem}` |" in STUDIES and f"`{file.stem}`" in beside
 
 
 def test_it_can_be_read_in_two_minutes_and_its_pictures_are_there_and_small() -> None:

@@ -449,8 +449,8 @@ SCHEDULES = (
     Mutation(
         "requests of a log",
         "schedule/trace/swf.py",
-        "return np.where(asked > 0, asked, ran)",
-        "return np.where(asked > 0, 9 * asked, ran)",
+        "request_s = np.where(asked_s > 0, asked_s, runtime_s)",
+        "request_s = np.where(asked_s > 0, 9 * asked_s, runtime_s)",
     ),
     known(
         "columns of a log",

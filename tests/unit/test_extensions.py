@@ -26,7 +26,7 @@ from fabricstudy.engine.point import Point, point_from_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.machine.stage import machine_code
-from fabricstudy.study.document import family_paths, readme, schema
+from fabricstudy.study.document import family_paths, reference_page, schema
 from fabricstudy.study.file import load_machine, load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.workflow.pipeline import Pipeline, pipelines
@@ -218,7 +218,7 @@ def test_a_study_has_its_own_kinds_and_no_other_ones(tmp_path: Path) -> None:
     with pytest.raises(StudyError):
         plan(load_study(write(tmp_path / "c", extensions=[], jobs=ring, **sweep)))
     # What we publish of our own kinds stays the same.
-    assert "`half`" not in readme() and '"half"' not in schema()
+    assert "`half`" not in reference_page() and '"half"' not in schema()
 
 
 def test_a_file_is_imported_once_whichever_folder_it_lies_in(tmp_path: Path) -> None:
@@ -393,7 +393,7 @@ class TestCommand:
         assert {"machine", "routing", "jobs.*.pattern", "jobs.*.mapping"} <= {entry["path"] for entry in listed}
 
     def test_the_reference_of_a_kind_is_that_of_the_page(self, capsys: pytest.CaptureFixture[str]) -> None:
-        page = readme()
+        page = reference_page()
         for base, path in family_paths().items():
             for kind in base.FAMILY.kinds:
                 sections = re.split(r"^(?=### )", self.run(capsys, kind), flags=re.M)

@@ -89,10 +89,7 @@ class Traffic:
 def traffic_of(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
     """Give the traffic of jobs on the first of so many nodes; what is in the background sends nothing.
 
-    Raises
-    ------
-    WorkloadError
-        If a pattern cannot be made for so many ranks.
+    Raises WorkloadError if a pattern cannot be made for so many ranks.
     """
     parts, first = [], 0
     for index, job in enumerate(jobs):
@@ -120,10 +117,8 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
         raise WorkloadError(f"job {index}: {error}") from None
     messages = job.pattern.traffic_messages(ranks)
     if messages > MOST_MESSAGES:
-        problem = (
-            f"job {index}: {messages:.3g} messages of {ranks:,} ranks, and at most {MOST_MESSAGES:.3g} are added up"
-        )
-        raise WorkloadError(f"{problem}; take jobs with fewer partners, such as a stencil", "too-large")
+        problem = f"{messages:.3g} messages of {ranks:,} ranks, and at most {MOST_MESSAGES:.3g} are added up"
+        raise WorkloadError(f"job {index}: {problem}; take jobs with fewer partners, such as a stencil", "too-large")
     return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
 
 
@@ -184,8 +179,10 @@ class Candidates(Analysis):
         if self.largest < self.nodes:
             problem = f"fewer than the {self.nodes} at least"
             raise ConfigError(problem, "swap them", ("most_nodes",), self.most_nodes, "empty-range")
+        offering = Wanted(2, 1000, 64, 1000)
         for place, name in enumerate(self.families):
-            families = [kind for kind, one in Topology.FAMILY.members.items() if _offers(one)]
+            kinds: dict[str, Any] = dict(Topology.FAMILY.members)
+            families = [kind for kind, one in kinds.items() if next(one.configurations(offering), None) is not None]
             if name not in families:
                 problem = "no kind of machine that offers candidates"
                 raise ConfigError(problem, suggestion(name, families), ("families", str(place)), name, "unknown-kind")
@@ -227,11 +224,9 @@ class Candidates(Analysis):
                 if machine.routers > most_routers:
                     continue
                 if machine.routers > MOST_ROUTERS:
-                    problem = (
-                        f"{label_of(name, keys)} has {machine.routers:,} routers, and at most {MOST_ROUTERS:,} are"
-                    )
+                    problem = f"has {machine.routers:,} routers, and at most {MOST_ROUTERS:,} are looked at"
                     remedy = "raise radix, or lower nodes or ports_per_node"
-                    raise FabricstudyError(f"{problem} looked at; {remedy}", "too-large")
+                    raise FabricstudyError(f"{label_of(name, keys)} {problem}; {remedy}", "too-large")
                 count += 1
                 if count > MOST_CANDIDATES:
                     problem = f"more than {MOST_CANDIDATES:,} machines fit"
@@ -242,11 +237,9 @@ class Candidates(Analysis):
             raise FabricstudyError(f"{problem}; raise most_nodes, radix or ports_per_node")
 
     def kinds_used(self) -> Iterable[type[Kind]]:
-        """Return all kinds of machines, each of which may offer some."""
         return Topology.FAMILY.members.values()
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each candidate, the cheapest a node first."""
         return [row for row, _ in self.found()]
 
     def found(self, tell: Callable[[str], None] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -275,7 +268,10 @@ class Candidates(Analysis):
             problem = f"no candidate has a taper of at most {self.taper:g}"
             raise FabricstudyError(f"{problem}; raise taper or ports_per_node")
         candidates.sort(key=lambda one: (one[0]["price_per_node"], one[0]["bound_ns"]))
-        _mark(candidates)
+        costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
+        # What differs by rounding alone is equal.
+        for (row, _), best in zip(candidates, on_front(np.round(costs, 6)), strict=True):
+            row["front"] = int(best)
         return candidates
 
     def _row(
@@ -294,17 +290,6 @@ class Candidates(Analysis):
             "taper": half_Bps / bisection.upper_Bps, "price_per_node": total.price / machine.nodes,
             "power_per_node_W": total.power_W / machine.nodes, "bound_ns": bound_ns(machine, traffic, bisection, far),
         }  # fmt: skip
-
-
-def _offers(kind: type[Any]) -> bool:
-    return next(kind.configurations(Wanted(2, 1000, 64, 1000)), None) is not None
-
-
-def _mark(candidates: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
-    # What differs by rounding alone is equal.
-    for (row, _), best in zip(candidates, on_front(np.round(costs, 6)), strict=True):
-        row["front"] = int(best)
 
 
 def label_of(kind: str, written: dict[str, Any]) -> str:

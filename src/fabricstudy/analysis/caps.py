@@ -69,5 +69,4 @@ class Caps(Analysis):
     runs: dict[str, CapsRun] = Field(min_length=1, max_length=1000, description="{label: run}")
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each run."""
         return [{"run": label, **_facts(run)} for label, run in self.runs.items()]

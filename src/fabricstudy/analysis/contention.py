@@ -67,7 +67,6 @@ class Contention(Analysis):
     draws: Whole = Field(5, ge=1, le=1000, description="seeds over which random cases are averaged, from 1 on")
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row a case."""
         return [{"case": label, **_facts(case, self.draws)} for label, case in self.cases.items()]
 
 

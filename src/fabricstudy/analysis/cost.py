@@ -47,7 +47,6 @@ class Cost(Analysis):
     )
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give the rows of each machine."""
         tariff = self.prices.tariff()
         rows: list[dict[str, Any]] = []
         for label, config in self.machines.items():

@@ -17,12 +17,11 @@ from .base import Analysis
 
 
 def _facts(machine: Machine, routing: Routing) -> dict[str, Any]:
-    if not isinstance(routes(machine, routing), Memoryless):
-        return {"dependencies": None, "free": int(is_deadlock_free(machine, routing)), "free_with_one_channel": None}
+    is_followed = isinstance(routes(machine, routing), Memoryless)
     return {
-        "dependencies": len(channel_dependencies(machine, routing)),
+        "dependencies": len(channel_dependencies(machine, routing)) if is_followed else None,
         "free": int(is_deadlock_free(machine, routing)),
-        "free_with_one_channel": int(is_deadlock_free(machine, routing, one_channel=True)),
+        "free_with_one_channel": int(is_deadlock_free(machine, routing, one_channel=True)) if is_followed else None,
     }
 
 
@@ -51,19 +50,12 @@ class Deadlock(Analysis):
     routings: dict[str, Routing] = Field(min_length=1, max_length=100, description="{label: routing}")
 
     @model_validator(mode="after")
-    def _small_enough(self) -> Deadlock:
+    def _can_be_followed(self) -> Deadlock:
         for label, machine in self.machines.items():
             if machine.routers > LARGEST_ROUTERS:
-                raise ConfigError(
-                    f"{machine.routers:,} routers are too many to follow all channels",
-                    f"take a machine of at most {LARGEST_ROUTERS} routers",
-                    ("machines", label),
-                    code="too-large",
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _fit(self) -> Deadlock:
+                problem = f"{machine.routers:,} routers are too many to follow all channels"
+                remedy = f"take a machine of at most {LARGEST_ROUTERS} routers"
+                raise ConfigError(problem, remedy, ("machines", label), code="too-large")
         for name, routing in self.routings.items():
             for machine in self.machines.values():
                 try:
@@ -74,7 +66,6 @@ class Deadlock(Analysis):
         return self
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each machine and each routing that it can have."""
         rows = []
         for label, machine_config in self.machines.items():
             machine = machine_config.build()

@@ -51,12 +51,14 @@ class Design(Analysis):
         return self
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each family and number of ports with which there is a machine."""
-        rows = []
-        for label, family in self.families.items():
-            for ports in range(self.ports[0], self.ports[1] + 1):
-                system = largest_system(family, ports, self.concentration == "balanced")
-                if system is not None:
-                    names = (*self.labels, *self.numbers[1:])
-                    rows.append({"family": label, "ports": ports, **{name: getattr(system, name) for name in names}})
-        return rows
+        names = (*self.labels, *self.numbers[1:])
+        found = (
+            (label, ports, largest_system(family, ports, self.concentration == "balanced"))
+            for label, family in self.families.items()
+            for ports in range(self.ports[0], self.ports[1] + 1)
+        )
+        return [
+            {"family": label, "ports": ports, **{name: getattr(system, name) for name in names}}
+            for label, ports, system in found
+            if system is not None
+        ]

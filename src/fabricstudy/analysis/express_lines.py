@@ -18,14 +18,10 @@ def _facts(length: int, gap: int) -> dict[str, Any]:
     hops = line.hops()
     diameter, links = int(hops.max()), line.ports
     return {
-        "length": length,
-        "gap": gap,
-        "diameter": diameter,
-        "over_gap": diameter - gap,
-        "mean_hops": float(hops.sum() / (length * (length - 1))),
-        "links": links,
+        "length": length, "gap": gap, "diameter": diameter, "over_gap": diameter - gap,
+        "mean_hops": float(hops.sum() / (length * (length - 1))), "links": links,
         "over_rule": links - (2 + (length - 3) // gap),
-    }
+    }  # fmt: skip
 
 
 Length = Annotated[Whole, Field(ge=2, le=200)]
@@ -60,7 +56,6 @@ class ExpressLines(Analysis):
         return self
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each gap and length; gaps that add no link to a line are left out."""
         return [
             _facts(length, gap)
             for gap in range(self.gaps[0], self.gaps[1] + 1)

@@ -67,7 +67,7 @@ class DesignFamily(Kind):
     FAMILY: ClassVar[Family] = Family("family of topologies")
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
-        """Give machines with routers of at most `ports` ports, among them the largest."""
+        """Return machines with routers of at most `ports` ports, among them the largest."""
         raise NotImplementedError
 
 
@@ -78,7 +78,6 @@ class FatTreeFamily(DesignFamily):
     kind: Literal["fat-tree"] = "fat-tree"
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
-        """Give machines with routers of at most `ports` ports, among them the largest."""
         half = ports // 2
         if half:
             # Leaves have half of their ports for nodes, core routers have none.
@@ -92,19 +91,16 @@ class DragonflyFamily(DesignFamily):
     kind: Literal["dragonfly"] = "dragonfly"
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
-        """Give machines with routers of at most `ports` ports, among them the largest."""
         for global_ports in range(1, ports):
             if balanced:
                 sizes: Iterable[tuple[int, int]] = [(2 * global_ports, global_ports)]
             else:
                 sizes = ((ports + 1 - global_ports - nodes, nodes) for nodes in range(1, ports - global_ports + 1))
             for in_group, nodes in sizes:
-                if in_group < 1 or nodes + in_group - 1 + global_ports > ports:
-                    continue
-                groups = in_group * global_ports + 1
-                shape = f"{groups} groups of {in_group} routers"
-                routers = groups * in_group
-                yield System(shape, routers, nodes, routers * nodes, in_group - 1 + global_ports)
+                links, groups = in_group - 1 + global_ports, in_group * global_ports + 1
+                if in_group >= 1 and nodes + links <= ports:
+                    shape, routers = f"{groups} groups of {in_group} routers", groups * in_group
+                    yield System(shape, routers, nodes, routers * nodes, links)
 
 
 @register
@@ -114,7 +110,6 @@ class SlimFlyFamily(DesignFamily):
     kind: Literal["slim-fly"] = "slim-fly"
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
-        """Give machines with routers of at most `ports` ports, among them the largest."""
         for q in filter(prime_of, range(3, ports)):
             links, routers = router_degree(q), 2 * q * q
             # Diameter 2: whatever is no neighbour is two hops away.
@@ -135,7 +130,6 @@ class ExpressMeshFamily(DesignFamily):
     gap: Whole = Field(1, ge=1, le=8, description="gap (g)")
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
-        """Give machines with routers of at most `ports` ports, among them the largest."""
         lengths = [length for length in range(2, self.gap * ports + 3) if _line_ports(length, self.gap) < ports]
         # Lengths of the same degree: the longest has most routers.
         longest = {_line_ports(length, self.gap): length for length in lengths}
@@ -165,13 +159,13 @@ def largest_system(family: DesignFamily, ports: int, balanced: bool) -> System |
 
 @cache
 def _line_ports(length: int, gap: int) -> int:
-    """Most links of a router along one dimension: about 2 + (length - 3) / gap (Jain et al.); counted here."""
+    """Return the most links of a router along one dimension: about 2 + (length - 3) / gap (Jain et al.)."""
     return Dimension(length, gap=gap).ports
 
 
 @cache
 def _line_hops(length: int, gap: int) -> int:
-    """Sum of the distances between all ordered pairs of routers of one dimension."""
+    """Return the sum of the distances between all ordered pairs of routers of one dimension."""
     return int(Dimension(length, gap=gap).hops().sum(dtype=np.int64))
 
 

@@ -21,58 +21,6 @@ from .base import Analysis
 Shape = tuple[int, ...]
 
 
-def _shapes(config: Isoperimetry) -> Iterator[Shape]:
-    yield from config.shapes
-    if config.family is not None:
-        low, high = config.family.lengths
-        for dimensions in config.family.dimensions:
-            # Longest first, as the theorems have it.
-            for shape in itertools.combinations_with_replacement(range(high, low - 1, -1), dimensions):
-                if math.prod(shape) <= config.family.most_vertices:
-                    yield shape
-
-
-def _of_shape(config: Isoperimetry, shape: Shape) -> Iterator[dict[str, Any]]:
-    vertices = math.prod(shape)
-    torus, weights = config.graph == "torus", config.weights or None
-    cuboids = best_cuboid_cuts(shape, config.graph, config.pair_cables, weights)
-    profile = None
-    if config.exact:
-        profile = edge_profile(product_weights(shape, config.graph, config.pair_cables, weights))
-    for size in range(1, vertices // 2 + 1):
-        cuts = {
-            "bound": torus_bound(shape, size) if torus and not weights else None,
-            "cuboid_cut": float(cuboids[size]) if np.isfinite(cuboids[size]) else None,
-            "built_cut": None if weights else _built_cut(config, shape, size),
-            "exact_cut": None if profile is None else float(profile.cut[size]),
-        }
-        yield {
-            "graph": config.graph,
-            "shape": "x".join(map(str, shape)),
-            "size": size,
-            "vertices": vertices,
-            "share": size / vertices,
-            **cuts,
-            "expansion": None if profile is None else float(profile.expansion[size]),
-            "cuboid_over_bound": _ratio(cuts["cuboid_cut"], cuts["bound"]),
-            "built_over_bound": _ratio(cuts["built_cut"], cuts["bound"]),
-            "exact_over_bound": _ratio(cuts["exact_cut"], cuts["bound"]),
-            "built_over_exact": _ratio(cuts["built_cut"], cuts["exact_cut"]),
-            "cuboid_over_exact": _ratio(cuts["cuboid_cut"], cuts["exact_cut"]),
-        }
-
-
-def _built_cut(config: Isoperimetry, shape: Shape, size: int) -> float | None:
-    if config.graph == "hyperx":
-        return float(lindsey_cut(shape, size))
-    sides = s_r(shape, size)
-    return None if sides is None else cuboid_cut(sorted(shape, reverse=True), sides, "torus", config.pair_cables)
-
-
-def _ratio(of: float | None, against: float | None) -> float | None:
-    return None if of is None or against is None else of / against
-
-
 Length = Annotated[Whole, Field(ge=2, le=1000)]
 Weight = Annotated[Number, Field(gt=0)]
 
@@ -128,27 +76,58 @@ class Isoperimetry(Analysis):
                 problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
                 raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape), "wrong-length")
         if self.weights and self.family is not None:
-            raise ConfigError(
-                "weights need shapes", "list the shapes", ("weights",), list(self.weights), "not-with-these-keys"
-            )
-        self._can_be_computed()
+            remedy, weights = "list the shapes", list(self.weights)
+            raise ConfigError("weights need shapes", remedy, ("weights",), weights, "not-with-these-keys")
+        most, what = (MOST_SEARCHED, "search") if self.exact else (10_000, "list")
+        if self.family is not None and self.family.most_vertices > most:
+            path = ("family", "most_vertices")
+            raise ConfigError(f"too many vertices to {what}", f"take at most {most}", path, code="too-large")
+        for number, shape in enumerate(self.shapes):
+            if math.prod(shape) > most:
+                problem, path = f"{math.prod(shape)} vertices are too many to {what}", ("shapes", str(number))
+                raise ConfigError(problem, f"take at most {most:,}", path, list(shape), "too-large")
         return self
 
-    def _can_be_computed(self) -> None:
-        most = MOST_SEARCHED if self.exact else 10_000
-        what = "search" if self.exact else "list"
-        if self.family is not None and self.family.most_vertices > most:
-            raise ConfigError(
-                f"too many vertices to {what}", f"take at most {most}", ("family", "most_vertices"), code="too-large"
-            )
-        for number, shape in enumerate(self.shapes):
-            vertices = 1
-            for length in shape:
-                vertices *= length
-            if vertices > most:
-                problem = f"{vertices} vertices are too many to {what}"
-                raise ConfigError(problem, f"take at most {most:,}", ("shapes", str(number)), list(shape), "too-large")
-
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each shape and size of set up to half of the vertices."""
-        return [row for shape in _shapes(self) for row in _of_shape(self, shape)]
+        return [row for shape in self._all_shapes() for row in self._of_shape(shape)]
+
+    def _all_shapes(self) -> Iterator[Shape]:
+        yield from self.shapes
+        if self.family is not None:
+            low, high = self.family.lengths
+            for dimensions in self.family.dimensions:
+                # Longest first, as the theorems have it.
+                for shape in itertools.combinations_with_replacement(range(high, low - 1, -1), dimensions):
+                    if math.prod(shape) <= self.family.most_vertices:
+                        yield shape
+
+    def _of_shape(self, shape: Shape) -> Iterator[dict[str, Any]]:
+        vertices, weights = math.prod(shape), self.weights or None
+        has_bound = self.graph == "torus" and not weights
+        cuboids = best_cuboid_cuts(shape, self.graph, self.pair_cables, weights)
+        profile = None
+        if self.exact:
+            profile = edge_profile(product_weights(shape, self.graph, self.pair_cables, weights))
+        for size in range(1, vertices // 2 + 1):
+            bound = torus_bound(shape, size) if has_bound else None
+            cuboid = float(cuboids[size]) if np.isfinite(cuboids[size]) else None
+            built = None if weights else self._built_cut(shape, size)
+            exact = None if profile is None else float(profile.cut[size])
+            yield {
+                "graph": self.graph, "shape": "x".join(map(str, shape)), "size": size, "vertices": vertices,
+                "share": size / vertices, "bound": bound, "cuboid_cut": cuboid, "built_cut": built, "exact_cut": exact,
+                "expansion": None if profile is None else float(profile.expansion[size]),
+                "cuboid_over_bound": _ratio(cuboid, bound), "built_over_bound": _ratio(built, bound),
+                "exact_over_bound": _ratio(exact, bound), "built_over_exact": _ratio(built, exact),
+                "cuboid_over_exact": _ratio(cuboid, exact),
+            }  # fmt: skip
+
+    def _built_cut(self, shape: Shape, size: int) -> float | None:
+        if self.graph == "hyperx":
+            return float(lindsey_cut(shape, size))
+        sides = s_r(shape, size)
+        return None if sides is None else cuboid_cut(sorted(shape, reverse=True), sides, "torus", self.pair_cables)
+
+
+def _ratio(of: float | None, against: float | None) -> float | None:
+    return None if of is None or against is None else of / against

@@ -52,13 +52,11 @@ class Packings(Analysis):
             except ConfigError as error:
                 raise error.below("lists", name) from None
             if isinstance(partitions, Pool):
-                raise ConfigError(
-                    "nodes without a topology always fit", "leave it out", ("lists", name), code="machine-does-not-fit"
-                )
+                problem = "nodes without a topology always fit"
+                raise ConfigError(problem, "leave it out", ("lists", name), code="machine-does-not-fit")
         return self
 
     def rows(self) -> list[dict[str, Any]]:
-        """Compute the table."""
         rows = []
         for name, one in self.lists.items():
             partitions = one.partitions(self.machine)

@@ -42,25 +42,13 @@ Share = Annotated[Number, Field(gt=0)]
 
 @dataclass(frozen=True)
 class _Fit:
-    """A geometry of one size: its bisection, its partitions in use at once, and what follows from both.
-
-    Parameters
-    ----------
-    geometry : tuple of int
-        Building blocks along each dimension.
-    links, count : int
-        Cables across its best flat cut, and how many partitions fit at once.
-    stretch : float
-        Best bisection of the size over its own.
-    used : float
-        Share of the machine in use.
-    """
+    """A geometry of one size, in building blocks along each dimension."""
 
     geometry: Geometry
-    links: int
-    count: int
-    stretch: float
-    used: float
+    links: int  # across its best flat cut
+    count: int  # of partitions that fit at once
+    stretch: float  # best bisection of the size over its own
+    used: float  # share of the machine
 
 
 @register
@@ -107,18 +95,19 @@ class PartitionLists(Analysis):
 
     @model_validator(mode="after")
     def _fits(self) -> PartitionLists:
-        for key, check in (("machine", lambda: self._space), ("loops", self._check_loops), ("named", self._named)):
-            try:
-                check()
-            except ConfigError as error:
-                raise error.below(key) from None
-        space = self._space
+        key = "machine"
+        try:
+            space, key = self._space, "loops"
+            lines_of(space, self.loops, grid_of(self.machine).axis_names)
+            key, named = "named", self._named()
+        except ConfigError as error:
+            raise error.below(key) from None
         sizes = {space.nodes(geometry) for geometry in space.geometries()}
         for nodes in self.sizes.keys() - sizes:
             near = min(sizes, key=lambda other: abs(other - nodes))
             problem, path = "no partition has so many nodes", ("sizes", str(nodes))
             raise ConfigError(problem, f"take {near}", path, nodes, "shape-does-not-fit")
-        for label, geometries in self._named().items():
+        for label, geometries in named.items():
             if sorted(map(space.nodes, geometries)) != sorted(self.sizes):
                 problem = f"it has not one geometry for each of the sizes {', '.join(map(str, sorted(self.sizes)))}"
                 raise ConfigError(problem, "add or leave out some", ("named", label), code="wrong-length")
@@ -127,9 +116,6 @@ class PartitionLists(Analysis):
     @property
     def _space(self) -> Space:
         return space_of(grid_of(self.machine))
-
-    def _check_loops(self) -> None:
-        lines_of(self._space, self.loops, grid_of(self.machine).axis_names)
 
     def _named(self) -> dict[str, set[Geometry]]:
         """Give the geometries of the named lists, those of the mix."""
@@ -142,10 +128,7 @@ class PartitionLists(Analysis):
     def rows(self) -> list[dict[str, Any]]:
         """Give the rows of each size, then those of all lists, the best of each first.
 
-        Raises
-        ------
-        FabricstudyError
-            If there are too many lists.
+        Raises FabricstudyError if there are too many lists.
         """
         space = self._space
         of_size: dict[int, list[Geometry]] = {nodes: [] for nodes in sorted(self.sizes)}
@@ -194,11 +177,11 @@ class PartitionLists(Analysis):
         front = on_front(np.stack([mean, idle], axis=1))
         order = np.lexsort((mean, -useful))
         rank = 1 + np.searchsorted(-useful[order], -useful)
-        single = part != ALL
+        single, geometries = part != ALL, [{fit.geometry for fit in one} for one in lists]
         return [
             {
                 "part": part, "geometries": " ".join(_written(fit.geometry) for fit in lists[place]),
-                "named": _name(lists[place], named),
+                "named": ", ".join(label for label, listed in named.items() if geometries[place] <= listed) or "other",
                 "bisection_links": lists[place][0].links if single else None,
                 "at_once": lists[place][0].count if single else None,
                 "stretch": float(mean[place]), "idle_share": float(idle[place]), "useful": float(useful[place]),
@@ -220,8 +203,3 @@ def _written(geometry: Geometry) -> str:
     while sides.endswith("x1"):
         sides = sides[:-2]
     return sides
-
-
-def _name(fits: tuple[_Fit, ...], named: Mapping[str, set[Geometry]]) -> str:
-    geometries = {fit.geometry for fit in fits}
-    return ", ".join(label for label, listed in named.items() if geometries <= listed) or "other"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -20,23 +21,15 @@ from .base import Analysis
 def _facts(space: Space, size: SizeChoice, geometry: Geometry, message_bytes: int | None) -> dict[str, Any]:
     links, capacity_Bps = space.bisection_links(geometry), space.bisection_Bps(geometry)
     whole = links == 0  # a single router has no bisection
-    exchange_ns = None
-    if message_bytes is not None and not whole:
-        exchange_ns = 1e9 * message_bytes * size.nodes / 2 / capacity_Bps
+    sent = None if message_bytes is None or whole else message_bytes
     return {
-        "blocks": size.blocks,
-        "geometry": "x".join(map(str, geometry)),
-        "nodes": size.nodes,
-        "longest": space.longest(geometry),
-        "bisection_links": links,
-        "bisection_Bps": capacity_Bps,
-        "links_per_node": links / size.nodes,
-        "crossing_per_link": None if whole else size.nodes / 2 / links,
-        "exchange_ns": exchange_ns,
+        "blocks": size.blocks, "geometry": "x".join(map(str, geometry)), "nodes": size.nodes,
+        "longest": space.longest(geometry), "bisection_links": links, "bisection_Bps": capacity_Bps,
+        "links_per_node": links / size.nodes, "crossing_per_link": None if whole else size.nodes / 2 / links,
+        "exchange_ns": None if sent is None else 1e9 * sent * size.nodes / 2 / capacity_Bps,
         "gain": None if whole else space.bisection_Bps(size.best) / capacity_Bps,
-        "geometries": size.geometries,
-        "misordered": size.misordered,
-    }
+        "geometries": size.geometries, "misordered": size.misordered,
+    }  # fmt: skip
 
 
 @register
@@ -75,48 +68,28 @@ class Partitions(Analysis):
     message_bytes: Size | None = Field(None, alias="message", description="what each node sends, for `exchange_ns`")
 
     @model_validator(mode="after")
-    def _are_grids(self) -> Partitions:
+    def _fit(self) -> Partitions:
         for label, machine in self.machines.items():
             if not isinstance(machine, GridConfig):
-                raise ConfigError(
-                    f"a machine of kind {machine.kind} has no cuboids",
-                    "take a torus, mesh, hypercube, hyperx, express-mesh, bluegene-p or bluegene-q",
-                    ("machines", label),
-                    machine.kind,
-                    "machine-does-not-fit",
-                )
+                problem = f"a machine of kind {machine.kind} has no cuboids"
+                remedy = "take a torus, mesh, hypercube, hyperx, express-mesh, bluegene-p or bluegene-q"
+                raise ConfigError(problem, remedy, ("machines", label), machine.kind, "machine-does-not-fit")
+        for label, space in self._spaces():
+            for number, geometry in enumerate(self.allowed or ()):
+                if not fits(geometry, space.blocks):
+                    problem = f"it does not fit into the {'x'.join(map(str, space.blocks))} blocks of {label}"
+                    path = ("allowed", str(number))
+                    raise ConfigError(problem, "take sides that do", path, list(geometry), "shape-does-not-fit")
         return self
 
-    @model_validator(mode="after")
-    def _fit_somewhere(self) -> Partitions:
-        for label, machine in self.machines.items():
-            assert isinstance(machine, GridConfig)  # checked above
-            blocks = space_of(machine).blocks
-            for number, geometry in enumerate(self.allowed or ()):
-                if not fits(geometry, blocks):
-                    raise ConfigError(
-                        f"it does not fit into the {'x'.join(map(str, blocks))} blocks of {label}",
-                        "take sides that do",
-                        ("allowed", str(number)),
-                        list(geometry),
-                        "shape-does-not-fit",
-                    )
-        return self
+    def _spaces(self) -> Iterator[tuple[str, Space]]:
+        return ((label, space_of(one)) for label, one in self.machines.items() if isinstance(one, GridConfig))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each machine, size and choice of geometry."""
-        rows = []
-        for label, machine in self.machines.items():
-            assert isinstance(machine, GridConfig)  # checked by the model
-            space = space_of(machine)
-            for size in choices(space, self.allowed):
-                rows += [
-                    {"machine": label, "choice": choice, **_facts(space, size, geometry, self.message_bytes)}
-                    for choice, geometry in (
-                        ("production", size.production),
-                        ("best", size.best),
-                        ("worst", size.worst),
-                    )
-                    if geometry is not None
-                ]
-        return rows
+        return [
+            {"machine": label, "choice": choice, **_facts(space, size, geometry, self.message_bytes)}
+            for label, space in self._spaces()
+            for size in choices(space, self.allowed)
+            for choice, geometry in (("production", size.production), ("best", size.best), ("worst", size.worst))
+            if geometry is not None
+        ]

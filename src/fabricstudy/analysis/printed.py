@@ -34,7 +34,6 @@ class Printed(Analysis):
     )
 
     def rows(self) -> list[Row]:
-        """Give one row for each number."""
         return [
             {"table": table, "line": line, "at": at, "number": number}
             for table, lines in self.tables.items()

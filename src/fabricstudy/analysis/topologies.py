@@ -21,19 +21,14 @@ from .base import Analysis
 def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
     described = structure(machine)
     ports, valiant = described.routers * described.radix, _valiant_hops(machine) if with_valiant else None
-    facts = {
-        name: getattr(described, name) for name in ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
-    }
-    return facts | {
-        "router_ports": ports,
-        "ports_per_node": ports / described.nodes,
-        "cables_per_node": described.cables / described.nodes,
-        "valiant_hops": valiant,
+    names = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
+    return {name: getattr(described, name) for name in names} | {
+        "router_ports": ports, "ports_per_node": ports / described.nodes,
+        "cables_per_node": described.cables / described.nodes, "valiant_hops": valiant,
         "detour": None if valiant is None else valiant / described.mean_hops,
-        "bisection_lower_Bps": described.bisection.lower_Bps,
-        "bisection_upper_Bps": described.bisection.upper_Bps,
+        "bisection_lower_Bps": described.bisection.lower_Bps, "bisection_upper_Bps": described.bisection.upper_Bps,
         "bisection_per_node_Bps": described.bisection.upper_Bps / described.nodes,
-    }
+    }  # fmt: skip
 
 
 def _valiant_hops(machine: Machine) -> float | None:
@@ -87,17 +82,11 @@ class Topologies(Analysis):
             nodes = [machine.nodes for machine in sizes]
             for place, count in enumerate(nodes):
                 if count in nodes[:place]:
-                    problem = f"two machines of the family have {count} nodes"
-                    raise ConfigError(
-                        problem,
-                        "put one of them into another family",
-                        ("families", label, str(place)),
-                        code="repeated-entry",
-                    )
+                    problem, path = f"two machines of the family have {count} nodes", ("families", label, str(place))
+                    raise ConfigError(problem, "put one of them into another family", path, code="repeated-entry")
         return self
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row for each machine."""
         return [
             {"family": label, **_facts(machine.build(), self.valiant)}
             for label, sizes in self.families.items()

@@ -25,7 +25,7 @@ CONFIGS = HOME / "configs"
 
 
 def ours(name: str) -> str:
-    """Give where a file of ours is found from the folder that we are in, such as ``configs/README.md``."""
+    """Give where a file of ours is found from the folder that we are in, such as ``docs/reference.md``."""
     return name if Path.cwd() == HOME else str(HOME / name)
 
 

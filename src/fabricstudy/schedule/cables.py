@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fabricstudy.core.errors import suggestion
@@ -48,15 +48,9 @@ class Partition:
         return all(self.wrap)
 
     def __str__(self) -> str:
-        rings = "torus" if self.is_torus else "mesh" if not any(self._of_long()) else "torus in some dimensions"
-        return f"{_times(self.shape)} at {','.join(map(str, self.corner))} ({rings})"
-
-    def _of_long(self) -> Iterator[bool]:
-        return (wrap for wrap, side in zip(self.wrap, self.shape, strict=True) if side > 1)
-
-
-def _times(sides: Sequence[int]) -> str:
-    return "x".join(map(str, sides))
+        closed = any(wrap and side > 1 for wrap, side in zip(self.wrap, self.shape, strict=True))
+        rings = "torus" if self.is_torus else "torus in some dimensions" if closed else "mesh"
+        return f"{'x'.join(map(str, self.shape))} at {','.join(map(str, self.corner))} ({rings})"
 
 
 @dataclass(frozen=True)
@@ -143,15 +137,15 @@ class Lines:
 
     def corners(self, shape: Geometry, aligned: bool) -> list[Geometry]:
         """List the corners at which a cuboid may stand: multiples of its sides, or everywhere."""
-        return list(itertools.product(*(self._firsts(axis, side, aligned) for axis, side in enumerate(shape))))
+        return list(itertools.product(*self.firsts(shape, aligned)))
 
-    def _firsts(self, dimension: int, side: int, aligned: bool) -> range:
-        length = self.lengths[dimension]
-        if side == length:
-            return range(1)
-        if aligned:
-            return range(0, length - side + 1, side)
-        return range(length if self.closed[dimension] and self.passes else length - side + 1)
+    def firsts(self, shape: Geometry, aligned: bool) -> list[range]:
+        """Return where a cuboid may begin along each dimension."""
+        firsts = []
+        for side, length, closed in zip(shape, self.lengths, self.closed, strict=True):
+            around = closed and self.passes and not aligned and side < length
+            firsts.append(range(0, length if around else length - side + 1, side if aligned else 1))
+        return firsts
 
     def rings(self, shape: Geometry) -> tuple[bool, ...]:
         """Say in which dimensions a partition can be a torus; one midplane always is."""
@@ -166,8 +160,6 @@ def lines_of(space: Space, loops: Mapping[str, Sequence[Sequence[int]]], names: 
 
     Parameters
     ----------
-    space : Space
-        The machine.
     loops : mapping
         For the name of a dimension, which positions of a line close by themselves.
     names : sequence of str
@@ -184,18 +176,14 @@ def lines_of(space: Space, loops: Mapping[str, Sequence[Sequence[int]]], names: 
     for name in loops:
         if name not in outer_names:
             raise ConfigError("no such dimension", suggestion(name, outer_names), (name,), name, code="unknown-word")
-    closed_loops = [
-        tuple(_loop(name, place, loop, length) for place, loop in enumerate(loops.get(name, ())))
-        for name, length in zip(outer_names, lengths, strict=True)
-    ]
-    return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, tuple(closed_loops))
-
-
-def _loop(name: str, place: int, loop: Sequence[int], length: int) -> frozenset[int]:
-    if len(set(loop)) < len(loop) or len(loop) < 2 or not set(loop) <= set(range(length)):
-        problem = f"a loop has to be two or more of the {length} midplanes of a line, each once"
-        raise ConfigError(problem, f"take numbers from 0 to {length - 1}", (name, str(place)), list(loop), "bad-loop")
-    return frozenset(loop)
+    for name, length in zip(outer_names, lengths, strict=True):
+        for place, loop in enumerate(loops.get(name, ())):
+            if len(set(loop)) < len(loop) or len(loop) < 2 or not set(loop) <= set(range(length)):
+                problem = f"a loop has to be two or more of the {length} midplanes of a line, each once"
+                remedy, path = f"take numbers from 0 to {length - 1}", (name, str(place))
+                raise ConfigError(problem, remedy, path, list(loop), "bad-loop")
+    closed_loops = tuple(tuple(map(frozenset, loops.get(name, ()))) for name in outer_names)
+    return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, closed_loops)
 
 
 def partition_space(space: Space, partition: Partition) -> Space:

@@ -59,8 +59,7 @@ def conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflict
     both = (shared.sign() + 2 * (cables @ cables.T).sign()).tocsr()
     if both.nnz > MOST_CONFLICTS:
         problem = f"{midplanes.shape[0]:,} partitions have {both.nnz // 2:,} conflicts, which is too many"
-        raise ConfigError(
-            problem, f"list fewer partitions; {MOST_CONFLICTS // 2:,} conflicts will do", code="too-large"
-        )
+        remedy = f"list fewer partitions; {MOST_CONFLICTS // 2:,} conflicts will do"
+        raise ConfigError(problem, remedy, code="too-large")
     both.sort_indices()
     return Conflicts(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data % 2 == 1)

@@ -43,7 +43,7 @@ class Jobs:
         return len(self.number)
 
     def at(self, places: Ints) -> Jobs:
-        """Give the jobs at these places, ascending."""
+        """Return the jobs at these places, ascending."""
         names = ("number", "submit_s", "runtime_s", "request_s", "nodes", "executable", "queue")
         return replace(self, **{name: getattr(self, name)[places] for name in names})
 

@@ -51,7 +51,7 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
     """
     ran = scheduled.ran
     window_s = (float(jobs.submit_s.min(initial=np.inf)), float(jobs.submit_s.max(initial=-np.inf)))
-    occupied = _occupied(partitions, jobs, scheduled)
+    occupied = jobs.nodes if isinstance(partitions, Pool) else scheduled.class_nodes
     node_s = (scheduled.end_s - scheduled.start_s) * occupied
     end_s = scheduled.end_s[ran]
     return {
@@ -67,11 +67,6 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
         "running_at_end": int((end_s > window_s[1]).sum()),
         "saturated": is_saturated(jobs, scheduled, node_s, window_s[1]),
     }
-
-
-def _occupied(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled) -> npt.NDArray[np.int64]:
-    """Nodes that each job occupies: those of its partition, where there are partitions."""
-    return jobs.nodes if isinstance(partitions, Pool) else scheduled.class_nodes
 
 
 def _shares(
@@ -144,16 +139,9 @@ def class_rows(jobs: Jobs, scheduled: Scheduled) -> list[Row]:
 
 def job_columns(jobs: Jobs, scheduled: Scheduled) -> dict[str, npt.NDArray[Any]]:
     """Give the columns of the table of jobs, those that were rejected included."""
-    return {
-        "job": jobs.number,
-        "submit_s": jobs.submit_s,
-        "start_s": scheduled.start_s,
-        "end_s": scheduled.end_s,
-        "nodes": jobs.nodes,
-        "class_nodes": scheduled.class_nodes,
-        "partition": scheduled.partition,
-        "factor": scheduled.factor,
-    }
+    of_result = ("start_s", "end_s", "class_nodes", "partition", "factor")
+    columns = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}
+    return columns | {name: getattr(scheduled, name) for name in of_result}
 
 
 def list_rows(partitions: Partitions) -> list[Row]:

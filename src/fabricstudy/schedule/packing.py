@@ -22,8 +22,6 @@ def at_once(
 
     Parameters
     ----------
-    partitions : Partitions
-        The list.
     chosen : bool array [partitions], optional
         Which of them may be taken; left out: all.
     given : sequence of int, optional

@@ -8,18 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, Space
 
 from .cables import Lines, Partition, partition_space
 from .conflicts import Conflicts, conflicts
+from .jobs import Ints
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -132,26 +130,18 @@ def partitions_of(
 
     Parameters
     ----------
-    space, lines : Space, Lines
-        The machine.
-    listed : sequence of Partition
-        In the order of the list.
     rank : mapping, optional
         Rank by shape; left out: all have the same.
 
-    Raises
-    ------
-    ConfigError
-        If one stands there twice.
+    Raises ConfigError if one stands there twice.
     """
     seen = set()
+    kinds: dict[tuple[Geometry, tuple[bool, ...]], Variant] = {}
     for partition in listed:
         if partition in seen:
             problem = f"the partition {partition} stands there twice"
             raise ConfigError(problem, "list each once", value=str(partition), code="repeated-entry")
         seen.add(partition)
-    kinds: dict[tuple[Geometry, tuple[bool, ...]], Variant] = {}
-    for partition in listed:
         alike = (partition.shape, partition.wrap)
         if alike not in kinds:
             cabled = partition_space(space, partition)

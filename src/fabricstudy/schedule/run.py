@@ -49,12 +49,7 @@ class Run(RunBase):
 class Needed:
     """Points whose times make one ratio: medians over those of the lesser network and over those of the torus.
 
-    Parameters
-    ----------
-    metric : str
-        Column of the jobs: runtime_ns or expected_load_ns.
-    of, against : tuple of str
-        Ids of the points, one a seed.
+    The metric is runtime_ns or expected_load_ns; of each side there is one point a seed.
     """
 
     metric: str
@@ -109,12 +104,9 @@ CPU_S_OF_A_JOB = 8e-6
 
 
 def run_id(run: Run, needs: Mapping[tuple[int, int], Needed], log: str | None = None) -> str:
-    """Give "r" and 12 hexadecimal digits over what can change a run: itself, the points that it rests on, and its log.
+    """Return "r" and 12 hexadecimal digits over what can change a run: itself, the points that it rests on, its log.
 
-    Parameters
-    ----------
-    log : str or None
-        SHA-256 of the file of its trace, if it has one.
+    `log` is the SHA-256 of the file of its trace, if it has one.
     """
     points = [f"{key} {needed}" for key, needed in sorted(needs.items())]
     return digest("r", canonical_json([run.physics(), log, points]))

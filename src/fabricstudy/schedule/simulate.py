@@ -11,7 +11,6 @@ from .backfill.base import Backfill
 from .jobs import Floats, Ints, Jobs
 from .order.base import Order
 from .order.fcfs import Fcfs
-from .order.score import compiled_score
 from .partitions import Partitions, Pool
 from .scheduled import Instants, Scheduled
 from .task import Task, classes, task_of
@@ -30,10 +29,6 @@ def simulate(
 
     Parameters
     ----------
-    partitions : Partitions or Pool
-        What may be given to jobs.
-    jobs : Jobs
-        In the order in which they come.
     order, backfill : Order, Backfill
         Which waiting job comes first, and which may start before its turn.
     factors : float64 array [jobs, variants], optional
@@ -53,22 +48,26 @@ def simulate(
 
     Examples
     --------
-    Two jobs of 1,024 nodes in one line of four midplanes: as tori they wait for each other's cables.
+    Two jobs of 1,024 nodes in one line of four midplanes: each torus takes all cables of the line, so that the second
+    job has to wait for the first one; as meshes, open along the line, both start at once.
 
     >>> from fabricstudy.machine.base import Topology
     >>> from fabricstudy.schedule.partition_list import PartitionList
     >>> line = Topology.model_validate({"kind": "bluegene-p", "midplanes": [1, 1, 4]})
     >>> jobs = Jobs.of([0, 0], [60, 60], [60, 60], [1024, 1024])
     >>> order, backfill = Order.model_validate("fcfs"), Backfill.model_validate("easy")
-    >>> for wrap in ([True], [True, True, False]):
+    >>> for name, wrap in {"torus": [True], "mesh": [True, True, False]}.items():
     ...     partitions = PartitionList.model_validate([{"shape": [1, 1, 2], "wrap": wrap}]).partitions(line)
-    ...     print(simulate(partitions, jobs, order, backfill).start_s.tolist())
-    [0.0, 60.0]
-    [0.0, 0.0]
+    ...     print(name, simulate(partitions, jobs, order, backfill).start_s.tolist())
+    torus [0.0, 60.0]
+    mesh [0.0, 0.0]
     """
     if factors is None:
         factors = np.ones((len(jobs), len(partitions.variants)))
-    _check(partitions, jobs, factors)
+    if factors.shape != (len(jobs), len(partitions.variants)):
+        raise ValueError(f"factors of shape {factors.shape} for {len(jobs)} jobs, {len(partitions.variants)} variants")
+    if not all((part > 0).all() for part in (jobs.runtime_s, jobs.request_s, jobs.nodes, factors)):
+        raise ValueError("run times, requests, nodes and factors have to be above zero")
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     class_nodes = classes(jobs.nodes, variant_nodes, factors)
     kept = np.flatnonzero(class_nodes)
@@ -76,7 +75,9 @@ def simulate(
     task = task_of(
         partitions, jobs.at(kept), class_nodes[kept], factors[kept], order, scale_request, kill, backfill.needs_above
     )
-    score = compiled_score(order)
+    from .kernel import compiled_score
+
+    score = compiled_score(type(order))
     if isinstance(partitions, Pool):
         times, counts, spans = backfill.schedule_on_nodes(task, score, partitions)
         class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
@@ -86,13 +87,6 @@ def simulate(
     spans[:, 0] = kept[spans[:, 0]]
     spans = spans[np.lexsort((spans[:, 1], spans[:, 0]))]
     return _result(partitions, len(jobs), kept, class_nodes, task, Instants(times, *counts.T), spans)
-
-
-def _check(partitions: Partitions | Pool, jobs: Jobs, factors: Floats) -> None:
-    if factors.shape != (len(jobs), len(partitions.variants)):
-        raise ValueError(f"factors of shape {factors.shape} for {len(jobs)} jobs, {len(partitions.variants)} variants")
-    if not all((part > 0).all() for part in (jobs.runtime_s, jobs.request_s, jobs.nodes, factors)):
-        raise ValueError("run times, requests, nodes and factors have to be above zero")
 
 
 def _result(

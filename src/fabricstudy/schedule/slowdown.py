@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -73,9 +73,8 @@ class Measured(Model):
     @model_validator(mode="after")
     def _same_axes(self) -> Measured:
         if set(self.of) != set(self.against):
-            raise ConfigError(
-                "`of` and `against` name different axes", "give both the same axes", ("against",), code="no-partner"
-            )
+            problem = "`of` and `against` name different axes"
+            raise ConfigError(problem, "give both the same axes", ("against",), code="no-partner")
         return self
 
 
@@ -97,12 +96,8 @@ class Slowdown(Model):
     def _one_way(self) -> Slowdown:
         ways = [name for name in ("mesh", "measured", "bisection") if getattr(self, name) is not None]
         if len(ways) > 1:
-            raise ConfigError(
-                f"the slowdown is given in {len(ways)} ways",
-                "keep one of them",
-                (ways[1],),
-                code="given-twice-or-not",
-            )
+            problem = f"the slowdown is given in {len(ways)} ways"
+            raise ConfigError(problem, "keep one of them", (ways[1],), code="given-twice-or-not")
         names = [one.name for one in self.applications]
         for place, name in enumerate(names):
             if name in names[:place]:
@@ -155,12 +150,6 @@ def factors(
 
     Parameters
     ----------
-    slowdown : Slowdown
-        As the study has it.
-    jobs : Jobs
-        Of the trace.
-    partitions : Partitions or Pool
-        Whose variants are asked for.
     machine : Topology
         Whose best bisections `bisection` compares with.
     seed : int
@@ -168,42 +157,28 @@ def factors(
     ratios : mapping
         For `measured`: all that `lesser` asks for.
     """
-    variants = partitions.variants
-    of_applications = [
-        _of_application(slowdown, number, variants, machine, ratios) for number in range(len(slowdown.kinds))
-    ]
-    application = _drawn(slowdown.kinds, jobs, seed)
-    table = np.array([factor for factor, _ in of_applications])[application]
-    return Factors(table, application, np.array([source for _, source in of_applications]))
-
-
-def lesser(partitions: Partitions | Pool) -> list[int]:
-    """Give the sizes, in nodes, of partitions that are no tori."""
-    return sorted({variant.nodes for variant in partitions.variants if not variant.torus})
-
-
-def _drawn(kinds: Sequence[Application], jobs: Jobs, seed: int) -> Ints:
+    kinds, variants = slowdown.kinds, partitions.variants
     shares = np.array([one.share for one in kinds])
     drawn = np.random.default_rng([seed, _DRAW]).choice(len(kinds), len(jobs), p=shares / shares.sum())
     for number, one in enumerate(kinds):
         drawn[np.isin(jobs.executable, one.executables) | np.isin(jobs.queue, one.queues)] = number
-    return drawn.astype(np.int64)
-
-
-def _of_application(
-    slowdown: Slowdown, number: int, variants: Sequence[Variant], machine: Topology, ratios: Ratios
-) -> tuple[list[float], list[str]]:
-    application = slowdown.kinds[number]
+    application = drawn.astype(np.int64)
     meshes = {variant.nodes for variant in variants if not variant.torus}
-    factors_of, sources = [], []
-    for variant in variants:
-        factor, source = _factor(slowdown, application, variant, machine, ratios.get((number, variant.nodes)))
-        refused = (application.asks == "torus" and not variant.torus) or (
-            application.asks == "mesh" and variant.torus and variant.nodes in meshes
-        )
-        factors_of.append(np.inf if refused else factor)
-        sources.append(source)
-    return factors_of, sources
+    table, sources = np.empty((len(kinds), len(variants))), []
+    for number, one in enumerate(kinds):
+        for place, variant in enumerate(variants):
+            factor, source = _factor(slowdown, one, variant, machine, ratios.get((number, variant.nodes)))
+            refused = (one.asks == "torus" and not variant.torus) or (
+                one.asks == "mesh" and variant.torus and variant.nodes in meshes
+            )
+            table[number, place] = np.inf if refused else factor
+            sources.append(source)
+    return Factors(table[application], application, np.array(sources).reshape(table.shape))
+
+
+def lesser(partitions: Partitions | Pool) -> list[int]:
+    """Return the sizes, in nodes, of partitions that are no tori."""
+    return sorted({variant.nodes for variant in partitions.variants if not variant.torus})
 
 
 def _factor(
@@ -211,7 +186,9 @@ def _factor(
 ) -> tuple[float, str]:
     if slowdown.bisection is not None:
         share = slowdown.bisection if application.communication is None else application.communication
-        return 1 + share * (_bisection_ratio(variant, machine) - 1), "bisection"
+        if not variant.bisection_Bps or not isinstance(machine, GridConfig):
+            return 1.0, "bisection"
+        return 1 + share * (best_bisections(machine)[variant.nodes] / variant.bisection_Bps - 1), "bisection"
     loss = slowdown.mesh if application.mesh is None else application.mesh
     if variant.torus:
         return 1.0, "none"
@@ -220,13 +197,6 @@ def _factor(
         share = 1.0 if application.communication is None else application.communication
         return 1 + share * (ratio.value - 1), ratio.source
     return (1.0, "none") if loss is None else (1 + loss, "given")
-
-
-def _bisection_ratio(variant: Variant, machine: Topology) -> float:
-    """Give the best bisection of a partition's size on the machine over its own."""
-    if not variant.bisection_Bps or not isinstance(machine, GridConfig):
-        return 1.0
-    return best_bisections(machine)[variant.nodes] / variant.bisection_Bps
 
 
 def best_bisections(machine: GridConfig) -> dict[int, float]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from fabricstudy.core.store import read_sealed
 from .jobs import Jobs
 from .metrics import class_rows, job_columns, list_rows, schedule_row
 from .partitions import Partitions, Pool
-from .run import Needed, PlannedRun, Run
+from .run import Needed, PlannedRun
 from .scheduled import Scheduled
 from .simulate import simulate
 from .slowdown import Factors, Ratio, factors
@@ -31,6 +30,9 @@ Record = Mapping[str, Any]
 
 LIST = "list"
 """Key of the lines about a list of partitions instead of a run."""
+
+MOST_LISTS = 8
+_lists: dict[str, Partitions | Pool] = {}
 
 _JOB_COLUMNS = [column.name for column in TABLES["scheduled_jobs"] if column.name not in ("schedule", "seed")]
 
@@ -44,8 +46,6 @@ def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record]
 
     Parameters
     ----------
-    runs : sequence of PlannedRun
-        In any order.
     digest : str
         Of what was asked for; it stands in the first line.
     records : iterable of mappings
@@ -65,7 +65,7 @@ def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record]
             out.write(json.dumps(record) + "\n")
             if planned.list_id not in lists:
                 lists.add(planned.list_id)
-                listed = _partitions(planned.run)
+                listed = _partitions(planned)
                 rows = [] if isinstance(listed, Pool) else list_rows(listed)
                 out.write(json.dumps({LIST: planned.list_id, "classes": _plain(rows)}) + "\n")
     frame = pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=_JOB_COLUMNS)
@@ -97,7 +97,7 @@ class Performed:
     def __init__(self, planned: PlannedRun, points: Mapping[str, Record]) -> None:
         run = planned.run
         self.planned = planned
-        self.partitions = _partitions(run)
+        self.partitions = _partitions(planned)
         self.jobs: Jobs = run.trace.jobs(
             self.partitions.machine_nodes, self.partitions.block_nodes, run.seed, planned.folder
         )
@@ -116,32 +116,22 @@ class Performed:
     def job_table(self) -> pd.DataFrame:
         """Give a row a job, in the columns of `scheduled_jobs`."""
         columns: dict[str, Any] = dict(job_columns(self.jobs, self.result))
-        kinds = self.planned.run.slowdown.kinds
-        columns["run_id"] = self.planned.run_id
-        columns["partition"] = self._names()
-        columns["application"] = np.array([one.name for one in kinds])[self.factors.application]
-        columns["wait_s"] = self.result.start_s - self.jobs.submit_s
-        columns["factor_from"] = self._sources()
-        return pd.DataFrame(columns)[_JOB_COLUMNS]
-
-    def _names(self) -> list[str | None]:
-        names = ("any nodes",) if isinstance(self.partitions, Pool) else self.partitions.names
-        return [names[number] if number >= 0 else None for number in self.result.partition]
-
-    def _sources(self) -> Any:
+        application, result = self.factors.application, self.result
         if isinstance(self.partitions, Pool):
-            return self.factors.source[self.factors.application, 0]
-        variant = self.partitions.variant[self.result.partition]
-        return np.where(self.result.ran, self.factors.source[self.factors.application, variant], "none")
+            names: tuple[str, ...] = ("any nodes",)
+            columns["factor_from"] = self.factors.source[application, 0]
+        else:
+            names, variant = self.partitions.names, self.partitions.variant[result.partition]
+            columns["factor_from"] = np.where(result.ran, self.factors.source[application, variant], "none")
+        columns["run_id"] = self.planned.run_id
+        columns["partition"] = [names[number] if number >= 0 else None for number in result.partition]
+        columns["application"] = np.array([one.name for one in self.planned.run.slowdown.kinds])[application]
+        columns["wait_s"] = result.start_s - self.jobs.submit_s
+        return pd.DataFrame(columns)[_JOB_COLUMNS]
 
 
 def perform(planned: PlannedRun, points: Mapping[str, Record]) -> Performed:
-    """Run one run.
-
-    Parameters
-    ----------
-    points : mapping
-        Records of points by id.
+    """Run one run; `points` are records of points by id.
 
     Raises
     ------
@@ -153,36 +143,21 @@ def perform(planned: PlannedRun, points: Mapping[str, Record]) -> Performed:
     return Performed(planned, points)
 
 
-def _partitions(run: Run) -> Partitions | Pool:
-    return _cached_partitions(_Listed(run))
-
-
-class _Listed:
-    """Machine and list of a run, equal where these are."""
-
-    def __init__(self, run: Run) -> None:
-        self.run, self._key = run, (run.machine, run.partitions)
-
-    def __hash__(self) -> int:
-        return hash(repr(self._key))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Listed) and self._key == other._key
-
-
-@lru_cache(maxsize=8)
-def _cached_partitions(listed: _Listed) -> Partitions | Pool:
-    return listed.run.partitions.partitions(listed.run.machine)
+def _partitions(planned: PlannedRun) -> Partitions | Pool:
+    """Return what a run may give to jobs; some lists are at hand, since most runs share theirs with others."""
+    if planned.list_id not in _lists:
+        if len(_lists) == MOST_LISTS:
+            del _lists[next(iter(_lists))]
+        _lists[planned.list_id] = planned.run.partitions.partitions(planned.run.machine)
+    return _lists[planned.list_id]
 
 
 def _ratio(needed: Needed, points: Mapping[str, Record]) -> Ratio:
-    of, against = (_median(needed.metric, ids, points) for ids in (needed.of, needed.against))
+    """Compare medians over seeds of the times of two points, each that of its slowest job."""
+    of, against = (
+        float(np.median([_time(needed.metric, name, points) for name in ids])) for ids in (needed.of, needed.against)
+    )
     return Ratio(of / against, "simulated" if needed.metric == "runtime_ns" else "expected load")
-
-
-def _median(metric: str, ids: Sequence[str], points: Mapping[str, Record]) -> float:
-    """Give the median over seeds of the time of a point: that of its slowest job."""
-    return float(np.median([_time(metric, name, points) for name in ids]))
 
 
 def _time(metric: str, point_id: str, points: Mapping[str, Record]) -> float:

@@ -13,8 +13,8 @@ from .partitions import Partitions, Pool
 
 Array = npt.NDArray[Any]
 WORD = 64
-NONE, EASY, CONSERVATIVE = range(3)
-"""Rules of backfilling on nodes without a topology."""
+NONE, EASY, CONSERVATIVE, DRAIN = range(4)
+"""Rules of backfilling."""
 
 
 class Task(NamedTuple):
@@ -126,14 +126,8 @@ def task_of(
 
     Parameters
     ----------
-    partitions : Partitions or Pool
-        What may be given to jobs.
-    jobs : Jobs
-        Each has a class.
     class_nodes, factors : int64 array [jobs], float64 array [jobs, variants]
         Class of each job, and its factor by variant.
-    order : Order
-        Which waiting job comes first.
     scale_request, kill : bool
         As of `fabricstudy.schedule.simulate`.
     needs_above : bool
@@ -145,18 +139,24 @@ def task_of(
     listed = None if isinstance(partitions, Pool) else partitions
     of_group = np.zeros((1, 0), dtype=bool) if listed is None else takes[:, listed.variant]
     above = _above(listed) if needs_above and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
-    lowest = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
+    groups = np.zeros(len(of_group), dtype=GROUP)
+    groups["first"], groups["last"] = _edges(of_group)
+    groups["free"] = of_group.sum(axis=1)
+    records = _jobs(jobs)
+    records["group"], records["place"] = group, _places(order, jobs)
+    records["lowest"] = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
+    parts, conflicts, words = _of_partitions(listed, of_group, above)
     size = len(jobs)
     return Task(
-        parts=_parts(listed, of_group, above),
-        conflicts=_conflicts(listed),
-        groups=_groups(of_group),
+        parts=parts,
+        conflicts=conflicts,
+        groups=groups,
         members=_columns(of_group),
         groups_of=_columns(of_group.T),
         above=_columns(above),
-        words=np.empty((0, 0), dtype=np.uint64) if listed is None else _words(listed),
-        used=np.zeros(0 if listed is None else -(-listed.midplanes // WORD), dtype=np.uint64),
-        jobs=_jobs(jobs, group, lowest, _places(order, jobs)),
+        words=words,
+        used=np.zeros(words.shape[1], dtype=np.uint64),
+        jobs=records,
         factor=np.ascontiguousarray(factors),
         q_job=np.zeros(size, dtype=np.int64),
         q_submit=np.empty(size),
@@ -174,7 +174,7 @@ def task_of(
 
 
 def _groups_of(usable: Array) -> tuple[Array, Array]:
-    """Give the rows of a table each once, and which of them each row is; much sooner than numpy does for rows."""
+    """Return the rows of a table each once, and which of them each row is; much sooner than numpy does for rows."""
     group = np.zeros(len(usable), dtype=np.int64)
     for byte in np.packbits(usable, axis=1).T:
         group = np.unique(group << 8 | byte, return_inverse=True)[1]
@@ -182,77 +182,54 @@ def _groups_of(usable: Array) -> tuple[Array, Array]:
 
 
 def _columns(table: Array) -> Array:
-    """Give what is set in each row of a table, all rows in one list.
-
-    It is contiguous: what numpy gives is so only where it has no two elements, and the loops would be compiled twice.
-    """
+    """Return what is set in each row of a table, all rows in one list."""
+    # What numpy gives is contiguous only where it has no two elements, and the loops would be compiled twice.
     return np.ascontiguousarray(np.nonzero(table)[1])
 
 
 def _edges(table: Array) -> tuple[Array, Array]:
-    """Where the list of what is set in each row of a table begins and ends, if all lists stand in one."""
+    """Return where the list of what is set in each row of a table begins and ends, if all lists stand in one."""
     last = np.cumsum(table.sum(axis=1))
     return np.concatenate([[0], last[:-1]]), last
 
 
-def _parts(partitions: Partitions | None, of_group: Array, above: Array) -> Array:
+def _of_partitions(partitions: Partitions | None, of_group: Array, above: Array) -> tuple[Array, Array, Array]:
+    """Return `parts`, `conflicts` and `words` of a task."""
     if partitions is None:
-        return np.zeros(0, dtype=PART)
-    conflicts = partitions.conflicts
-    found = np.zeros(len(partitions), dtype=PART)
-    found["first"], found["last"] = conflicts.first[:-1], conflicts.first[1:]
-    found["groups_first"], found["groups_last"] = _edges(of_group.T)
-    found["above_first"], found["above_last"] = _edges(above)
-    found["rank"], found["variant"], found["degree"] = partitions.rank, partitions.variant, conflicts.counts
-    found["occupant"] = -1
-    found["expected_s"] = -np.inf
-    return found
+        return np.zeros(0, dtype=PART), np.zeros(0, dtype=CONFLICT), np.empty((0, 0), dtype=np.uint64)
+    found = partitions.conflicts
+    parts, conflicts = np.zeros(len(partitions), dtype=PART), np.empty(len(found.other), dtype=CONFLICT)
+    parts["first"], parts["last"] = found.first[:-1], found.first[1:]
+    parts["groups_first"], parts["groups_last"] = _edges(of_group.T)
+    parts["above_first"], parts["above_last"] = _edges(above)
+    parts["rank"], parts["variant"], parts["degree"] = partitions.rank, partitions.variant, found.counts
+    parts["occupant"] = -1
+    parts["expected_s"] = -np.inf
+    conflicts["other"], conflicts["shares_midplane"] = found.other, found.shares_midplane
+    bits = np.zeros((len(partitions), -(-partitions.midplanes // WORD) * WORD), dtype=np.uint8)
+    bits[:, : partitions.midplanes] = partitions.midplane_table.toarray()
+    return parts, conflicts, np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def _conflicts(partitions: Partitions | None) -> Array:
-    if partitions is None:
-        return np.zeros(0, dtype=CONFLICT)
-    found = np.empty(len(partitions.conflicts.other), dtype=CONFLICT)
-    found["other"], found["shares_midplane"] = partitions.conflicts.other, partitions.conflicts.shares_midplane
-    return found
+def _above(partitions: Partitions) -> Array:
+    """Return whether a partition is larger than another and has all of its midplanes, bool [the other, it]."""
+    table = partitions.midplane_table
+    size = np.asarray(table.sum(axis=1)).reshape(-1)
+    return np.asarray(((table @ table.T).toarray() == size[:, None]) & (size[None, :] > size[:, None]))
 
 
-def _groups(of_group: Array) -> Array:
-    found = np.zeros(len(of_group), dtype=GROUP)
-    found["first"], found["last"] = _edges(of_group)
-    found["free"] = of_group.sum(axis=1)
-    return found
-
-
-def _jobs(jobs: Jobs, group: Array, lowest: Array, place: Array) -> Array:
+def _jobs(jobs: Jobs) -> Array:
     found = np.zeros(len(jobs), dtype=JOB)
     for name in ("submit_s", "runtime_s", "request_s", "nodes"):
         found[name] = getattr(jobs, name)
-    found["group"], found["lowest"], found["place"] = group, lowest, place
     found["partition"] = found["slot"] = -1
     for name in ("start_s", "end_s", "expected_s", "promised_s"):
         found[name] = np.nan
     return found
 
 
-def _words(partitions: Partitions) -> Array:
-    """Midplanes of each partition as bits, uint64 [partitions, words]."""
-    words = -(-partitions.midplanes // WORD)
-    bits = np.zeros((len(partitions), words * WORD), dtype=np.uint8)
-    bits[:, : partitions.midplanes] = partitions.midplane_table.toarray()
-    return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-
-
-def _above(partitions: Partitions) -> Array:
-    """Whether a partition is larger than another and has all of its midplanes, bool [the other, it]."""
-    table = partitions.midplane_table
-    size = np.asarray(table.sum(axis=1)).reshape(-1)
-    shared = (table @ table.T).toarray()
-    return np.asarray((shared == size[:, None]) & (size[None, :] > size[:, None]))
-
-
 def _places(order: Order, jobs: Jobs) -> Array:
-    """Place of each job in an order that never changes; else that of its submission."""
+    """Return the place of each job in an order that never changes; else that of its submission."""
     place = np.arange(len(jobs))
     if not order.changes:
         score = np.empty(len(jobs))

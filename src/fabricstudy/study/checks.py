@@ -20,10 +20,7 @@ from fabricstudy.workload.pattern.base import Pattern
 def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> None:
     """Refuse a routing that the machine cannot have, and jobs that cannot run together on it.
 
-    Raises
-    ------
-    ConfigError
-        With the path below the point.
+    Raises ConfigError with the path below the point.
     """
     _check_trait(machine, routing, "routing", ("routing", "kind"))
     with _below("routing"):
@@ -48,10 +45,7 @@ def _check_foreground(jobs: Sequence[Job]) -> None:
 def check_engine(engine: EngineSettings) -> None:
     """Refuse several processes on an engine that works on a point with one.
 
-    Raises
-    ------
-    ConfigError
-        With the path below the engine.
+    Raises ConfigError with the path below the engine.
     """
     if engine.processes > 1 and not isinstance(engine_named(engine.kind), Parallel):
         can = " or ".join(name for name, other in engines().items() if isinstance(other, Parallel))
@@ -71,20 +65,15 @@ _SAYS = {
 def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, path: tuple[str, ...]) -> None:
     if asking.needs is not None and asking.needs not in machine.traits:
         problem = f"this {noun} needs {_SAYS[asking.needs]}, and a machine of kind {machine.kind} has none"
-        raise ConfigError(
-            problem, f"take another {noun}, such as {_ANYWHERE[noun]}", path, asking.kind, code="machine-does-not-fit"
-        )
-
-
-_ANYWHERE = {"routing": "minimal", "allocation": "cluster"}
+        remedy = f"take another {noun}, such as {'minimal' if noun == 'routing' else 'cluster'}"
+        raise ConfigError(problem, remedy, path, asking.kind, code="machine-does-not-fit")
 
 
 def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
     share = sum(job.share or 0 for job in jobs)
     if share > 1 + 1e-9:
-        raise ConfigError(
-            f"the shares of the jobs sum to {share:g}", "let them sum to at most 1", ("jobs",), code="jobs-too-large"
-        )
+        problem = f"the shares of the jobs sum to {share:g}"
+        raise ConfigError(problem, "let them sum to at most 1", ("jobs",), code="jobs-too-large")
     needed = 0
     for number, job in enumerate(jobs):
         nodes = job.node_count(machine.nodes)
@@ -99,13 +88,8 @@ def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
             before = f" after {needed - reserved} for the jobs before it" if number else ""
             whole = f" ({reserved} by its allocation)" if reserved > nodes else ""
             problem = f"the job needs {nodes} nodes{whole}{before}, and the machine has {machine.nodes}"
-            raise ConfigError(
-                problem,
-                "make the jobs smaller or the machine larger",
-                path,
-                job.nodes or job.share,
-                code="jobs-too-large",
-            )
+            remedy = "make the jobs smaller or the machine larger"
+            raise ConfigError(problem, remedy, path, job.nodes or job.share, code="jobs-too-large")
 
 
 @contextmanager
@@ -137,13 +121,9 @@ def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
 def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
     ranks = job.rank_count(machine.nodes, machine.cores_per_node)
     if job.ranks_per_node is not None and job.ranks_per_node > machine.cores_per_node:
-        raise ConfigError(
-            f"more ranks than the {machine.cores_per_node} cores of a node",
-            "lower it, or raise machine.cores_per_node",
-            (*path, "ranks_per_node"),
-            job.ranks_per_node,
-            code="too-many-ranks",
-        )
+        problem = f"more ranks than the {machine.cores_per_node} cores of a node"
+        remedy, path = "lower it, or raise machine.cores_per_node", (*path, "ranks_per_node")
+        raise ConfigError(problem, remedy, path, job.ranks_per_node, code="too-many-ranks")
     if job.pattern.silent:
         return
     if ranks < 2:

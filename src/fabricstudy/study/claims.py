@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from math import inf
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import KEYS, NAMES
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.model import ConfigError, Model, Name, check_all
 
 from .figures import AnyFigure, Condition, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
@@ -23,6 +23,8 @@ Reduce = Literal["max", "min", "median", "mean"]
 class Measure(Selection):
     """A number computed from a column of the selected rows; the median over seeds is taken first."""
 
+    NUMBERS: ClassVar[tuple[str, ...]] = ("metric",)
+
     metric: str = Field(description="column of the table")
     reduce: Reduce = Field("max", description="how several rows become one number")
 
@@ -31,10 +33,6 @@ class Measure(Selection):
         self._check_numbers()
         return self
 
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it needs."""
-        return (self.metric,)
-
 
 class Value(Measure):
     """The metric itself, reduced over all selected rows."""
@@ -42,8 +40,8 @@ class Value(Measure):
     kind: Literal["value"]
 
 
-def _refuse_twice(key: str, axes: Iterable[str], others: Collection[str]) -> None:
-    both = sorted(set(axes) & set(others))
+def _refuse_twice(key: str, axes: Iterable[str], others: Iterable[str]) -> None:
+    both = sorted(set(axes).intersection(others))
     if both:
         problem = f"axis '{both[0]}' stands in `{key}` and in another key of the measure"
         raise ConfigError(problem, "leave it out of one", (key,), both[0], "repeated-entry")
@@ -51,6 +49,8 @@ def _refuse_twice(key: str, axes: Iterable[str], others: Collection[str]) -> Non
 
 class Pairs(Measure):
     """Each point with the labels `of`, and the otherwise equal one with the labels `against`."""
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "of")
 
     of: dict[str, Condition] = Field(
         min_length=1, description="labels of the one point of each pair: {axis: label, [labels] or {min, max}}"
@@ -64,10 +64,6 @@ class Pairs(Measure):
             raise ConfigError(problem, "give both the same axes", ("against",), code="not-with-these-keys")
         _refuse_twice("where", self.where, self.of)
         return self
-
-    def axes(self) -> set[str]:
-        """Names of the axes that the measure mentions."""
-        return set(self.where) | set(self.of)
 
 
 class Contrast(Pairs):
@@ -85,6 +81,8 @@ class Contrast(Pairs):
 class Trend(Pairs):
     """The ratio of a pair at the second label of `along: {axis: [from, to]}` over that at the first."""
 
+    AXES: ClassVar[tuple[str, ...]] = ("where", "of", "along")
+
     kind: Literal["trend"]
     along: dict[str, tuple[Label, Label]] = Field(
         min_length=1, max_length=1, description="one axis and two of its labels: {axis: [from, to]}"
@@ -94,10 +92,6 @@ class Trend(Pairs):
     def _another_axis(self) -> Trend:
         _refuse_twice("along", self.along, {*self.of, *self.where})
         return self
-
-    def axes(self) -> set[str]:
-        """Names of the axes that the measure mentions."""
-        return super().axes() | set(self.along)
 
 
 class Crossing(Pairs):
@@ -134,7 +128,6 @@ class Spread(Measure):
     )
 
     def axes(self) -> set[str]:
-        """Names of the axes that the measure mentions."""
         return set(self.where) | (set(self.over) - {"seed"})
 
 
@@ -145,6 +138,9 @@ class Correlation(Measure):
     number of several such groups. Medians over seeds are taken first. Groups of fewer than 6 rows, or in which a column
     is constant, have none.
     """
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "over")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("metric", "against")
 
     kind: Literal["correlation"]
     against: str = Field(description="the other column of the table")
@@ -158,14 +154,6 @@ class Correlation(Measure):
             problem = "a column always agrees with itself"
             raise ConfigError(problem, "name another one", ("against",), self.against, "repeated-entry")
         return self
-
-    def axes(self) -> set[str]:
-        """Names of the axes that the measure mentions."""
-        return set(self.where) | set(self.over)
-
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it needs."""
-        return (self.metric, self.against)
 
 
 Simple = Annotated[Value | Contrast | Trend | Crossing | Spread, Field(discriminator="kind")]
@@ -188,6 +176,8 @@ class Rows(Selection):
     Rows are compared as wholes and in any order; one that either side has and the other has not counts as one.
     """
 
+    AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
+
     kind: Literal["rows"]
     columns: tuple[str, ...] = Field(min_length=1, description="columns to compare")
     rows: tuple[tuple[Cell, ...], ...] = Field(min_length=1, description="the printed rows, each a list of cells")
@@ -195,18 +185,13 @@ class Rows(Selection):
     @model_validator(mode="after")
     def _fits_columns(self) -> Rows:
         if self.analysis is None:
-            raise ConfigError(
-                "this key is missing", "name the analysis to compare with", ("analysis",), code="missing-key"
-            )
+            remedy = "name the analysis to compare with"
+            raise ConfigError("this key is missing", remedy, ("analysis",), code="missing-key")
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 problem = f"{len(row)} cells for {len(self.columns)} columns"
                 raise ConfigError(problem, "give one a column", ("rows", str(number)), code="wrong-length")
         return self
-
-    def axes(self) -> set[str]:
-        """Names of the columns that the measure mentions."""
-        return set(self.where) | set(self.columns)
 
 
 AnyMeasure = Annotated[
@@ -214,11 +199,6 @@ AnyMeasure = Annotated[
 ]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
 Range = tuple[Bound | None, Bound | None]
-
-
-def _open_ends(ends: Range) -> tuple[float, float]:
-    low, high = ends
-    return -inf if low is None else low, inf if high is None else high
 
 
 class Part(Model):
@@ -260,8 +240,10 @@ class Part(Model):
             if low is not None and high is not None and low > high:
                 raise ConfigError("an empty range", "swap the two", (key,), [low, high], "empty-range")
         if self.accepted != self.source_range:
-            (low, high), (least, most) = map(_open_ends, (self.source_range, self.accepted))
-            if low < least or most < high:
+            (low, high), (least, most) = self.source_range, self.accepted
+            holds_low = least is None or (low is not None and low >= least)
+            holds_high = most is None or (high is not None and high <= most)
+            if not (holds_low and holds_high):
                 problem, remedy = "leaves out numbers of `source_range`", "widen it"
                 raise ConfigError(problem, remedy, ("accept",), list(self.accepted), "narrower-than-source")
             if not self.reason:
@@ -303,46 +285,47 @@ class Claim(Model):
         return self
 
 
+def selections_of(figures: Iterable[AnyFigure], claims: Iterable[Claim]) -> Iterator[tuple[str, Selection]]:
+    """Return all selections of rows of a study, each with its dotted path."""
+    yield from ((f"figures.{index}", figure) for index, figure in enumerate(figures))
+    for index, claim in enumerate(claims):
+        for number, part in enumerate(claim.parts):
+            yield from ((f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures())
+
+
 def check_names(
-    figures: Iterable[AnyFigure],
-    claims: Iterable[Claim],
+    figures: Sequence[AnyFigure],
+    claims: Sequence[Claim],
     experiments: Mapping[str, Iterable[str]],
     analyses: Mapping[str, Analysis] = MappingProxyType({}),
     schedules: Mapping[str, Iterable[str]] = MappingProxyType({}),
     mapping_axes: Mapping[str, Collection[str]] = MappingProxyType({}),
+    slowed: Collection[str] = (),
+    linked: Collection[str] = (),
 ) -> None:
-    """Refuse figures and claims that repeat an id or name an experiment, analysis, schedule or axis that is not there.
+    """Refuse figures and claims that repeat an id, or name or need what the study does not have.
 
     Parameters
     ----------
-    figures, claims
-        Of one study.
-    experiments : mapping
-        Names of the axes that rows of each experiment have.
+    experiments, schedules : mapping
+        Names of the axes that rows of each experiment, and of each schedule, have.
     analyses : mapping, optional
         Analyses by name.
-    schedules : mapping, optional
-        Names of the axes of each schedule.
     mapping_axes : mapping, optional
         Names of the axes of each experiment that vary nothing but mappings, which rows of `predictors` do not have.
+    slowed, linked : collection of str, optional
+        Experiments with ``slowdown: true``, and those named by ``link_loads``.
 
-    Raises
-    ------
-    StudyError
-        With the dotted path of each offence, without a file name.
+    Raises StudyError with the dotted path of each offence, without a file name.
     """
-    figures, claims = list(figures), list(claims)
-    selections = _selections(figures, claims)
+    known = _Known(experiments, analyses, schedules, mapping_axes, slowed, linked)
     check_all(
         [
-            lambda: _check_ids("figures", [figure.id for figure in figures]),
-            lambda: _check_ids("claims", [claim.id for claim in claims]),
+            partial(_check_ids, "figures", [figure.id for figure in figures]),
+            partial(_check_ids, "claims", [claim.id for claim in claims]),
+            *(partial(known.check, path, one) for path, one in selections_of(figures, claims)),
             *(
-                partial(_check_selection, path, one, experiments, analyses, schedules, mapping_axes)
-                for path, one in selections
-            ),
-            *(
-                partial(_check_across, f"figures.{index}", figure, experiments, analyses)
+                partial(known.check_across, f"figures.{index}", figure)
                 for index, figure in enumerate(figures)
                 if isinstance(figure, ScatterFigure)
             ),
@@ -350,148 +333,101 @@ def check_names(
     )
 
 
-def _selections(figures: Iterable[AnyFigure], claims: Iterable[Claim]) -> list[tuple[str, Selection]]:
-    """Give all selections of rows, each with its dotted path."""
-    selections: list[tuple[str, Selection]] = [(f"figures.{index}", figure) for index, figure in enumerate(figures)]
-    for index, claim in enumerate(claims):
-        for number, part in enumerate(claim.parts):
-            selections += [(f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures()]
-    return selections
-
-
-def check_slowdown(figures: Iterable[AnyFigure], claims: Iterable[Claim], asked: Collection[str]) -> None:
-    """Refuse figures and claims on a job's time alone where the experiment does not run jobs alone.
-
-    Parameters
-    ----------
-    figures, claims
-        Of one study.
-    asked : collection of str
-        Experiments with ``slowdown: true``.
-
-    Raises
-    ------
-    StudyError
-        With the dotted path of each offence, without a file name.
-    """
-    check_all(partial(_check_alone, path, selection, asked) for path, selection in _selections(figures, claims))
-
-
-def _check_alone(path: str, selection: Selection, asked: Collection[str]) -> None:
-    for column in selection.numbers() if selection.of_points else ():
-        if column in ("slowdown", "alone_ns", "variation") and selection.experiment not in asked:
-            problem = "jobs are not run alone in this experiment"
-            remedy = f"set slowdown: true for the experiment {selection.experiment!r}"
-            raise StudyError(problem, remedy, None, path, column, code="not-run-alone")
-
-
-def check_links(figures: Iterable[AnyFigure], claims: Iterable[Claim], asked: Collection[str]) -> None:
-    """Refuse figures and claims on links one by one where the study does not keep those of the experiment.
-
-    Parameters
-    ----------
-    figures, claims
-        Of one study.
-    asked : collection of str
-        Experiments named by ``link_loads``.
-
-    Raises
-    ------
-    StudyError
-        With the dotted path of each offence, without a file name.
-    """
-
-    def check(path: str, selection: Selection) -> None:
-        if selection.of_links and selection.experiment not in asked:
-            problem = "the links of this experiment are not kept one by one"
-            remedy = f"write link_loads: {selection.experiment} in the study"
-            raise StudyError(problem, remedy, None, path, selection.experiment, code="missing-key")
-
-    check_all(partial(check, path, selection) for path, selection in _selections(figures, claims))
-
-
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:
-            raise StudyError(
-                "an id used twice", "give each its own", None, f"{section}.{index}.id", name, code="repeated-id"
-            )
+            raise _error("an id used twice", "give each its own", f"{section}.{index}.id", name, "repeated-id")
 
 
-def _check_selection(
-    path: str,
-    selection: Selection,
-    experiments: Mapping[str, Iterable[str]],
-    analyses: Mapping[str, Analysis],
-    schedules: Mapping[str, Iterable[str]],
-    mapping_axes: Mapping[str, Collection[str]],
-) -> None:
-    if selection.schedule is not None:
-        _check_schedule(path, selection, selection.schedule, schedules)
-        return
-    if selection.analysis is not None:
-        _check_columns(path, selection, selection.analysis, analyses)
-        return
-    if selection.experiment not in experiments:
-        remedy = f"take one of {', '.join(sorted(experiments))}"
-        raise StudyError(
-            "no such experiment", remedy, None, f"{path}.experiment", selection.experiment, code="no-such-experiment"
-        )
-    names = NAMES.get(selection.table, {})
-    axes = {*experiments[selection.experiment], *KEYS[selection.table], *names, "seed"}
-    if selection.table == "jobs" and selection.over_jobs != "each":
-        axes -= {"job", *names}
-    if selection.table == "agreement":
-        axes -= {"engine"}
-    if selection.table == "predictors":
-        axes -= set(mapping_axes.get(selection.experiment, ()))
-    unknown = sorted(selection.axes() - axes)
-    if unknown:
-        remedy = f"take one of {', '.join(sorted(axes))}"
-        raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
+def _error(problem: str, remedy: str, path: str, value: object, code: Code) -> StudyError:
+    return StudyError(problem, remedy, None, path, value, code)
 
 
-def _check_across(
-    path: str, figure: ScatterFigure, experiments: Mapping[str, Iterable[str]], analyses: Mapping[str, Analysis]
-) -> None:
-    """Refuse a figure whose marks have not the labels that tell the rows of the analysis of its x apart."""
-    across = figure.across()
-    if across is None:
-        return
-    name = str(figure.x_analysis)
-    _check_columns(path, across, name, analyses, "x_analysis")
-    labels = {*figure.x_where, *(experiments.get(figure.experiment, ()) if figure.of_points else ())}
-    unmatched = [key for key in analyses[name].keys if key not in labels]
-    if unmatched:
-        remedy = f"give an axis the name {unmatched[0]}, or say in x_where which of its labels is meant"
-        problem = f"marks have no {unmatched[0]}, by which this analysis tells its rows apart"
-        raise StudyError(problem, remedy, None, f"{path}.x_analysis", name, code="no-such-axis")
+def _choices(names: Iterable[str], section: str) -> str:
+    return f"known: {', '.join(sorted(names)) or f'none: write them below `{section}`'}"
 
 
-def _check_schedule(path: str, selection: Selection, name: str, schedules: Mapping[str, Iterable[str]]) -> None:
-    if name not in schedules:
-        choices = ", ".join(sorted(schedules)) or "none: write them below `schedules`"
-        raise StudyError(
-            "no such schedule", f"known: {choices}", None, f"{path}.schedule", name, code="no-such-schedule"
-        )
-    keys = ("class_nodes",) if selection.draws_jobs else KEYS[selection.table]
-    unknown = sorted(selection.axes() - {*schedules[name], *keys, "seed"})
-    if unknown:
-        remedy = f"take one of {', '.join((*schedules[name], *keys, 'seed'))}"
-        raise StudyError("no such axis", remedy, None, path, unknown[0], code="no-such-axis")
+@dataclass(frozen=True)
+class _Known:
+    """What figures and claims may name, as in `check_names`."""
 
+    experiments: Mapping[str, Iterable[str]]
+    analyses: Mapping[str, Analysis]
+    schedules: Mapping[str, Iterable[str]]
+    mapping_axes: Mapping[str, Collection[str]]
+    slowed: Collection[str]
+    linked: Collection[str]
 
-def _check_columns(
-    path: str, selection: Selection, name: str, analyses: Mapping[str, Analysis], key: str = "analysis"
-) -> None:
-    if name not in analyses:
-        choices = ", ".join(sorted(analyses)) or "none: write them below `analyses`"
-        raise StudyError("no such analysis", f"known: {choices}", None, f"{path}.{key}", name, code="no-such-analysis")
-    for names, known_names, noun in (
-        (selection.axes() - {"seed"}, analyses[name].columns(), "column"),
-        (selection.numbers(), analyses[name].numbers, "number"),
-    ):
-        unknown = sorted(set(names) - set(known_names))
+    def check(self, path: str, selection: Selection) -> None:
+        """Refuse a selection of rows that there are not."""
+        if selection.analysis is not None:
+            self._check_columns(path, selection, selection.analysis)
+            return
+        if selection.schedule is not None:
+            if selection.schedule not in self.schedules:
+                remedy = _choices(self.schedules, "schedules")
+                raise _error("no such schedule", remedy, f"{path}.schedule", selection.schedule, "no-such-schedule")
+            keys = ("class_nodes",) if selection.draws_jobs else KEYS[selection.table]
+            axes = [*self.schedules[selection.schedule], *keys, "seed"]
+        else:
+            axes = self._axes(path, selection)
+        unknown = sorted(selection.axes().difference(axes))
         if unknown:
-            remedy = f"take one of {', '.join(known_names)}"
-            raise StudyError(f"the analysis has no such {noun}", remedy, None, path, unknown[0], code="no-such-column")
+            raise _error("no such axis", f"take one of {', '.join(axes)}", path, unknown[0], "no-such-axis")
+        if selection.of_points:
+            self._check_kept(path, selection)
+
+    def _axes(self, path: str, selection: Selection) -> list[str]:
+        """Return the axes and keys that rows of simulations have."""
+        name = selection.experiment
+        if name not in self.experiments:
+            remedy = f"take one of {', '.join(sorted(self.experiments))}"
+            raise _error("no such experiment", remedy, f"{path}.experiment", name, "no-such-experiment")
+        names = NAMES.get(selection.table, {})
+        axes = {*self.experiments[name], *KEYS[selection.table], *names, "seed"}
+        if selection.table == "jobs" and selection.over_jobs != "each":
+            axes -= {"job", *names}
+        if selection.table == "agreement":
+            axes -= {"engine"}
+        if selection.table == "predictors":
+            axes.difference_update(self.mapping_axes.get(name, ()))
+        return sorted(axes)
+
+    def _check_kept(self, path: str, selection: Selection) -> None:
+        """Refuse a job's time alone where jobs are not run alone, and single links where these are not kept."""
+        name = selection.experiment
+        for column in selection.numbers():
+            if column in ("slowdown", "alone_ns", "variation") and name not in self.slowed:
+                remedy = f"set slowdown: true for the experiment {name!r}"
+                raise _error("jobs are not run alone in this experiment", remedy, path, column, "not-run-alone")
+        if selection.of_links and name not in self.linked:
+            problem = "the links of this experiment are not kept one by one"
+            raise _error(problem, f"write link_loads: {name} in the study", path, name, "missing-key")
+
+    def check_across(self, path: str, figure: ScatterFigure) -> None:
+        """Refuse a figure whose marks have not the labels that tell the rows of the analysis of its x apart."""
+        across = figure.across()
+        if across is None:
+            return
+        name = str(figure.x_analysis)
+        self._check_columns(path, across, name, "x_analysis")
+        labels = {*figure.x_where, *(self.experiments.get(figure.experiment, ()) if figure.of_points else ())}
+        unmatched = [key for key in self.analyses[name].keys if key not in labels]
+        if unmatched:
+            remedy = f"give an axis the name {unmatched[0]}, or say in x_where which of its labels is meant"
+            problem = f"marks have no {unmatched[0]}, by which this analysis tells its rows apart"
+            raise _error(problem, remedy, f"{path}.x_analysis", name, "no-such-axis")
+
+    def _check_columns(self, path: str, selection: Selection, name: str, key: str = "analysis") -> None:
+        if name not in self.analyses:
+            remedy = _choices(self.analyses, "analyses")
+            raise _error("no such analysis", remedy, f"{path}.{key}", name, "no-such-analysis")
+        analysis = self.analyses[name]
+        for names, known_names, noun in (
+            (selection.axes() - {"seed"}, analysis.columns(), "column"),
+            (selection.numbers(), analysis.numbers, "number"),
+        ):
+            unknown = sorted(set(names) - set(known_names))
+            if unknown:
+                remedy = f"take one of {', '.join(known_names)}"
+                raise _error(f"the analysis has no such {noun}", remedy, path, unknown[0], "no-such-column")

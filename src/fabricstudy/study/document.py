@@ -1,6 +1,6 @@
 """Documentation of study files, generated from the models: ``python -m fabricstudy.study.document``.
 
-It writes ``configs/README.md`` and ``configs/schema/study.json``; a test fails when they are out of step.
+It writes ``docs/reference.md`` and ``docs/schema/study.json``; a test fails when they are out of step.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import argparse
 import inspect
 import json
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-import annotated_types
 import jinja2
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -27,16 +27,15 @@ from .model import Study
 from .paths import fields_of
 
 
-def readme() -> str:
-    """Give the text of configs/README.md."""
-    sections: list[str] = []
+def reference_page() -> str:
+    """Give the text of docs/reference.md."""
     with only_extensions_of(""):
-        _add_sections(sections, "", [Study], _depths(Study), set())
+        sections = reference(Study, "")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fabricstudy.study"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    keys = "\n".join([*sections, _published()])
-    return environment.get_template("README.md.j2").render(vars(quantities), keys=keys)
+    keys = f"{sections}\n{_published()}"
+    return environment.get_template("reference.md.j2").render(vars(quantities), keys=keys)
 
 
 def family_paths() -> dict[type[Kind], str]:
@@ -52,8 +51,7 @@ def family_paths() -> dict[type[Kind], str]:
     seen: set[type[Model]] = set()
     queue: list[tuple[str, type[Model]]] = [("", Study)]
     for path, model in queue:
-        for key, field in fields_of(model).items():
-            below = (f"{path}.{key}" if path else key) + _inside(field.annotation)
+        for below, field in _below(path, model):
             for base in _bases(field.annotation):
                 paths.setdefault(base, below)
             new = [member for member in members_of(field.annotation) if member not in seen]
@@ -69,11 +67,9 @@ def _bases(annotation: Any) -> list[type[Kind]]:
     return [base for part in get_args(annotation) for base in _bases(part)]
 
 
-def reference(kind: type[Kind], path: str) -> str:
-    """Give what configs/README.md says, or would say, of a kind that stands at `path`, and of what is below it."""
-    sections: list[str] = []
-    _add_sections(sections, path, [kind], _depths(kind), set())
-    return "\n".join(sections)
+def reference(model: type[Model], path: str) -> str:
+    """Return what docs/reference.md says, or would say, of a model that stands at `path`, and of what is below it."""
+    return "\n".join(_sections(path, [model], _depths(model), set()))
 
 
 def kind_schema(kind: type[Kind]) -> dict[str, Any]:
@@ -92,7 +88,7 @@ def _published() -> str:
 
 
 def schema() -> str:
-    """Give the text of configs/schema/study.json."""
+    """Give the text of docs/schema/study.json."""
     with only_extensions_of(""):
         facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
     shared: dict[str, Any] = facts.pop("$defs", {})
@@ -128,28 +124,23 @@ def _depths(root: type[Model]) -> dict[type[Model], int]:
     return depth
 
 
-def _add_sections(
-    sections: list[str],
-    path: str,
-    models: list[type[Model]],
-    depths: dict[type[Model], int],
-    shown: set[type[Model]],
-    depth: int = 0,
-) -> None:
+def _sections(
+    path: str, models: list[type[Model]], depths: dict[type[Model], int], shown: set[type[Model]], depth: int = 0
+) -> Iterator[str]:
     """Describe the models that may stand at `path`, then what stands below them."""
     new = [model for model in models if model not in shown and depths[model] == depth]
     shown.update(new)
-    for model in new:
-        sections.append(_section(path, model))
-    for model in new:
-        for key, field in fields_of(model).items():
-            below = (f"{path}.{key}" if path else key) + _inside(field.annotation)
-            _add_sections(sections, below, members_of(field.annotation), depths, shown, depth + 1)
+    yield from (_section(path, model) for model in new)
+    for below, field in ((below, field) for model in new for below, field in _below(path, model)):
+        yield from _sections(below, members_of(field.annotation), depths, shown, depth + 1)
 
 
-def _inside(annotation: Any) -> str:
-    origin = get_origin(annotation)
-    return ".*" if origin is tuple else ".NAME" if origin is dict else ""
+def _below(path: str, model: type[Model]) -> Iterator[tuple[str, FieldInfo]]:
+    """Return the fields of a model that stands at `path`, each with the path of what may stand in it."""
+    for key, field in fields_of(model).items():
+        origin = get_origin(field.annotation)
+        inside = ".*" if origin is tuple else ".NAME" if origin is dict else ""
+        yield (f"{path}.{key}" if path else key) + inside, field
 
 
 def _section(path: str, model: type[Model]) -> str:
@@ -161,13 +152,12 @@ def _section(path: str, model: type[Model]) -> str:
         return f"{title}\n\n{about} It has no other keys.\n"
     lines = [title, "", about, "", "| key | type | default | meaning |", "|---|---|---|---|"]
     of_model = inspect.get_annotations(model)
-    in_order = sorted(fields.items(), key=lambda item: (item[0] != "kind", not _is_own(item[0], model, of_model)))
-    lines += [_row(key, field) for key, field in in_order]
+    own = {one for name, field in model.model_fields.items() if name in of_model for one in (name, field.alias)}
+    for key, field in sorted(fields.items(), key=lambda item: (item[0] != "kind", item[0] not in own)):
+        meaning = field.description or ("selects this kind" if _is_tag(field) else "")
+        cells = (f"`{key}`", _type(field.annotation, field.metadata), _default(key, field), meaning)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def _is_own(key: str, model: type[Model], annotations: dict[str, Any]) -> bool:
-    return any(name in annotations for name, field in model.model_fields.items() if key in (field.alias, name))
 
 
 def _has_tag(model: type[Model]) -> bool:
@@ -176,12 +166,6 @@ def _has_tag(model: type[Model]) -> bool:
 
 def _is_tag(field: FieldInfo) -> bool:
     return get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
-
-
-def _row(key: str, field: FieldInfo) -> str:
-    meaning = field.description or ("selects this kind" if _is_tag(field) else "")
-    cells = (f"`{key}`", _type(field.annotation, field.metadata), _default(key, field), meaning)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _default(key: str, field: FieldInfo) -> str:
@@ -226,12 +210,10 @@ def _type(annotation: Any, metadata: list[Any]) -> str:
         return f"list of {each}" if inner[-1] is Ellipsis else f"list of {len(inner)}: {each}"
     if origin is dict:
         return f"mapping of names to {_type(inner[1], [])}"
-    if isinstance(annotation, type) and issubclass(annotation, QuantityOrMapping):
-        return "quantity, or mapping"
-    if isinstance(annotation, type) and issubclass(annotation, Kind) and annotation.is_family():
-        return _mapping(members_of(annotation), annotation.words)
     if isinstance(annotation, type) and issubclass(annotation, Model):
-        return "mapping"
+        if issubclass(annotation, Kind) and annotation.is_family():
+            return _mapping(members_of(annotation), annotation.words)
+        return "quantity, or mapping" if issubclass(annotation, QuantityOrMapping) else "mapping"
     words = {int: "whole number", float: "number", bool: "true or false", str: "text", Any: "any value"}
     return words[annotation] + _bounds(metadata)
 
@@ -253,27 +235,20 @@ def _mapping(members: list[type[Model]], words: str) -> str:
 
 def _bounds(metadata: list[Any]) -> str:
     marks = [part for mark in metadata for part in (mark.metadata if isinstance(mark, FieldInfo) else [mark])]
-    words = [
-        f"{word} {getattr(mark, name):,}"
-        for kind, name, word in (
-            (annotated_types.Ge, "ge", "from"),
-            (annotated_types.Gt, "gt", "above"),
-            (annotated_types.Le, "le", "to"),
-            (annotated_types.Lt, "lt", "below"),
-        )
-        for mark in marks
-        if isinstance(mark, kind)
-    ]
-    return " " + " ".join(words) if words else ""
+    words = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
+    bounds = (
+        f" {word} {getattr(mark, name):,}" for name, word in words.items() for mark in marks if hasattr(mark, name)
+    )
+    return "".join(bounds)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Write both files below a folder."""
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.study.document", description=main.__doc__)
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("configs"), help="folder of the studies")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs"), help="folder of the pages")
     folder: Path = parser.parse_args(arguments).folder
     (folder / "schema").mkdir(parents=True, exist_ok=True)
-    (folder / "README.md").write_text(readme(), encoding="utf-8")
+    (folder / "reference.md").write_text(reference_page(), encoding="utf-8")
     (folder / "schema" / "study.json").write_text(schema(), encoding="utf-8")
 
 

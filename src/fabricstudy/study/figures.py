@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Iterable, Iterator
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.core.columns import BY_LINK, METRICS, SCHEDULED, column_unit
-from fabricstudy.core.errors import suggestion
+from fabricstudy.core.errors import Code, suggestion
 from fabricstudy.core.model import ConfigError, Model, Name
 from fabricstudy.core.quantities import Moment, to_unit
 
@@ -19,6 +19,9 @@ TableName = Literal[
 RankCorrelation = Literal["spearman", "kendall"]
 
 Label = bool | int | float | str
+
+
+_NO_SCHEDULE: Code = "no-such-schedule"
 
 
 class Range(Model):
@@ -92,21 +95,26 @@ class Selection(Model):
     @model_validator(mode="after")
     def _one_source(self) -> Selection:
         if (self.schedule is not None) != (self.table in SCHEDULED):
-            problem = "tables of schedules go with the name of one"
-            raise ConfigError(
-                problem,
-                f"write schedule: NAME, and one of {', '.join(SCHEDULED)}",
-                ("schedule",),
-                code="no-such-schedule",
-            )
+            remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULED)}"
+            raise ConfigError("tables of schedules go with the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
         beside = self.model_fields_set & {"analysis", "experiment", "over_jobs"}
         if self.schedule is not None and beside:
             raise ValueError(f"`{sorted(beside)[0]}` means nothing for a schedule; leave one of them out")
-        both = self.model_fields_set & {"table", "experiment", "over_jobs"}
-        if self.analysis is not None and both:
-            key = sorted(both)[0]
-            raise ConfigError("an analysis has no such key", "leave it out", (key,), code="not-with-these-keys")
+        if self.analysis is not None:
+            self._refuse({"table", "experiment", "over_jobs"}, "an analysis has no such key")
         return self
+
+    def _refuse(self, keys: Collection[str], problem: str) -> None:
+        """Refuse keys that mean nothing here, if the study sets one."""
+        unfit = sorted(self.model_fields_set.intersection(keys))
+        if unfit:
+            raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
+
+    AXES: ClassVar[tuple[str, ...]] = ("where",)
+    """Keys that mention axes: a name, names, or a mapping of them."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ()
+    """Keys that name columns of numbers."""
 
     @property
     def of_points(self) -> bool:
@@ -123,13 +131,17 @@ class Selection(Model):
         """Whether it draws the jobs of runs of a schedule."""
         return False
 
+    def _named(self, keys: Iterable[str]) -> Iterator[str]:
+        for value in (getattr(self, key) for key in keys):
+            yield from (value,) if isinstance(value, str) else value or ()
+
     def axes(self) -> set[str]:
-        """Names of the axes that the selection mentions."""
-        return set(self.where)
+        """Return the names of the axes that it mentions."""
+        return set(self._named(self.AXES))
 
     def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it asks for."""
-        return ()
+        """Return the names of the columns of numbers that it asks for."""
+        return tuple(self._named(self.NUMBERS))
 
     def _check_numbers(self) -> None:
         # Which numbers an analysis has is known only together with the study.
@@ -168,10 +180,7 @@ def unit_factor(column: str, unit: str) -> float:
 def check_unit(key: str, column: str, unit: str | None) -> None:
     """Refuse a unit, which stands at `key`, in which the numbers of a column cannot be shown.
 
-    Raises
-    ------
-    ConfigError
-        If the column has no unit, or one of another dimension.
+    Raises ConfigError if the column has no unit, or one of another dimension.
     """
     if unit is None:
         return
@@ -217,6 +226,8 @@ class JobsFigure(Selection, Picture):
     box a job, hatched where a midplane is idle for want of cables.
     """
 
+    AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
+
     kind: Literal["timeline", "gantt"] = Field(description="what is drawn of the run")
     from_s: Moment | None = Field(None, alias="from", description="where the window begins")
     to_s: Moment | None = Field(None, alias="to", description="where it ends")
@@ -224,19 +235,14 @@ class JobsFigure(Selection, Picture):
     @model_validator(mode="after")
     def _is_of_a_schedule(self) -> JobsFigure:
         if self.schedule is None:
-            raise ConfigError(
-                "this kind draws the jobs of a schedule", "write schedule: NAME", ("schedule",), code="no-such-schedule"
-            )
+            problem = "this kind draws the jobs of a schedule"
+            raise ConfigError(problem, "write schedule: NAME", ("schedule",), code=_NO_SCHEDULE)
         return self
 
     @property
     def draws_jobs(self) -> bool:
         """Whether it draws the jobs of runs of a schedule."""
         return True
-
-    def axes(self) -> set[str]:
-        """Names of the axes that the figure mentions."""
-        return set(self.where) | ({self.columns} if self.columns else set())
 
 
 class EcdfFigure(Selection, Panels):
@@ -245,6 +251,9 @@ class EcdfFigure(Selection, Panels):
     Values of all seeds, and of all that the figure does not tell apart, are taken together. With `schedule`: share of
     the jobs of its runs that wait no longer than x, those of the first seed unless `where` says another.
     """
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "columns", "rows")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("x",)
 
     kind: Literal["ecdf"]
     over_jobs: Literal["max", "mean", "sum", "each"] = Field(
@@ -259,15 +268,10 @@ class EcdfFigure(Selection, Panels):
     @model_validator(mode="after")
     def _fits_table(self) -> EcdfFigure:
         if self.draws_jobs:
-            unfit = sorted(self.model_fields_set & {"x", "x_label", "unit", "rows", "x_log"})
-            if unfit:
-                problem = "of a schedule waits are drawn, in hours"
-                raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
+            self._refuse({"x", "x_label", "unit", "rows", "x_log"}, "of a schedule waits are drawn, in hours")
         elif self.x is None:
-            problem = "this key is missing"
-            raise ConfigError(
-                problem, "add x: ... (column of the table), or schedule: NAME", ("x",), code="missing-key"
-            )
+            remedy = "add x: ... (column of the table), or schedule: NAME"
+            raise ConfigError("this key is missing", remedy, ("x",), code="missing-key")
         else:
             self._check_numbers()
             check_unit("unit", self.x, self.unit)
@@ -278,14 +282,6 @@ class EcdfFigure(Selection, Panels):
         """Whether it draws the jobs of runs of a schedule."""
         return self.schedule is not None
 
-    def axes(self) -> set[str]:
-        """Names of the axes that the figure mentions."""
-        return set(self.where) | set(self.hue) | {name for name in (self.columns, self.rows) if name}
-
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it draws."""
-        return (self.x,) if self.x else ()
-
 
 class MachineFigure(Selection, Picture):
     """The machine of one point as a picture: the first point that fulfils `where`, of the first seed it leaves.
@@ -295,25 +291,20 @@ class MachineFigure(Selection, Picture):
     trees levels; large machines of groups are drawn in bundles.
     """
 
+    AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
+
     kind: Literal["machine"]
     load: Literal["bytes", "stall"] | None = Field(None, description="what colours the links; left out: their class")
 
     @model_validator(mode="after")
     def _is_of_points(self) -> MachineFigure:
-        unfit = sorted(self.model_fields_set & {"table", "analysis", "schedule", "over_jobs"})
-        if unfit:
-            problem = "a picture of a machine is of one point"
-            raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
+        self._refuse({"table", "analysis", "schedule", "over_jobs"}, "a picture of a machine is of one point")
         return self
 
     @property
     def of_links(self) -> bool:
         """Whether it reads links one by one."""
         return self.load is not None
-
-    def axes(self) -> set[str]:
-        """Names of the axes that the figure mentions."""
-        return set(self.where) | ({self.columns} if self.columns else set())
 
 
 class Figure(Selection, Panels):
@@ -322,6 +313,9 @@ class Figure(Selection, Panels):
     Lines and bars show the median over seeds with bars from the least to the largest; boxes show all seeds.
     `normalise_to` divides each value by the median over seeds of the otherwise equal points with these labels.
     """
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "x", "style", "columns", "rows", "hue", "normalise_to")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("y", "parts", "interval")
 
     kind: Literal["line", "bar", "box"] = Field(description="lines, bars or boxes")
     x: str = Field(description="axis of the study along the horizontal")
@@ -355,59 +349,37 @@ class Figure(Selection, Panels):
     @model_validator(mode="after")
     def _fits_table(self) -> Figure:
         self._check_numbers()
-        line = self.kind == "line"
+        kind, line = self.kind, self.kind == "line"
+        over_most = self.table == "jobs" and self.over_jobs == "max"
+        both = "the largest parts may be those of different jobs, and do not add up"
         for key, is_wrong, problem, remedy in (
-            (
-                "show_bound",
-                self.show_bound and self.y != "runtime_ns",
-                "only runtimes have a bound",
-                "take y: runtime_ns",
-            ),
-            ("show_bound", self.show_bound and self.kind == "box", "box figures show no bound", "take kind: line"),
-            ("show_bound", self.show_bound and self.normalise_to, "a normalised time has no bound", "leave one out"),
-            ("parts", self.parts and self.kind != "bar", f"{self.kind} figures have no parts", "take kind: bar"),
-            ("parts", self.parts and self.normalise_to, "a normalised value has no parts", "leave one out"),
-            (
-                "over_jobs",
-                self.parts and self.table == "jobs" and self.over_jobs == "max",
-                "the largest parts may be those of different jobs, and do not add up",
-                "take each, mean or sum",
-            ),
-            ("interval", self.interval and self.normalise_to, "a normalised value has no interval", "leave one out"),
-            ("interval", self.interval and self.kind == "box", "box figures show no interval", "leave it out"),
-            ("style", self.style and not line, f"{self.kind} figures have no style", "take hue: [a, b]"),
-            ("unit", self.unit and self.normalise_to, "normalised values have no unit", "leave it out"),
-            (
-                "from_zero",
-                not self.from_zero and self.kind == "bar",
-                "a bar shows its value by its length",
-                "leave it out",
-            ),
-            ("x_log", self.x_log and not line, f"{self.kind} figures have no scale along x", "leave it out"),
+            ("show_bound", self.y != "runtime_ns", "only runtimes have a bound", "take y: runtime_ns"),
+            ("show_bound", kind == "box", "box figures show no bound", "take kind: line"),
+            ("show_bound", self.normalise_to, "a normalised time has no bound", "leave one out"),
+            ("parts", kind != "bar", f"{kind} figures have no parts", "take kind: bar"),
+            ("parts", self.normalise_to, "a normalised value has no parts", "leave one out"),
+            ("over_jobs", self.parts and over_most, both, "take each, mean or sum"),
+            ("interval", self.normalise_to, "a normalised value has no interval", "leave one out"),
+            ("interval", kind == "box", "box figures show no interval", "leave it out"),
+            ("style", not line, f"{kind} figures have no style", "take hue: [a, b]"),
+            ("unit", self.normalise_to, "normalised values have no unit", "leave it out"),
+            ("x_log", not line, f"{kind} figures have no scale along x", "leave it out"),
         ):
-            if is_wrong:
+            if getattr(self, key) and is_wrong:
                 raise ConfigError(problem, remedy, (key,), getattr(self, key), "not-with-these-keys")
+        if kind == "bar" and not self.from_zero:
+            problem = "a bar shows its value by its length"
+            raise ConfigError(problem, "leave it out", ("from_zero",), False, "not-with-these-keys")
         check_unit("unit", self.y, self.unit)
         return self
-
-    def axes(self) -> set[str]:
-        """Names of the axes that the figure mentions."""
-        single = {name for name in (self.x, self.style, self.columns, self.rows) if name}
-        return set(self.where) | single | set(self.hue) | set(self.normalise_to)
-
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it draws."""
-        return (self.y, *self.parts, *(self.interval or ()))
 
 
 class Across(Selection):
     """The rows of an analysis from which a figure takes the number in `column`."""
 
-    column: str = Field(description="the number")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("column",)
 
-    def numbers(self) -> tuple[str, ...]:
-        """Name of the number."""
-        return (self.column,)
+    column: str = Field(description="the number")
 
 
 class ScatterFigure(Selection, Panels):
@@ -417,6 +389,8 @@ class ScatterFigure(Selection, Panels):
     are six marks. With `x_analysis`, x is a number of an analysis, such as the price of a machine: of its row that has
     the labels of the mark. With `front`, the marks that no other one of the panel beats are joined.
     """
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "style", "columns", "rows")
 
     kind: Literal["scatter"]
     x: str = Field(description="column of the table, or of `x_analysis`, along the horizontal")
@@ -458,10 +432,6 @@ class ScatterFigure(Selection, Panels):
         check_unit("x_unit", self.x, self.x_unit)
         return self
 
-    def axes(self) -> set[str]:
-        """Names of the axes that the figure mentions."""
-        return set(self.where) | set(self.hue) | {name for name in (self.style, self.columns, self.rows) if name}
-
     def across(self) -> Across | None:
         """Give the selection of rows for x, if x is from another analysis than y."""
         if self.x_analysis is None:
@@ -479,6 +449,9 @@ class HeatmapFigure(Selection, Panels):
     A number is the median over seeds and over whatever the figure does not tell apart. `normalise_to` divides each
     value by the median over seeds of the otherwise equal points with these labels.
     """
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "x", "y", "columns", "rows", "normalise_to")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("value",)
 
     kind: Literal["heatmap"]
     x: str = Field(description="axis of the study along the horizontal")
@@ -499,20 +472,10 @@ class HeatmapFigure(Selection, Panels):
         if self.x == self.y:
             raise ConfigError("both axes are the same", "take another one", ("y",), self.y, "repeated-entry")
         if self.unit and self.normalise_to:
-            raise ConfigError(
-                "normalised values have no unit", "leave it out", ("unit",), self.unit, "not-with-these-keys"
-            )
+            problem = "normalised values have no unit"
+            raise ConfigError(problem, "leave it out", ("unit",), self.unit, "not-with-these-keys")
         check_unit("unit", self.value, self.unit)
         return self
-
-    def axes(self) -> set[str]:
-        """Names of the axes that the figure mentions."""
-        panels = {name for name in (self.columns, self.rows) if name}
-        return set(self.where) | {self.x, self.y} | panels | set(self.normalise_to)
-
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it draws."""
-        return (self.value,)
 
 
 TableFigure = Figure | ScatterFigure | HeatmapFigure | EcdfFigure
@@ -522,14 +485,7 @@ AnyFigure = Annotated[TableFigure | MachineFigure | JobsFigure, Field(discrimina
 
 
 def check_metric(table: str, column: str) -> None:
-    """Refuse a column that `table` does not hold as a number.
-
-    Raises
-    ------
-    ConfigError
-        Naming the columns there are.
-    """
+    """Refuse a column that `table` does not hold as a number. Raises ConfigError naming the columns there are."""
     if column not in METRICS[table]:
-        raise ConfigError(
-            f"table {table} has no such number", suggestion(column, METRICS[table]), value=column, code="no-such-column"
-        )
+        problem, remedy = f"table {table} has no such number", suggestion(column, METRICS[table])
+        raise ConfigError(problem, remedy, value=column, code="no-such-column")

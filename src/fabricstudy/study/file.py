@@ -89,7 +89,7 @@ def read_study(data: Any, path: Path | None = None) -> Study:
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
         raise StudyError(
-            f"the file is {what}", f"write keys and values, as {ours('configs/README.md')} shows", code="not-a-study"
+            f"the file is {what}", f"write keys and values, as {ours('docs/reference.md')} shows", code="not-a-study"
         )
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)

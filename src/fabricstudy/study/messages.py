@@ -6,7 +6,6 @@ import re
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from fabricstudy.core.errors import is_close, suggestion
@@ -16,22 +15,14 @@ from fabricstudy.core.paths import ours
 
 from .paths import fields_of
 
+_MAPPING = "a mapping of keys to values"
 _NOT_A = {
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "string_type": "text",
-    "tuple_type": "a list",
-    "list_type": "a list",
-    "dict_type": "a mapping of keys to values",
-    "model_type": "a mapping of keys to values",
-    "model_attributes_type": "a mapping of keys to values",
-}
+    "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
+    "float_type": "a number", "float_parsing": "a number", "finite_number": "a finite number",
+    "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "text",
+    "tuple_type": "a list", "list_type": "a list",
+    "dict_type": _MAPPING, "model_type": _MAPPING, "model_attributes_type": _MAPPING,
+}  # fmt: skip
 _BOUNDS = {
     "greater_than": ("gt", "too small", "take a value above"),
     "greater_than_equal": ("ge", "too small", "take at least"),
@@ -51,9 +42,8 @@ _EXAMPLES = {
     "true or false": "write true or false",
     "text": "write text, in quotes if it looks like a number",
     "a list": "write a list: [a, b], or a line for each entry: - a",
-    "a mapping of keys to values": "write it like {key: value}",
+    _MAPPING: "write it like {key: value}",
 }
-
 
 _PER_SECOND = re.compile(r"([0-9.]+)\s*([kMGT]?[bB])(?:it|yte)?(?:s?/s|ps)")
 """A bandwidth as it is often written, but for the unit that we read."""
@@ -64,15 +54,15 @@ def mistakes(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
 
     Parameters
     ----------
-    error : ValidationError
-        Pydantic's findings.
     raw : object
         The value as read from the file.
     annotation : type
         Model, or union of models, that was asked for.
     """
     by_path: dict[tuple[str, ...], list[ErrorDetails]] = {}
-    for detail in sorted(error.errors(include_url=False), key=_rank):
+    # A misspelt key is also a missing one; the misspelling is what the user has to see.
+    rank = {"extra_forbidden": 0, "missing": 2}
+    for detail in sorted(error.errors(include_url=False), key=lambda one: rank.get(one["type"], 1)):
         by_path.setdefault(_as_written(detail, raw), []).append(detail)
     # Pydantic calls a list with a broken entry too short as well; that is no second mistake.
     paths = [path for path in by_path if not any(other[: len(path)] == path for other in by_path if other != path)]
@@ -83,13 +73,8 @@ def mistakes(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
     return ConfigError(first.problem, first.remedy, first.path, first.value, first.code, others)
 
 
-def _rank(detail: ErrorDetails) -> int:
-    # A misspelt key is also a missing one; the misspelling is what the user has to see.
-    return {"extra_forbidden": 0, "missing": 2}.get(detail["type"], 1)
-
-
 def _is_misspelt(path: tuple[str, ...], by_path: dict[tuple[str, ...], list[ErrorDetails]]) -> bool:
-    """Say whether a missing key stands beside an unknown one that is probably a misspelling of it."""
+    """Return whether a missing key stands beside an unknown one that is probably a misspelling of it."""
     if by_path[path][0]["type"] != "missing":
         return False
     beside = [other[-1] for other, (detail, *_) in by_path.items() if other and detail["type"] == "extra_forbidden"
@@ -153,13 +138,10 @@ def _container(annotation: Any) -> Any:
 def _chosen(members: list[type[Model]], raw: Any) -> type[Model] | None:
     written = members[0].from_shorthand(raw) if members else raw
     kind = written.get("kind") if isinstance(written, dict) else written
-    named = [member for member in members if kind in _kinds(member)]
-    return named[0] if named else members[0] if members else None
-
-
-def _kinds(member: type[Model]) -> tuple[Any, ...]:
-    """Give the words that select a member; a figure may be of several kinds."""
-    return get_args(member.model_fields["kind"].annotation) if "kind" in member.model_fields else ()
+    # A figure may be of several kinds.
+    with_kind = (member for member in members if "kind" in member.model_fields)
+    named = (member for member in with_kind if kind in get_args(member.model_fields["kind"].annotation))
+    return next(named, members[0] if members else None)
 
 
 def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annotation: Any) -> ConfigError:
@@ -171,7 +153,11 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         key = str(detail["loc"][-1])
         holder = path[:-1] if path and path[-1] == key else path
         owner = _chosen(_asked_for(holder, raw, annotation), _at(raw, holder))
-        mistake = _about_key(kind, key, fields_of(owner) if owner else {})
+        fields = fields_of(owner) if owner else {}
+        about = f" ({fields[key].description})" if key in fields and fields[key].description else ""
+        mistake = ConfigError("this key is missing", f"add {key}: ...{about}", code="missing-key")
+        if kind == "extra_forbidden":
+            mistake = ConfigError("unknown key", suggestion(key, fields), value=key, code="unknown-key")
         return mistake if len(path) > len(holder) else mistake.below(key)
     if kind == "union_tag_invalid":
         kinds = re.findall(r"'([^']*)'", str(context["expected_tags"]))
@@ -191,27 +177,16 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         about = f" ({field.description})" if field is not None and field.description else ""
         return ConfigError(problem, f"{remedy} {text}{about}", value=shown, code="out-of-range")
     if kind in _NOT_A:
-        return _about_type(value, [_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A])
+        names = list(dict.fromkeys(_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A))
+        if value is None:
+            return ConfigError("no value", _EXAMPLES[names[0]], code="no-value")
+        return ConfigError(f"not {' or '.join(names)}", _EXAMPLES[names[0]], value=value, code="wrong-type")
     if kind in _LENGTHS:
         name, problem, remedy = _LENGTHS[kind]
         return ConfigError(problem, remedy.format(context[name]), value=shown, code="wrong-length")
     if kind == "value_error":
         return _as_raised(context["error"], shown)
-    return ConfigError(detail["msg"].rstrip("."), f"see {ours('configs/README.md')}", value=shown)
-
-
-def _about_key(kind: str, key: str, fields: dict[str, FieldInfo]) -> ConfigError:
-    if kind == "extra_forbidden":
-        return ConfigError("unknown key", suggestion(key, fields), value=key, code="unknown-key")
-    about = f" ({fields[key].description})" if key in fields and fields[key].description else ""
-    return ConfigError("this key is missing", f"add {key}: ...{about}", code="missing-key")
-
-
-def _about_type(value: Any, wanted: list[str]) -> ConfigError:
-    names = list(dict.fromkeys(wanted))
-    if value is None:
-        return ConfigError("no value", _EXAMPLES[names[0]], code="no-value")
-    return ConfigError(f"not {' or '.join(names)}", _EXAMPLES[names[0]], value=value, code="wrong-type")
+    return ConfigError(detail["msg"].rstrip("."), f"see {ours('docs/reference.md')}", value=shown)
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:
@@ -221,4 +196,4 @@ def _as_raised(error: Exception, shown: object) -> ConfigError:
         rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None
         remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
         return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
-    return ConfigError(str(error), f"see {ours('configs/README.md')}", value=shown)
+    return ConfigError(str(error), f"see {ours('docs/reference.md')}", value=shown)

@@ -63,33 +63,23 @@ class Mix(Model):
     @model_validator(mode="after")
     def _one_unit(self) -> Mix:
         if bool(self.shares) == bool(self.nodes):
-            raise ConfigError(
-                "sizes are given not exactly once",
-                "give shares: [0.1, 0.2] or nodes: [100, 200]",
-                code="given-twice-or-not",
-            )
+            remedy = "give shares: [0.1, 0.2] or nodes: [100, 200]"
+            raise ConfigError("sizes are given not exactly once", remedy, code="given-twice-or-not")
         if self.nodes and self.fill is None:
-            raise ConfigError(
-                "nobody knows how many nodes to fill", "add fill: 1000, say", ("fill",), code="missing-key"
-            )
+            problem = "nobody knows how many nodes to fill"
+            raise ConfigError(problem, "add fill: 1000, say", ("fill",), code="missing-key")
         if self.shares and self._capacity > 1:
-            raise ConfigError(
-                "more than the machine", "take at most 1, or leave it out", ("fill",), self.fill, "out-of-range"
-            )
+            remedy = "take at most 1, or leave it out"
+            raise ConfigError("more than the machine", remedy, ("fill",), self.fill, "out-of-range")
         for number, job in enumerate(self.first):
             if self._size(job) is None:
                 unit = "share" if self.shares else "nodes"
                 problem = "its size is in another unit than those to draw from"
                 raise ConfigError(problem, f"give it as {unit}", ("first", str(number)), code="mixed-units")
         if self._room < min(self._sizes):
-            raise ConfigError(
-                "no job to draw fits", "raise fill, or lower the least size", self._unit_path, code="mix-never-full"
-            )
+            path, remedy = ("shares" if self.shares else "nodes",), "raise fill, or lower the least size"
+            raise ConfigError("no job to draw fits", remedy, path, code="mix-never-full")
         return self
-
-    @property
-    def _unit_path(self) -> tuple[str, ...]:
-        return ("shares",) if self.shares else ("nodes",)
 
     @property
     def _sizes(self) -> list[Fraction]:
@@ -139,22 +129,16 @@ class Mix(Model):
                 jobs.append((size, name))
             if left < min(sizes):
                 return jobs
-        raise ConfigError(
-            f"{DRAWS:,} draws did not fill a workload",
-            "raise most_of_a_pattern, add patterns, or add larger sizes",
-            ("most_of_a_pattern",),
-            self.most_of_a_pattern,
-            "mix-never-full",
-        )
+        problem = f"{DRAWS:,} draws did not fill a workload"
+        remedy = "raise most_of_a_pattern, add patterns, or add larger sizes"
+        raise ConfigError(problem, remedy, ("most_of_a_pattern",), self.most_of_a_pattern, "mix-never-full")
 
     def _job(self, size: int, name: str) -> dict[str, Any]:
+        written = self._written
+        keys = ("allocation", "mapping", "ranks_per_node", "compute", "background")
         sizes = {"share": self.shares[size]} if self.shares else {"nodes": self.nodes[size]}
-        job: dict[str, Any] = {"name": name, **sizes}
-        job["pattern"] = self._written["patterns"][name]
-        return job | {
-            key: self._written[key]
-            for key in ("allocation", "mapping", "ranks_per_node", "compute", "background")
-            if key in self._written
+        return {"name": name, **sizes, "pattern": written["patterns"][name]} | {
+            key: written[key] for key in keys if key in written
         }
 
 

@@ -20,7 +20,7 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
 
 from .checks import check_point
-from .claims import Claim, check_links, check_names, check_slowdown
+from .claims import Claim, check_names
 from .figures import AnyFigure, Names
 from .schedules import Schedule
 from .sweep import Experiment, Sweep
@@ -36,8 +36,8 @@ StudyName = Annotated[
 ]
 
 
-# What every point needs.
 _OF_A_POINT = ("machine", "routing", "jobs", "engine")
+"""What every point needs."""
 
 
 class Study(Sweep):
@@ -106,7 +106,9 @@ class Study(Sweep):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        check_all([self._check_ways_to_vary, self._check_base, self._check_size, self._check_names])
+        check_all(
+            [self._check_ways_to_vary, self._check_base, self._check_size, self._check_link_loads, self._check_names]
+        )
         return self
 
     def _check_ways_to_vary(self) -> None:
@@ -129,23 +131,22 @@ class Study(Sweep):
     def _check_size(self) -> None:
         points = sum(experiment.size for experiment in self.all_experiments.values())
         if points > MOST_POINTS:
-            key = "experiments" if self.experiments else "sweep"
-            remedy = f"stay at or below {MOST_POINTS:,}"
-            raise ConfigError(f"{points:,} points are too many", remedy, (key,), code="too-many-points")
+            path, remedy = ("experiments" if self.experiments else "sweep",), f"stay at or below {MOST_POINTS:,}"
+            raise ConfigError(f"{points:,} points are too many", remedy, path, code="too-many-points")
 
     def _check_names(self) -> None:
         axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
         schedules = {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()}
         mapping_axes = {name: one.axes_below("jobs.*.mapping") for name, one in self.all_experiments.items()}
-        check_names(self.figures, self.claims, axes, self.analyses, schedules, mapping_axes)
-        slowed = {name for name, experiment in self.all_experiments.items() if experiment.slowdown}
-        check_slowdown(self.figures, self.claims, slowed)
+        slowed = [name for name, experiment in self.all_experiments.items() if experiment.slowdown]
+        known = (axes, self.analyses, schedules, mapping_axes, slowed, self.link_loads)
+        check_names(self.figures, self.claims, *known)
+
+    def _check_link_loads(self) -> None:
         for number, name in enumerate(self.link_loads):
             if name not in self.all_experiments:
-                remedy = suggestion(name, self.all_experiments)
-                path = ("link_loads", str(number))
+                path, remedy = ("link_loads", str(number)), suggestion(name, self.all_experiments)
                 raise ConfigError("no such experiment", remedy, path, name, code="no-such-experiment")
-        check_links(self.figures, self.claims, self.link_loads)
 
     @property
     def simulates(self) -> bool:

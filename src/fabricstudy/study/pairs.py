@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fabricstudy.core.columns import NAMES
 from fabricstudy.core.errors import Code, StudyError
 
-from .claims import Pairs, Trend
+from .claims import Pairs, Trend, selections_of
 from .figures import Condition, Figure, HeatmapFigure, Label, Range, ScatterFigure, Selection, fulfils
 
 if TYPE_CHECKING:
@@ -48,19 +48,8 @@ def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedP
 
     What depends on results (link classes, pairs of engines, computed labels of analyses) is not looked at.
 
-    Parameters
-    ----------
-    study : Study
-        Its figures and claims.
-    rows : sequence of Row
-        All rows of its plan.
-    points : mapping
-        The points of the plan by id.
-
-    Raises
-    ------
-    StudyError
-        With the path of the first figure or measure that cannot be had, and the labels of a point without partner.
+    Raises StudyError with the path of the first figure or measure that cannot be had, and the labels of a point without
+    partner.
     """
     first_seeds = {(row.experiment, row.seed) for row in rows}
     first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.all_experiments}
@@ -75,12 +64,8 @@ def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedP
 
 
 def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
-    """Give what figures and claims take from simulations, and where that stands in the file."""
-    selections: list[tuple[str, Selection]] = [(f"figures.{index}", one) for index, one in enumerate(study.figures)]
-    for index, claim in enumerate(study.claims):
-        for number, part in enumerate(claim.parts):
-            selections += [(f"claims.{index}.parts.{number}.measure", one) for one in part.measures()]
-    return ((path, selection) for path, selection in selections if selection.of_points)
+    """Return what figures and claims take from simulations, and where that stands in the file."""
+    return (one for one in selections_of(study.figures, study.claims) if one[1].of_points)
 
 
 def _check_labels(study: Study, rows: Sequence[Row]) -> None:
@@ -93,9 +78,8 @@ def _check_labels(study: Study, rows: Sequence[Row]) -> None:
         for axis, wanted in selection.where.items():
             if isinstance(wanted, Range) and any(isinstance(one, str) for one in labels[selection.experiment, axis]):
                 problem = "a range of labels that are text, here or in another experiment"
-                raise _refusal(
-                    study, problem, "list the labels, or rename one of the axes", f"{path}.where.{axis}", "bad-label"
-                )
+                remedy = "list the labels, or rename one of the axes"
+                raise _refusal(study, problem, remedy, f"{path}.where.{axis}", "bad-label")
         if isinstance(selection, Figure) and selection.x_log:
             # What is no axis is text: an engine, a job, a link class.
             along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
@@ -109,7 +93,10 @@ def _check_across(study: Study, rows: Sequence[Row]) -> None:
     for index, figure in enumerate(study.figures):
         if not isinstance(figure, ScatterFigure) or figure.x_analysis is None or not figure.of_points:
             continue
-        analysis, chosen = study.analyses[figure.x_analysis], [row for row in rows if _is_drawn(row, figure)]
+        analysis = study.analyses[figure.x_analysis]
+        of_experiment = [row for row in rows if row.experiment == figure.experiment]
+        where = {axis: wanted for axis, wanted in figure.where.items() if axis in study.axes}
+        chosen = [row for row in of_experiment if _fulfils_all(row.labels, where)]
         names = {_text(label): _text(name) for label, name in figure.x_key.items()}
         marked = {
             key: dict.fromkeys(_text(row.labels[key]) for row in chosen if row.labels.get(key) is not None)
@@ -123,24 +110,15 @@ def _check_across(study: Study, rows: Sequence[Row]) -> None:
             known = analysis.labels_of(key)
             lost = [label for label in labels if known is not None and names.get(label, label) not in known]
             if lost:
-                problem = (
-                    f"the analysis {figure.x_analysis} has no {key} '{lost[0]}', which labels a mark of the figure"
-                )
-                remedy = (
-                    f"add it there, narrow `where`, or say which of {', '.join(known or ())} it is: "
-                    f"x_key: {{'{lost[0]}': ...}}"
-                )
+                one, names_there = lost[0], ", ".join(known or ())
+                problem = f"the analysis {figure.x_analysis} has no {key} '{one}', which labels a mark of the figure"
+                remedy = f"add it there, narrow `where`, or say which of {names_there} it is: x_key: {{'{one}': ...}}"
                 raise _refusal(study, problem, remedy, f"figures.{index}.x_analysis")
 
 
 def _text(label: Label | None) -> str:
     """Return a label as tables write it: 2.0 as 2."""
     return f"{label:g}" if isinstance(label, float) else str(label)
-
-
-def _is_drawn(row: Row, figure: ScatterFigure) -> bool:
-    where = {axis: wanted for axis, wanted in figure.where.items() if axis in row.labels}
-    return row.experiment == figure.experiment and _fulfils_all(row.labels, where)
 
 
 def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> None:
@@ -158,9 +136,8 @@ def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, Pla
             if len(set(meant)) < len(meant):
                 name = next(one for one in meant if meant.count(one) > 1)
                 problem = f"several jobs of one point are called '{name}', so that job_name does not tell them apart"
-                raise _refusal(
-                    study, problem, "give each its own name, or tell them by their number (job)", path, "ambiguous-jobs"
-                )
+                remedy = "give each its own name, or tell them by their number (job)"
+                raise _refusal(study, problem, remedy, path, "ambiguous-jobs")
 
 
 def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "no-partner") -> StudyError:
@@ -168,31 +145,20 @@ def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "n
 
 
 def _comparisons(study: Study) -> Iterator[_Comparison]:
-    for index, figure in enumerate(study.figures):
-        if isinstance(figure, Figure | HeatmapFigure) and figure.normalise_to and _is_planned(figure):
-            yield _Comparison(f"figures.{index}", figure, {}, figure.normalise_to, {})
-    for index, claim in enumerate(study.claims):
-        for number, part in enumerate(claim.parts):
-            for measure in part.measures():
-                if isinstance(measure, Pairs) and _is_planned(measure):
-                    along = measure.along if isinstance(measure, Trend) else {}
-                    path = f"claims.{index}.parts.{number}.measure"
-                    yield _without_link_classes(_Comparison(path, measure, measure.of, measure.against, along))
-
-
-def _is_planned(selection: Selection) -> bool:
-    return selection.of_points and selection.table not in ("agreement", "predictors")
-
-
-def _without_link_classes(comparison: _Comparison) -> _Comparison:
-    """Leave out conditions on link classes, which only the results have."""
-    if comparison.selection.table != "links":
-        return comparison
-    of = {name: wanted for name, wanted in comparison.of.items() if name != "class"}
-    against = {name: label for name, label in comparison.against.items() if name != "class"}
-    where = {name: label for name, label in comparison.selection.where.items() if name != "class"}
-    selection = comparison.selection.model_copy(update={"where": where})
-    return _Comparison(comparison.path, selection, of, against, comparison.along)
+    for path, one in _selections(study):
+        if one.table in ("agreement", "predictors"):  # only the results have their rows
+            continue
+        if isinstance(one, Figure | HeatmapFigure) and one.normalise_to:
+            yield _Comparison(path, one, {}, one.normalise_to, {})
+        elif isinstance(one, Pairs):
+            along = one.along if isinstance(one, Trend) else {}
+            if one.table != "links":
+                yield _Comparison(path, one, one.of, one.against, along)
+                continue
+            # Only the results have link classes.
+            of, where = ({k: wanted for k, wanted in part.items() if k != "class"} for part in (one.of, one.where))
+            against = {name: label for name, label in one.against.items() if name != "class"}
+            yield _Comparison(path, one.model_copy(update={"where": where}), of, against, along)
 
 
 def _observations(
@@ -259,9 +225,9 @@ def _check(comparison: _Comparison, observations: Sequence[Observation], study: 
         one for one in observations if _fulfils_all(one, comparison.of) and not _fulfils_all(one, comparison.against)
     ]
     if not compared or not partners:
-        side = "against" if compared else "of"
-        side = side if isinstance(comparison.selection, Pairs) else "normalise_to"
-        raise _error("no point of the study is selected", "take labels of this experiment", comparison, study, side)
+        side = "normalise_to" if not isinstance(comparison.selection, Pairs) else "against" if compared else "of"
+        path = f"{comparison.path}.{side}"
+        raise _refusal(study, "no point of the study is selected", "take labels of this experiment", path)
     there, pairs = ({_key(one, comparison) for one in side} for side in (partners, compared))
     for one in compared:
         rest, _ = _key(one, comparison)
@@ -270,7 +236,7 @@ def _check(comparison: _Comparison, observations: Sequence[Observation], study: 
                 others = ", ".join(f"{name} {label}" for name, label in rest) or "none"
                 at = f", at {_ends(comparison)[end]}" if comparison.along else ""
                 problem = f"a point has no otherwise equal one to compare it with (other labels: {others}{at})"
-                raise _error(problem, "narrow `where` to points that have one", comparison, study)
+                raise _refusal(study, problem, "narrow `where` to points that have one", comparison.path)
 
 
 def _ends(comparison: _Comparison) -> tuple[Label, ...]:
@@ -283,7 +249,3 @@ def _key(one: Observation, comparison: _Comparison) -> tuple[tuple[tuple[str, An
     labels = [one[name] for name in comparison.along]
     ends = (number for number, end in enumerate(_ends(comparison)) if fulfils(labels[0], end))
     return rest, next(ends, 0)
-
-
-def _error(problem: str, remedy: str, comparison: _Comparison, study: Study, key: str | None = None) -> StudyError:
-    return _refusal(study, problem, remedy, comparison.path if key is None else f"{comparison.path}.{key}")

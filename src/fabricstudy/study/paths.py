@@ -72,10 +72,7 @@ def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
 def find_path(text: str, root: type[Model]) -> Path:
     """Read a dotted path.
 
-    Raises
-    ------
-    ConfigError
-        If no study could have the path.
+    Raises ConfigError if no study could have the path.
 
     Examples
     --------
@@ -90,25 +87,18 @@ def find_path(text: str, root: type[Model]) -> Path:
         here = ".".join(keys[:number])
         if info is not None and _is_list(info.annotation):
             if key != "*" and not (key.isascii() and key.isdigit()):
-                raise ConfigError(
-                    f"'{here}' is a list",
-                    f"go on with a position from 0, or * for all: {here}.*",
-                    value=text,
-                    code="no-such-path",
-                )
+                remedy = f"go on with a position from 0, or * for all: {here}.*"
+                raise ConfigError(f"'{here}' is a list", remedy, value=text, code="no-such-path")
             steps.append(Step(key, True))
             info = None
             continue
         allowed = [key for model in models for key in fields_of(model) if number or key != _SEED]
         if not allowed:
-            raise ConfigError(
-                f"'{here}' is a single value and has no part '{key}'", f"take '{here}'", value=text, code="no-such-path"
-            )
+            problem = f"'{here}' is a single value and has no part '{key}'"
+            raise ConfigError(problem, f"take '{here}'", value=text, code="no-such-path")
         if key not in allowed:
-            where = f" in '{here}'" if here else ""
-            raise ConfigError(
-                f"no such path: there is no '{key}'{where}", suggestion(key, allowed), value=text, code="no-such-path"
-            )
+            problem = f"no such path: there is no '{key}'" + (f" in '{here}'" if here else "")
+            raise ConfigError(problem, suggestion(key, allowed), value=text, code="no-such-path")
         fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
         # What may stand at the end of a path is not asked for, and may be many kinds to import.
         ends = number == len(keys) - 1
@@ -143,12 +133,8 @@ def _put(node: Any, path: Path, depth: int, value: Any, allowed: list[type[Model
     if step.in_list:
         items = list(node) if isinstance(node, list) else []
         if step.key != "*" and int(step.key) >= len(items):
-            raise ConfigError(
-                f"there is no position {step.key} in a list of {len(items)}",
-                "count from 0",
-                value=path.text,
-                code="no-such-path",
-            )
+            problem = f"there is no position {step.key} in a list of {len(items)}"
+            raise ConfigError(problem, "count from 0", value=path.text, code="no-such-path")
         for index in range(len(items)) if step.key == "*" else (int(step.key),):
             items[index] = _put(items[index], path, depth + 1, value, allowed)
         return items

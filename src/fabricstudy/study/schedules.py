@@ -45,14 +45,10 @@ class Schedule(Varied, RunBase):
         return schedule
 
     @model_validator(mode="after")
-    def _agrees(self) -> Self:
+    def _is_not_too_large(self) -> Self:
         if self.size > MOST_RUNS:
-            raise ConfigError(
-                f"{self.size:,} runs are too many",
-                f"stay at or below {MOST_RUNS:,}",
-                ("sweep",),
-                code="too-many-points",
-            )
+            problem, remedy = f"{self.size:,} runs are too many", f"stay at or below {MOST_RUNS:,}"
+            raise ConfigError(problem, remedy, ("sweep",), code="too-many-points")
         return self
 
     @property
@@ -88,17 +84,7 @@ def axes_of_schedules(schedules: Mapping[str, Schedule]) -> tuple[str, ...]:
 
 
 class RunPlanner:
-    """Makes runs of raw trees, each distinct part checked once.
-
-    Parameters
-    ----------
-    rows : sequence of Row
-        All points of the study, for ratios of their times.
-    axes : tuple of str
-        Axes of all schedules.
-    folder : Path
-        The study's folder.
-    """
+    """Makes runs of raw trees, each list of partitions once; `rows` are all points, for ratios of their times."""
 
     def __init__(self, rows: Sequence[Row], axes: tuple[str, ...], folder: Path) -> None:
         self.rows: list[RunRow] = []
@@ -107,13 +93,7 @@ class RunPlanner:
         self._lists: dict[str, Partitions | Pool] = {}
 
     def add(self, name: str, schedule: Schedule, labels: Mapping[str, Label], tree: dict[str, Any]) -> None:
-        """Plan one combination of labels, with each seed.
-
-        Raises
-        ------
-        ConfigError
-            With the path below the run.
-        """
+        """Plan one combination of labels, with each seed. Raises ConfigError with the path below the run."""
         try:
             run = Run.model_validate(
                 {**tree, "seed": 0}, context={"folder": self._folder}, by_alias=True, by_name=False
@@ -129,13 +109,15 @@ class RunPlanner:
                 self._lists[own_list] = run.partitions.partitions(run.machine)
             except ConfigError as error:
                 raise error.below("partitions") from None
-        self._check_largest(run, self._lists[own_list])
-        needs = self._needs(run, self._lists[own_list])
+        partitions = self._lists[own_list]
+        largest, most = run.trace.most_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
+        if largest is not None and largest > most:
+            problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
+            raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="jobs-too-large")
+        needs = self._needs(run, partitions)
         row = {axis: labels.get(axis) for axis in self._axes}
         log = run.trace.digest(self._folder)
-        if log:
-            # A mistake in a log is told before anything runs.
-            partitions = self._lists[own_list]
+        if log:  # a mistake in it is told before anything runs
             run.trace.jobs(partitions.machine_nodes, partitions.block_nodes, 0, self._folder)
         for place, seed in enumerate(schedule.seeds):
             seeded = run.model_copy(update={"seed": seed})
@@ -143,12 +125,6 @@ class RunPlanner:
             keeps = schedule.keep_jobs == "all" or (schedule.keep_jobs == "first" and place == 0)
             self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, own_list, seeded, needs, self._folder, keeps))
             self.rows.append(RunRow(name, row, seed, key))
-
-    def _check_largest(self, run: Run, partitions: Partitions | Pool) -> None:
-        largest, most = run.trace.most_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
-        if largest is not None and largest > most:
-            problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
-            raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="jobs-too-large")
 
     def _needs(self, run: Run, partitions: Partitions | Pool) -> dict[tuple[int, int], Needed]:
         measured = run.slowdown.measured
@@ -170,9 +146,7 @@ class RunPlanner:
             if all(sides):
                 return Needed(metric, tuple(sides[0]), tuple(sides[1]))
         which = ", ".join(f"{axis} {label}" for axis, label in application.where.items())
-        problem = (
-            f"no point of the study says how much longer jobs run on {nodes} nodes{f' ({which})' if which else ''}"
-        )
+        problem = f"no point of the study says how much longer jobs run on {nodes} nodes" + f" ({which})" * bool(which)
         remedy = "add this size to the experiment, or name one in `beyond` that has its expected link loads"
         key = "experiment" if measured.beyond is None else "beyond"
         raise ConfigError(problem, remedy, ("slowdown", "measured", key), getattr(measured, key), "no-partner")
@@ -185,16 +159,14 @@ class RunPlanner:
         if not rows:
             names = {row.experiment for row in self._points}
             path = ("slowdown", "measured", "experiment" if experiment == measured.experiment else "beyond")
-            raise ConfigError(
-                "no such experiment", suggestion(experiment, names), path, experiment, "no-such-experiment"
-            )
+            remedy = suggestion(experiment, names)
+            raise ConfigError("no such experiment", remedy, path, experiment, "no-such-experiment")
         wanted: dict[str, Condition] = {**application.where, **side, measured.nodes: nodes}
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
                 axes = [name for name, label in rows[0].labels.items() if label is not None]
-                raise ConfigError(
-                    "no such axis", suggestion(axis, axes), ("slowdown", "measured"), axis, "no-such-axis"
-                )
+                remedy, at = suggestion(axis, axes), ("slowdown", "measured")
+                raise ConfigError("no such axis", remedy, at, axis, "no-such-axis")
         selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
         others = {tuple(row.labels.items()) for row in selected}
         if len(others) > 1:

@@ -18,7 +18,7 @@ from fabricstudy.engine.point import PlannedPoint, Point, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 
-from .sweep import Label, Row
+from .sweep import Row
 from .virtual_channels import VirtualChannels
 
 FEWEST, PART = 10, 0.03
@@ -31,16 +31,9 @@ CHEAP = 4
 def spot_check(
     rows: Sequence[Row], points: Mapping[str, PlannedPoint], engine_axes: set[str], channels: VirtualChannels
 ) -> tuple[list[Row], list[PlannedPoint]]:
-    """Draw points; give the rows of both engines, and the points that are simulated for it.
+    """Draw points; return the rows of both engines, and the points that are simulated for it.
 
-    Parameters
-    ----------
-    rows, points : sequence of Row, mapping
-        All of the plan.
-    engine_axes : set of str
-        Axes that vary the engine; both rows leave their labels out.
-    channels : VirtualChannels
-        Of the study.
+    Both rows leave out the labels of `engine_axes`, the axes that vary the engine.
     """
     checks: list[_Check] = []
     row_of = {row.point_id: row for row in reversed(rows) if points[row.point_id].point.engine.checked_by}
@@ -49,9 +42,9 @@ def spot_check(
             name: _on_checking_engine(points[name], channels) for name in row_of if points[name].point.engine == engine
         }
         drawn = _drawn(points, twins)
-        checks += [
-            (replace(row_of[name], labels=_without(row_of[name].labels, engine_axes)), drawn[name]) for name in drawn
-        ]
+        for name, twin in drawn.items():
+            labels = {axis: None if axis in engine_axes else label for axis, label in row_of[name].labels.items()}
+            checks.append((replace(row_of[name], labels=labels), twin))
     return _rows_of_both(SPOT_CHECK, checks)
 
 
@@ -77,10 +70,6 @@ def _rows_of_both(experiment: str, checks: list[_Check]) -> tuple[list[Row], lis
     return rows, [twin for _, twin in checks]
 
 
-def _without(labels: dict[str, Label | None], axes: set[str]) -> dict[str, Label | None]:
-    return {axis: None if axis in axes else label for axis, label in labels.items()}
-
-
 def _on_checking_engine(planned: PlannedPoint, channels: VirtualChannels) -> PlannedPoint:
     """Return the same point on the engine that checks it."""
     name = planned.point.engine.checked_by
@@ -102,20 +91,14 @@ def _with_half_the_phit(planned: PlannedPoint) -> PlannedPoint | None:
 def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
     """Draw among the cheapest checks, by the digests of ids and seeds: always the same ones of the same points."""
     wanted = max(FEWEST, ceil(PART * len(twins)))
-    by_cost = sorted(twins, key=lambda name: (_cpu_s(twins[name].point), name))
+    cost = {name: engine_named(twin.point.engine.kind).predict_cpu_s(twin.point) for name, twin in twins.items()}
+    by_cost = sorted(twins, key=lambda name: (cost[name], name))
     cheap = islice((name for name in by_cost if not _is_refused(points[name].point)), CHEAP * wanted)
-    return {name: twins[name] for name in sorted(cheap, key=_lot)[:wanted]}
+    # Digests follow no axis, and those of points that differ in the seed differ.
+    lots = sorted(cheap, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    return {name: twins[name] for name in lots[:wanted]}
 
 
 def _is_refused(point: Point) -> bool:
     """Say whether the engine cannot simulate the point."""
     return engine_named(point.engine.kind).unsupported(point, point.machine.build()) is not None
-
-
-def _cpu_s(point: Point) -> float:
-    return engine_named(point.engine.kind).predict_cpu_s(point)
-
-
-def _lot(name: str) -> str:
-    """Give a sort key that does not follow any axis; points of different seeds have different ones."""
-    return hashlib.sha256(name.encode()).hexdigest()

@@ -33,26 +33,15 @@ AxisName = Annotated[
 
 def label_key(label: Label) -> float | str:
     """Give what two labels share that mean the same, so 1 and 1.0 but not 1 and true."""
-    return float(label) if isinstance(label, int | float) and not isinstance(label, bool) else str(label)
+    return float(label) if _is_number(label) else str(label)
 
 
 def _check_label(label: object, path: tuple[str, ...]) -> None:
     if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
-        raise ConfigError(
-            "not a label",
-            "write values as {label: value}, with text or a number as label",
-            path,
-            label,
-            code="bad-label",
-        )
+        remedy = "write values as {label: value}, with text or a number as label"
+        raise ConfigError("not a label", remedy, path, label, "bad-label")
     if isinstance(label, str) and not 0 < len(label) <= 100:
         raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label, code="bad-label")
-
-
-def _same_kind(labels: list[Label]) -> tuple[Label, ...]:
-    """Make all labels text where they are of different kinds, since each becomes one column."""
-    kinds = {bool if isinstance(label, bool) else str if isinstance(label, str) else float for label in labels}
-    return tuple(labels) if len(kinds) == 1 else tuple(map(str, labels))
 
 
 def _check_values(values: Any) -> Any:
@@ -65,13 +54,8 @@ def _check_values(values: Any) -> Any:
         path = () if isinstance(values, dict) else (str(number),)
         _check_label(label, path)
         if label_key(label) in seen:
-            raise ConfigError(
-                "two values have the same label",
-                "give each its own: {label: value}",
-                path,
-                label,
-                code="repeated-label",
-            )
+            problem = "two values have the same label"
+            raise ConfigError(problem, "give each its own: {label: value}", path, label, "repeated-label")
         seen.add(label_key(label))
     return values
 
@@ -82,9 +66,8 @@ def _check_settings(settings: Any) -> Any:
     _check_values(settings)
     for label, paths in settings.items():
         if not isinstance(paths, dict) or not paths or not all(isinstance(path, str) for path in paths):
-            raise ConfigError(
-                "not a mapping of paths to values", "write {path: value, ...}", (str(label),), paths, code="wrong-type"
-            )
+            problem = "not a mapping of paths to values"
+            raise ConfigError(problem, "write {path: value, ...}", (str(label),), paths, "wrong-type")
     return settings
 
 
@@ -122,14 +105,12 @@ class Axis(Model):
     @model_validator(mode="after")
     def _one_way(self) -> Axis:
         if self.mix is not None and self.of != "jobs":
-            raise ConfigError(
-                "a mix gives whole lists of jobs", "write {of: jobs, mix: {...}}", ("of",), self.of, code="bad-axis"
-            )
+            problem = "a mix gives whole lists of jobs"
+            raise ConfigError(problem, "write {of: jobs, mix: {...}}", ("of",), self.of, "bad-axis")
         ways = (self.values is not None) + (self.mix is not None)
         if (self.settings is None) == (self.of is None) or ways != (self.of is not None):
-            raise ConfigError(
-                "an axis has either `of` and `values`, or `set`", "write {of: path, values: [...]}", code="bad-axis"
-            )
+            problem = "an axis has either `of` and `values`, or `set`"
+            raise ConfigError(problem, "write {of: path, values: [...]}", code="bad-axis")
         return self
 
     @property
@@ -140,7 +121,10 @@ class Axis(Model):
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Labels in the order of the file; they become the axis' column in every table."""
-        return _same_kind(list(self.settings if self.settings is not None else self._choices))
+        labels: tuple[Label, ...] = tuple(self.settings if self.settings is not None else self._choices)
+        kinds = {bool if isinstance(label, bool) else str if isinstance(label, str) else float for label in labels}
+        # Each label is an entry of one column, so those of different kinds are text.
+        return labels if len(kinds) == 1 else tuple(map(str, labels))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -214,9 +198,8 @@ def _seed_list(value: Any) -> Any:
         raise ConfigError("not a number of seeds", "write a number like 3, or a list like [1, 2, 3]", code="bad-seeds")
     for number, seed in enumerate(value):
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-            raise ConfigError(
-                "not a seed", "take whole numbers from 0 to 2147483647", (str(number),), seed, code="bad-seeds"
-            )
+            remedy = "take whole numbers from 0 to 2147483647"
+            raise ConfigError("not a seed", remedy, (str(number),), seed, "bad-seeds")
         if seed in value[:number]:
             raise ConfigError("a seed is listed twice", "list each seed once", (str(number),), seed, code="bad-seeds")
     return tuple(value)
@@ -277,12 +260,10 @@ class Varied(Model):
         for later, earlier in ((j, i) for j in range(len(names)) for i in range(j)):
             for path, other in itertools.product(paths[later], paths[earlier]):
                 if path.covers(other):
-                    raise ConfigError(
-                        f"this axis sets {path.text} and so overwrites {other.text} of axis '{names[earlier]}'",
-                        f"put '{names[later]}' before '{names[earlier]}', or let them set different paths",
-                        ("sweep", names[later]),
-                        code="overwritten-axis",
-                    )
+                    name, before = names[later], names[earlier]
+                    problem = f"this axis sets {path.text} and so overwrites {other.text} of axis '{before}'"
+                    remedy = f"put '{name}' before '{before}', or let them set different paths"
+                    raise ConfigError(problem, remedy, ("sweep", name), code="overwritten-axis")
         return self
 
     def _paths_of(self, name: str) -> list[Path]:
@@ -314,39 +295,28 @@ class Varied(Model):
         for number, group in enumerate(self.zip_):
             path = ("zip", str(number))
             if len(group) < 2:
-                raise ConfigError(
-                    "a group of fewer than two axes", "name at least two: [[a, b]]", path, list(group), code="bad-zip"
-                )
+                problem = "a group of fewer than two axes"
+                raise ConfigError(problem, "name at least two: [[a, b]]", path, list(group), "bad-zip")
             for name in group:
                 if name not in self.sweep:
                     raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="no-such-axis")
                 if name in used:
-                    raise ConfigError(
-                        "an axis is named twice", "name each axis in one group, once", path, name, code="bad-zip"
-                    )
+                    remedy = "name each axis in one group, once"
+                    raise ConfigError("an axis is named twice", remedy, path, name, "bad-zip")
                 used.add(name)
             sizes = {name: len(self.sweep[name]) for name in group}
             if len(set(sizes.values())) > 1:
                 lengths = ", ".join(f"{name} has {size}" for name, size in sizes.items())
-                raise ConfigError(
-                    f"axes of unequal lengths move together: {lengths}",
-                    "give them equally many values",
-                    path,
-                    list(group),
-                    code="bad-zip",
-                )
+                problem = f"axes of unequal lengths move together: {lengths}"
+                raise ConfigError(problem, "give them equally many values", path, list(group), "bad-zip")
         return self
 
     @model_validator(mode="after")
     def _excludes_fit(self) -> Self:
         for number, entry in enumerate(self.exclude):
             if not entry:
-                raise ConfigError(
-                    "an empty entry would leave out everything",
-                    "name an axis",
-                    ("exclude", str(number)),
-                    code="everything-excluded",
-                )
+                problem = "an empty entry would leave out everything"
+                raise ConfigError(problem, "name an axis", ("exclude", str(number)), code="everything-excluded")
             for name, labels in entry.items():
                 path = ("exclude", str(number), name)
                 if name not in self.sweep:
@@ -354,13 +324,8 @@ class Varied(Model):
                 for label in labels if isinstance(labels, list) else [labels]:
                     _check_label(label, path)
                     if self.sweep[name].index(label) is None:
-                        raise ConfigError(
-                            "no such label",
-                            suggestion(label, map(str, self.sweep[name].labels)),
-                            path,
-                            label,
-                            code="no-such-label",
-                        )
+                        remedy = suggestion(label, map(str, self.sweep[name].labels))
+                        raise ConfigError("no such label", remedy, path, label, "no-such-label")
         return self
 
     @cached_property
@@ -376,12 +341,18 @@ class Varied(Model):
         return math.prod(len(self.sweep[group[0]]) for group in self.dimensions) * len(self.seeds)
 
     def combinations(self) -> Iterator[tuple[int, ...]]:
-        """Give each combination that is not excluded, as positions of labels; the last axis goes fastest."""
+        """Return each combination that is not excluded, as positions of labels; the last axis goes fastest."""
         names = list(self.sweep)
         ranges = [range(len(self.sweep[group[0]])) for group in self.dimensions]
         dimension_of = {name: number for number, group in enumerate(self.dimensions) for name in group}
         columns = [dimension_of[name] for name in names]
-        dropped = [self._dropped(entry) for entry in self.exclude]
+        dropped = [
+            [
+                (names.index(name), {self.sweep[name].index(one) for one in (of if isinstance(of, list) else [of])})
+                for name, of in entry.items()
+            ]
+            for entry in self.exclude
+        ]
         for position in itertools.product(*ranges):
             indices = tuple(position[column] for column in columns)
             if not any(all(indices[axis] in drop for axis, drop in entry) for entry in dropped):
@@ -391,21 +362,6 @@ class Varied(Model):
         """Label one combination, by axis."""
         axes = zip(self.sweep.items(), indices, strict=True)
         return {name: axis.labels[index] for (name, axis), index in axes}
-
-    def _dropped(self, entry: dict[str, Any]) -> list[tuple[int, set[int]]]:
-        names = list(self.sweep)
-        return [
-            (
-                names.index(name),
-                {self._index(name, label) for label in (labels if isinstance(labels, list) else [labels])},
-            )
-            for name, labels in entry.items()
-        ]
-
-    def _index(self, name: str, label: Label) -> int:
-        index = self.sweep[name].index(label)
-        assert index is not None  # checked by the validator
-        return index
 
 
 class Sweep(Varied):

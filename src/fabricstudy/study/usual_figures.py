@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from .figures import Figure
 from .sweep import Axis, Experiment
@@ -45,9 +45,5 @@ def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:
         unit="us",
         hue=tuple(others[:1]),
         columns=next((axis for axis in others[1:] if len(axes[axis]) <= _MOST_PANELS), None),
-        y_log=sizes is not None and _far_apart(sizes),
+        y_log=sizes is not None and 0 < _FAR_APART * min(sizes) <= max(sizes),
     )
-
-
-def _far_apart(sizes: Collection[float]) -> bool:
-    return 0 < _FAR_APART * min(sizes) <= max(sizes)

@@ -17,13 +17,7 @@ from fabricstudy.routing.base import Routing
 
 
 class VirtualChannels:
-    """The virtual channels of the points of a study.
-
-    Parameters
-    ----------
-    compared : iterable of (machine id, machine, routing)
-        Those of all points; repetitions do not matter.
-    """
+    """The virtual channels of the points of a study, of which `compared` has machine id, machine and routing."""
 
     def __init__(self, compared: Iterable[tuple[str, Topology, Routing]]) -> None:
         self._machines: dict[str, Topology] = {}

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import math
+import os
+import shutil
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,9 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.core.source import PACKAGE
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Scheduled, kernel, simulate
-from fabricstudy.schedule.kernel.compiled import digest_of
+from fabricstudy.schedule.kernel.compiled import SOURCES, cache_folder, compiled_score
 from fabricstudy.schedule.metrics import bounded_slowdown, class_rows, list_rows, schedule_row
 
 LINE: Any = {"kind": "bluegene-p", "midplanes": [1, 1, 4]}
@@ -155,14 +161,63 @@ def test_a_run_is_saturated_if_the_load_is_too_high(load: float, least: int, mos
     assert least <= marked <= most
 
 
-def test_what_is_compiled_is_kept_for_the_files_as_they_are(tmp_path: Path) -> None:
-    """numba looks at a caller's file and at what it closes over, so this has to be a digest of all files."""
-    for kept in (kernel.run_none, kernel.run_easy, kernel.run_drain, kernel.run_conservative, kernel.run_nodes):
-        assert kernel.DIGEST in [cell.cell_contents for cell in kept.py_func.__closure__]
+def test_what_is_compiled_is_kept_in_a_folder_of_the_sources_as_they_are(tmp_path: Path) -> None:
+    scores = [compiled_score(type(Order.model_validate(kind))) for kind in Order.FAMILY.kinds]
+    for kept in (kernel.run_in_order, kernel.run_conservative, kernel.run_nodes):
+        assert Path(kept.stats.cache_path).parent == cache_folder()
+    assert all(Path(score._cache.cache_path).parent == cache_folder() for score in scores)
     (tmp_path / "a.py").write_text("1")
-    before = digest_of(tmp_path.glob("*"))
+    before = cache_folder([tmp_path / "a.py"])
     (tmp_path / "a.py").write_text("2")
-    assert digest_of(tmp_path.glob("*")) != before
+    assert cache_folder([tmp_path / "a.py"]) != before
+
+
+def test_the_digest_covers_what_the_kernel_and_the_orders_import() -> None:
+    """What is of the core belongs to the models, and is nothing to numba."""
+    known = {path.stem for path in SOURCES} | {"order", "kernel"}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and path.name != "task.py":
+                name = node.module or ""
+                ours = node.level or (name.startswith("fabricstudy") and not name.startswith("fabricstudy.core"))
+                assert not ours or name.split(".")[-1] in known, f"{path}, line {node.lineno}"
+
+
+SHORT = """
+import numpy as np
+from fabricstudy.machine.base import Topology
+from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, simulate
+line = PartitionList.model_validate([{"shape": [1, 1, 2]}]).partitions(
+    Topology.model_validate({"kind": "bluegene-p", "midplanes": [1, 1, 4]}))
+jobs = Jobs.of([0, 1, 1], [60, 60, 60], [60, 90, 60], [1024, 1024, 1024])
+found = simulate(line, jobs, Order.model_validate("shortest-first"), Backfill.model_validate("none"))
+print(found.start_s.tolist(), found.instants.queue.tolist())
+"""
+
+
+@pytest.mark.slow
+def test_a_change_of_a_module_that_another_one_calls_is_compiled(tmp_path: Path) -> None:
+    copy = tmp_path / "fabricstudy"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def said() -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        run = subprocess.run([sys.executable, "-c", SHORT], env=environment, capture_output=True, text=True, check=True)
+        return run.stdout
+
+    assert said() == "[0.0, 120.0, 60.0] [0, 2, 1, 0, 0]\n"
+    for file, old, new, expected in (
+        (
+            "kernel/use.py",
+            "counts[at, 5] = queue",
+            "counts[at, 5] = 7 * queue",
+            "[0.0, 120.0, 60.0] [0, 14, 7, 0, 0]\n",
+        ),
+        ("order/shortest_first.py", "-request_s", "request_s", "[0.0, 60.0, 120.0] [0, 14, 7, 0, 0]\n"),
+    ):
+        path = copy / "schedule" / file
+        path.write_text(path.read_text().replace(old, new))
+        assert said() == expected
 
 
 def test_rows_of_a_list() -> None:
@@ -253,14 +308,3 @@ def test_times_that_cannot_be_are_refused() -> None:
         run(of_line(), Jobs.of([0], [0], [1], [512]))
     with pytest.raises(ValueError, match="shape"):
         run(of_line(), Jobs.of([0], [1], [1], [512]), factors=np.ones((2, 1)))
-
-
-def test_no_two_loops_are_compiled_by_one_name() -> None:
-    """numba would take the one for the other where both come from the cache, compiled in two processes."""
-    from fabricstudy.schedule.kernel import looped
-    from fabricstudy.schedule.kernel.drain import pass_drain
-    from fabricstudy.schedule.kernel.easy import pass_easy, pass_none
-    from fabricstudy.schedule.kernel.use import record
-
-    loops = [looped(start_all, record) for start_all in (pass_none, pass_easy, pass_drain)]
-    assert len({loop.__qualname__ for loop in loops}) == len(loops)

@@ -20,16 +20,16 @@ from fabricstudy.study.model import Study
 from fabricstudy.study.paths import fields_of
 from fabricstudy.study.plan import plan
 
-CONFIGS = Path(__file__).parents[3] / "configs"
-README = (CONFIGS / "README.md").read_text(encoding="utf-8")
-SCHEMA = jsonschema.Draft202012Validator(json.loads((CONFIGS / "schema/study.json").read_text(encoding="utf-8")))
-EXAMPLE = README.split("```yaml\n")[1].split("```")[0]
+CONFIGS, DOCS = (Path(__file__).parents[3] / name for name in ("configs", "docs"))
+REFERENCE = (DOCS / "reference.md").read_text(encoding="utf-8")
+SCHEMA = jsonschema.Draft202012Validator(json.loads((DOCS / "schema/study.json").read_text(encoding="utf-8")))
+EXAMPLE = REFERENCE.split("```yaml\n")[1].split("```")[0]
 
 
 def test_both_files_are_in_step_with_the_models(tmp_path: Path) -> None:
     main([str(tmp_path)])
-    for name in ("README.md", "schema/study.json"):
-        kept, text = ((folder / name).read_text(encoding="utf-8") for folder in (CONFIGS, tmp_path))
+    for name in ("reference.md", "schema/study.json"):
+        kept, text = ((folder / name).read_text(encoding="utf-8") for folder in (DOCS, tmp_path))
         diff = "\n".join(difflib.unified_diff(kept.splitlines(), text.splitlines(), name, "models", lineterm=""))
         assert not diff, f"run python -m fabricstudy.study.document\n{diff}"
         assert kept == text
@@ -51,9 +51,9 @@ def test_every_key_is_explained(model: type[Model]) -> None:
     for key, field in fields_of(model).items():
         assert field.description or key == "kind", f"{model.__name__}.{key} has no description"
         if list(fields_of(model)) != ["kind"]:
-            assert f"| `{key}` | " in README
+            assert f"| `{key}` | " in REFERENCE
         if field.description:
-            assert field.description.replace("|", "\\|") in README
+            assert field.description.replace("|", "\\|") in REFERENCE
 
 
 def test_example_is_a_study_with_the_points_it_says(tmp_path: Path) -> None:

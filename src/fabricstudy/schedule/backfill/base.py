@@ -25,6 +25,12 @@ class Backfill(Kind):
     needs_above: ClassVar[bool] = False
     """Whether it asks for the larger partitions above each."""
 
+    rule: ClassVar[int]
+    """Its number in `fabricstudy.schedule.task`."""
+
+    on_nodes: ClassVar[bool] = False
+    """Whether it can do with nodes without a topology."""
+
     def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
         """Run the event loop with this rule; it writes the jobs' starts and ends into the task.
 
@@ -34,10 +40,9 @@ class Backfill(Kind):
             When something ended, came or was due, and from then on: midplanes that are busy, empty, idle for want of
             cables, held and scattered, and jobs that wait.
         """
-        raise NotImplementedError
+        from ..kernel import run_in_order
 
-    on_nodes: ClassVar[int | None] = None
-    """Its number of `fabricstudy.schedule.task` on nodes without a topology; None if it needs partitions."""
+        return run_in_order(task, score, self.rule)
 
     def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
         """Run the event loop on nodes without a topology.
@@ -49,15 +54,12 @@ class Backfill(Kind):
         spans : int64 array [spans, 3]
             Job, first node and last node.
 
-        Raises
-        ------
-        ConfigError
-            If this rule needs partitions.
+        Raises ConfigError if this rule needs partitions.
         """
-        if self.on_nodes is None:
+        if not self.on_nodes:
             problem = "this rule of backfilling needs partitions"
             remedy = "take none, easy or conservative, or a list of partitions"
             raise ConfigError(problem, remedy, code="not-with-these-keys")
         from ..kernel import run_nodes
 
-        return run_nodes(task, score, pool.machine_nodes, self.on_nodes, pool.counts_only)
+        return run_nodes(task, score, pool.machine_nodes, self.rule, pool.counts_only)

@@ -21,12 +21,12 @@ class Conservative(Backfill):
     """
 
     follows_order: ClassVar[bool] = False
-    on_nodes: ClassVar[int | None] = CONSERVATIVE
+    rule: ClassVar[int] = CONSERVATIVE
+    on_nodes: ClassVar[bool] = True
 
     kind: Literal["conservative"] = "conservative"
 
     def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
-        """Run the event loop."""
         from ..kernel import run_conservative
 
-        return run_conservative(task, score)
+        return run_conservative(task)

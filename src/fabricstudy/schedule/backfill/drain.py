@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register
 
-from ..jobs import Floats, Ints
+from ..task import DRAIN
 from .base import Backfill
-
-if TYPE_CHECKING:
-    from ..task import Task
 
 
 @register
@@ -22,12 +19,7 @@ class Drain(Backfill):
     before the first larger partition above it becomes free. Read from Cobalt's source; not checked against a run of it.
     """
 
+    rule: ClassVar[int] = DRAIN
     needs_above: ClassVar[bool] = True
 
     kind: Literal["drain"] = "drain"
-
-    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
-        """Run the event loop."""
-        from ..kernel import run_drain
-
-        return run_drain(task, score)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register
 
-from ..jobs import Floats, Ints
-from ..task import EASY, Task
+from ..task import EASY
 from .base import Backfill
 
 
@@ -21,12 +20,7 @@ class Easy(Backfill):
     IEEE TPDS 12, 2001).
     """
 
-    on_nodes: ClassVar[int | None] = EASY
+    rule: ClassVar[int] = EASY
+    on_nodes: ClassVar[bool] = True
 
     kind: Literal["easy"] = "easy"
-
-    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
-        """Run the event loop."""
-        from ..kernel import run_easy
-
-        return run_easy(task, score)

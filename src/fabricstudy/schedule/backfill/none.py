@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register
 
-from ..jobs import Floats, Ints
-from ..task import NONE, Task
+from ..task import NONE
 from .base import Backfill
 
 
@@ -15,12 +14,7 @@ from .base import Backfill
 class NoBackfill(Backfill):
     """None: jobs start in the order of the queue, and the first one that cannot start holds up all behind it."""
 
-    on_nodes: ClassVar[int | None] = NONE
+    rule: ClassVar[int] = NONE
+    on_nodes: ClassVar[bool] = True
 
     kind: Literal["none"] = "none"
-
-    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
-        """Run the event loop."""
-        from ..kernel import run_none
-
-        return run_none(task, score)

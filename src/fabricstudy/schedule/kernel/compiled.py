@@ -1,13 +1,25 @@
-"""How the kernel is compiled, and what its modules share."""
+"""How the kernel is compiled, and what its modules share.
+
+What numba has compiled it keeps for as long as the file of the function stays as it is; files of functions that are
+called do not count. So it keeps what is ours in a folder whose name has a digest of all the sources.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numba import njit, types
+import numba
+from numba import cfunc, njit, types
+
+from fabricstudy.core.source import extension_package
+
+from ..order.base import Order
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,9 +48,40 @@ def making(function: F) -> F:
     return compiled
 
 
-def digest_of(files: Iterable[Path]) -> int:
-    """Give a number that changes with any of some files."""
-    found = sha256()
-    for path in sorted(files):
-        found.update(path.read_bytes())
-    return int.from_bytes(found.digest()[:7], "big")
+_SCHEDULE = Path(__file__).parents[1]
+_config: Any = numba.config
+SOURCES = (*_SCHEDULE.glob("kernel/*.py"), *_SCHEDULE.glob("order/*.py"), _SCHEDULE / "task.py")
+"""All files whose code is compiled."""
+
+
+def cache_folder(sources: Iterable[Path] = SOURCES) -> Path:
+    """Return the folder of what is compiled of these sources: below that of numba's own, if it may write there."""
+    digest = sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()[:12]
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fabricstudy")
+    usual = _SCHEDULE / "__pycache__" if os.access(_SCHEDULE, os.W_OK) else of_user
+    return Path(_config.CACHE_DIR or usual, f"kernel-{digest}")
+
+
+@contextmanager
+def _caching() -> Iterator[None]:
+    """Let numba keep the functions that are decorated meanwhile in our folder."""
+    before, _config.CACHE_DIR = _config.CACHE_DIR, str(cache_folder())
+    try:
+        yield
+    finally:
+        _config.CACHE_DIR = before
+
+
+def kept(function: F) -> F:
+    """Compile what Python calls, once for the sources as they are."""
+    options: dict[str, Any] = {"cache": True}
+    with _caching():
+        compiled: F = njit(**options)(function)
+    return compiled
+
+
+@cache
+def compiled_score(order: type[Order]) -> Any:
+    """Compile the score of an order for the loops; that of an extension anew in each process."""
+    with _caching():
+        return cfunc(SCORE, cache=not extension_package(order.__module__))(order.score)

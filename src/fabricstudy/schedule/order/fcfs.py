@@ -17,5 +17,4 @@ class Fcfs(Order):
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
-        """Give all the same; ties go by submission."""
         score[:] = 0.0

@@ -17,5 +17,4 @@ class LargestFirst(Order):
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
-        """Score each job by its nodes."""
         score[:] = nodes

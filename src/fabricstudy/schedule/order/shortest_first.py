@@ -17,5 +17,4 @@ class ShortestFirst(Order):
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
-        """Score each job by its requested time."""
         score[:] = -request_s

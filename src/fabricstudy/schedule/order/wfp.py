@@ -23,7 +23,6 @@ class Wfp(Order):
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
-        """Score each job."""
         for job in range(len(score)):
             wait = (now_s - submit_s[job]) / request_s[job]
             score[job] = wait * wait * wait * nodes[job]

@@ -54,20 +54,15 @@ class PartitionList(Kind):
     def check(self, machine: Topology) -> None:
         """Refuse a machine that has no such partitions, as `partitions` does.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the list.
+        Raises ConfigError with the path below the list.
         """
         self.partitions(machine)
 
     def partitions(self, machine: Topology) -> Partitions | Pool:
         """Give the partitions of a machine, in the order of the list.
 
-        Raises
-        ------
-        ConfigError
-            With the path below the list, if one does not fit or stands there twice, or the machine is no grid.
+        Raises ConfigError with the path below the list, if one does not fit or stands there twice, or the machine is no
+        grid.
         """
         raise NotImplementedError
 

@@ -75,7 +75,12 @@ class Cuboids(PartitionList):
         return partitions_of(space, lines, listed, self._ranks(space, shapes))
 
     def _shapes(self, space: Space) -> list[Geometry]:
-        wanted = self._wanted(space)
+        if self.geometries == "all":
+            wanted = None
+        elif isinstance(self.geometries, str):
+            wanted = {getattr(size, self.geometries) for size in choices(space)}
+        else:
+            wanted = canonical(space, self.geometries, "geometries")
         every = itertools.product(*(range(1, length + 1) for length in space.blocks))
         shapes = [
             shape
@@ -86,13 +91,6 @@ class Cuboids(PartitionList):
         if not shapes:
             raise ConfigError("no cuboid is left", "take other sizes or geometries", code="shape-does-not-fit")
         return sorted(shapes, key=lambda shape: (math.prod(shape), shape))
-
-    def _wanted(self, space: Space) -> set[Geometry] | None:
-        if self.geometries == "all":
-            return None
-        if isinstance(self.geometries, str):
-            return {getattr(size, self.geometries) for size in choices(space)}
-        return canonical(space, self.geometries, "geometries")
 
     def _ranks(self, space: Space, shapes: list[Geometry]) -> dict[Geometry, int]:
         if self.prefer == "packing":
@@ -107,13 +105,7 @@ class Cuboids(PartitionList):
 
 
 def canonical(space: Space, geometries: tuple[Geometry, ...], key: str) -> set[Geometry]:
-    """Write geometries as the space does.
-
-    Raises
-    ------
-    ConfigError
-        If one does not fit.
-    """
+    """Write geometries as the space does. Raises ConfigError if one does not fit."""
     written = set()
     for place, geometry in enumerate(geometries):
         try:

@@ -31,5 +31,4 @@ class Nodes(PartitionList):
         """Accept every machine."""
 
     def partitions(self, machine: Topology) -> Pool:
-        """Give the nodes of the machine."""
         return Pool(machine.nodes, self.reserve == "count")

@@ -53,7 +53,6 @@ class Shapes(PartitionList):
     )
 
     def partitions(self, machine: Topology) -> Partitions:
-        """Give all partitions."""
         grid = grid_of(machine)
         space = space_of(grid)
         try:
@@ -75,18 +74,25 @@ class Shapes(PartitionList):
 def _placed(space: Space, lines: Lines, shape: Shape) -> Iterator[Partition]:
     blocks = "x".join(map(str, lines.lengths))
     if len(shape.shape) != len(lines.lengths):
-        problem = f"{len(shape.shape)} sides for {len(lines.lengths)} dimensions"
-        raise ConfigError(
-            problem, f"give one side a dimension of {blocks}", ("shape",), list(shape.shape), "wrong-length"
+        problem, remedy = (
+            f"{len(shape.shape)} sides for {len(lines.lengths)} dimensions",
+            f"give one side a dimension of {blocks}",
         )
+        raise ConfigError(problem, remedy, ("shape",), list(shape.shape), "wrong-length")
     if any(side > length for side, length in zip(shape.shape, lines.lengths, strict=True)):
         problem = f"it does not fit into the {blocks} blocks of the machine"
         raise ConfigError(problem, "take sides that do", ("shape",), list(shape.shape), "machine-does-not-fit")
     wrap = _wrap(lines, shape)
-    corners = shape.at if not isinstance(shape.at, str) else lines.corners(shape.shape, shape.at == "aligned")
-    for place, corner in enumerate(corners):
-        if not isinstance(shape.at, str):
-            _check_corner(lines, shape, corner, place)
+    if isinstance(shape.at, str):
+        yield from (
+            Partition(corner, shape.shape, wrap) for corner in lines.corners(shape.shape, shape.at == "aligned")
+        )
+        return
+    firsts = lines.firsts(shape.shape, aligned=False)
+    for place, corner in enumerate(shape.at):
+        if len(corner) != len(firsts) or any(first not in of for first, of in zip(corner, firsts, strict=True)):
+            problem = f"a partition of this shape cannot begin there in {blocks} blocks"
+            raise ConfigError(problem, "take another corner", ("at", str(place)), list(corner), "machine-does-not-fit")
         yield Partition(corner, shape.shape, wrap)
 
 
@@ -101,17 +107,6 @@ def _wrap(lines: Lines, shape: Shape) -> tuple[bool, ...]:
     for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
         if wanted and not possible:
             problem = f"the machine cannot close a ring of {shape.shape[number]} blocks in dimension {number}"
-            raise ConfigError(
-                problem, "leave `wrap` out, or say false there", ("wrap",), list(shape.wrap), code="shape-does-not-fit"
-            )
+            remedy = "leave `wrap` out, or say false there"
+            raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), code="shape-does-not-fit")
     return tuple(wanted or side == 1 for wanted, side in zip(asked, shape.shape, strict=True))
-
-
-def _check_corner(lines: Lines, shape: Shape, corner: tuple[int, ...], place: int) -> None:
-    fits = len(corner) == len(lines.lengths) and all(
-        first < length and (first + side <= length or (closed and lines.passes and side < length))
-        for first, side, length, closed in zip(corner, shape.shape, lines.lengths, lines.closed, strict=True)
-    )
-    if not fits:
-        problem = f"a partition of this shape cannot begin there in {'x'.join(map(str, lines.lengths))} blocks"
-        raise ConfigError(problem, "take another corner", ("at", str(place)), list(corner), "machine-does-not-fit")

@@ -29,18 +29,11 @@ class Request(Model):
     round_s: Moment = Field("0 s", alias="round", validate_default=True, description="rounded up to a multiple of it")
 
     def check(self) -> None:
-        """Refuse a range that is none.
-
-        Raises
-        ------
-        ConfigError
-            With the path below the trace.
-        """
+        """Refuse a range that is none. Raises ConfigError with the path below the trace."""
         least, most = self.factor
         if least > most:
-            raise ConfigError(
-                "an empty range", "swap the two", ("request", "factor"), [least, most], code="empty-range"
-            )
+            path = ("request", "factor")
+            raise ConfigError("an empty range", "swap the two", path, [least, most], code="empty-range")
 
     def times(self, runtime_s: Floats, rng: np.random.Generator) -> Floats:
         """Draw the requested time of each job."""
@@ -68,10 +61,7 @@ class Trace(Kind):
     def digest(self, folder: Path) -> str | None:
         """Give the SHA-256 of the file that it reads, or None if it reads none.
 
-        Raises
-        ------
-        StudyError
-            If the file cannot be read.
+        Raises StudyError if the file cannot be read.
         """
         return None
 
@@ -84,13 +74,8 @@ class Trace(Kind):
             Nodes of the machine, and of a building block of its partitions.
         seed : int
             The same seed gives the same sizes and arrivals whatever the load.
-        folder : Path
-            The study's folder.
 
-        Raises
-        ------
-        StudyError
-            If it cannot be read, holds no job, or cannot have its load.
+        Raises StudyError if it cannot be read, holds no job, or cannot have its load.
         """
         raise NotImplementedError
 
@@ -98,10 +83,7 @@ class Trace(Kind):
 def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: float) -> Floats:
     """Stretch arrivals, or press them together, to a load: work over what the machine has from the first to the last.
 
-    Raises
-    ------
-    StudyError
-        If all come at once.
+    Raises StudyError if all come at once.
 
     Examples
     --------

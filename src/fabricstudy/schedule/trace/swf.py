@@ -24,7 +24,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Moment
 
-from ..jobs import Floats, Ints, Jobs
+from ..jobs import Ints, Jobs
 from .base import Load, Trace, stretched
 from .swf_text import Field, Log, read_swf
 
@@ -73,13 +73,11 @@ class Swf(Trace):
     @model_validator(mode="after")
     def _in_order(self) -> Swf:
         if self.to_s is not None and self.to_s <= self.from_s:
-            raise ConfigError(
-                "an empty part of the log", "let it end after it begins", ("to",), self.to_s, code="empty-range"
-            )
+            remedy = "let it end after it begins"
+            raise ConfigError("an empty part of the log", remedy, ("to",), self.to_s, code="empty-range")
         return self
 
     def digest(self, folder: Path) -> str:
-        """Give the SHA-256 of the file."""
         return self._read(folder)[1]
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
@@ -90,28 +88,33 @@ class Swf(Trace):
             raise StudyError("another file than `sha256` says", remedy, self.file, code="trace-digest")
         cores_per_node = self._cores(log, machine_nodes)
         counted: dict[str, int] = {}
-        log = _without_partial(log, counted)
+        is_part, number = np.isin(log.column(Field.STATUS), (2, 3, 4)), log.column(Field.JOB)
+        # Parts of jobs that were preempted, where another line sums them up.
+        summed_up = is_part & np.isin(number, number[np.isin(log.column(Field.STATUS), (0, 1))])
+        _count(counted, "partial_records", summed_up)
+        log = log.only(~summed_up)
         _check_numbers(log)
         _check_times(log, counted)
         submit_s = log.column(Field.SUBMIT)
         log = log.only((submit_s >= self.from_s) & (submit_s < (math.inf if self.to_s is None else self.to_s)))
-        log = _with_work(log, counted)
+        # Jobs of no run time, or of no processors, were cancelled before they started.
+        idle = log.column(Field.RUN) <= 0
+        nowhere = ~idle & (np.maximum(log.column(Field.PROCESSORS), log.column(Field.ALLOCATED)) <= 0)
+        _count(counted, "no_runtime", idle)
+        _count(counted, "no_processors", nowhere)
+        log = log.only(~(idle | nowhere))
         if not len(log.line):
             raise StudyError("no job is left", "take another file or another part of it", self.file, code="trace-empty")
         nodes = self._nodes(log, cores_per_node, machine_nodes, counted)
         submit_s, runtime_s = log.column(Field.SUBMIT), log.column(Field.RUN)
         if self.load is not None:
             submit_s = stretched(submit_s, float((nodes * runtime_s).sum()), machine_nodes, self.load)
-        return Jobs.of(
-            submit_s,
-            runtime_s,
-            _requests(log, counted),
-            nodes,
-            log.column(Field.JOB),
-            log.column(Field.EXECUTABLE),
-            log.column(Field.QUEUE),
-            counted,
-        )
+        asked_s = log.column(Field.REQUEST)
+        _count(counted, "no_request", asked_s <= 0)
+        _count(counted, "overran", (asked_s > 0) & (runtime_s > asked_s))
+        request_s = np.where(asked_s > 0, asked_s, runtime_s)
+        number, executable, queue = map(log.column, (Field.JOB, Field.EXECUTABLE, Field.QUEUE))
+        return Jobs.of(submit_s, runtime_s, request_s, nodes, number, executable, queue, counted)
 
     def _read(self, folder: Path) -> tuple[Log, str]:
         """Return the lines of the file and its SHA-256."""
@@ -196,15 +199,6 @@ def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> 
         counted[name] = int(which.sum())
 
 
-def _without_partial(log: Log, counted: dict[str, int]) -> Log:
-    """Drop the parts of jobs that were preempted, where another line sums them up."""
-    is_part = np.isin(log.column(Field.STATUS), (2, 3, 4))
-    number = log.column(Field.JOB)
-    dropped = is_part & np.isin(number, number[np.isin(log.column(Field.STATUS), (0, 1))])
-    _count(counted, "partial_records", dropped)
-    return log.only(~dropped)
-
-
 def _check_numbers(log: Log) -> None:
     """Refuse two jobs of one number."""
     number = log.column(Field.JOB)
@@ -228,20 +222,3 @@ def _check_times(log: Log, counted: dict[str, int]) -> None:
         problem = f"submitted {back_s[far[0]]:g} s before a job that stands above it"
         raise log.refusal(far[0], Field.SUBMIT, problem, "sort the lines by their submit time", "trace-order")
     _count(counted, "out_of_order", back_s > 0)
-
-
-def _with_work(log: Log, counted: dict[str, int]) -> Log:
-    """Drop jobs that were cancelled before they started: of no run time, or of no processors."""
-    idle = log.column(Field.RUN) <= 0
-    nowhere = ~idle & (np.maximum(log.column(Field.PROCESSORS), log.column(Field.ALLOCATED)) <= 0)
-    _count(counted, "no_runtime", idle)
-    _count(counted, "no_processors", nowhere)
-    return log.only(~(idle | nowhere))
-
-
-def _requests(log: Log, counted: dict[str, int]) -> Floats:
-    """Give the requested times; where one is not known, the run time is taken."""
-    asked, ran = log.column(Field.REQUEST), log.column(Field.RUN)
-    _count(counted, "no_request", asked <= 0)
-    _count(counted, "overran", (asked > 0) & (ran > asked))
-    return np.where(asked > 0, asked, ran)

@@ -70,7 +70,7 @@ class Log:
     fields: npt.NDArray[np.float64]
 
     def column(self, field: Field) -> npt.NDArray[np.float64]:
-        """Give a column."""
+        """Return what all jobs have in a field."""
         return self.fields[:, field - 1]
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Log:
@@ -94,13 +94,7 @@ def refusal(
 
 
 def read_swf(text: str, file: str) -> Log:
-    """Read a log.
-
-    Raises
-    ------
-    StudyError
-        If a line has not 18 fields or one of them is no number, with line and column.
-    """
+    """Read a log. Raises StudyError if a line has not 18 fields or one of them is no number, with line and column."""
     header: dict[str, tuple[int, int]] = {}
     numbers, lines = [], []
     for number, line in enumerate(split_lines(text), start=1):
@@ -116,21 +110,13 @@ def read_swf(text: str, file: str) -> Log:
                 _slow_table([line], [number], file)
             numbers.append(number)
             lines.append(line)
-    fields = _table(lines)
-    if fields is None:
+    try:
+        fields = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2) if lines else np.empty((0, len(FIELDS)))
+    except ValueError:
+        fields = np.empty(0)
+    if fields.shape != (len(lines), len(FIELDS)) or not np.isfinite(fields).all():
         fields = _slow_table(lines, numbers, file)
     return Log(file, header, np.array(numbers, dtype=np.int64), fields)
-
-
-def _table(lines: Sequence[str]) -> npt.NDArray[np.float64] | None:
-    """Read all lines at once, or give None if one has not 18 numbers."""
-    if not lines:
-        return np.empty((0, len(FIELDS)))
-    try:
-        fields = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
-    except ValueError:
-        return None
-    return fields if fields.shape == (len(lines), len(FIELDS)) and np.isfinite(fields).all() else None
 
 
 def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.NDArray[np.float64]:
@@ -140,13 +126,12 @@ def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.
         words = line.split()
         for column, word in enumerate(words[: len(FIELDS)], start=1):
             if _NUMBER.fullmatch(word) is None or not np.isfinite(float(word)):
-                problem = "this field is no number"
                 remedy = "write a number, or -1 for what is not known"
-                raise refusal(file, number, column, problem, word, remedy, "trace-number")
+                raise refusal(file, number, column, "this field is no number", word, remedy, "trace-number")
         if len(words) != len(FIELDS):
-            problem = f"a line of {len(words)} fields"
+            problem, text = f"a line of {len(words)} fields", line.strip()[:60]
             remedy = f"write {len(FIELDS)} fields a line, as the standard workload format has them"
-            raise refusal(file, number, None, problem, line.strip()[:60], remedy, "trace-fields")
+            raise refusal(file, number, None, problem, text, remedy, "trace-fields")
         fields[place] = [float(word) for word in words]
     return fields
 

@@ -55,11 +55,9 @@ class Synthetic(Trace):
 
     @property
     def expected_jobs(self) -> int:
-        """As many as it says."""
         return self.number
 
     def most_nodes(self, block_nodes: int) -> int:
-        """Give the largest size."""
         return max(self.sizes)
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
@@ -68,12 +66,8 @@ class Synthetic(Trace):
         share = np.array(list(self.sizes.values()))
         nodes = sizes.choice(np.array(list(self.sizes)), self.number, p=share / share.sum())
         runtime_s = self._runtimes(nodes, machine_nodes, times)
-        return Jobs.of(
-            np.sort(arrivals.uniform(0.0, self.span_s, self.number)),
-            runtime_s,
-            self.request.times(runtime_s, requests),
-            nodes,
-        )
+        submit_s = np.sort(arrivals.uniform(0.0, self.span_s, self.number))
+        return Jobs.of(submit_s, runtime_s, self.request.times(runtime_s, requests), nodes)
 
     def _runtimes(self, nodes: Ints, machine_nodes: int, rng: np.random.Generator) -> Floats:
         runtime = self.runtime
