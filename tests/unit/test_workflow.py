@@ -45,9 +45,10 @@ sweep: {alpha: {of: machine.bandwidth.global, values: {1: 1 GB/s, 2: 2 GB/s}}}
         ({"batch_cpu_s": float("nan")}, "wrong-type", "batch_cpu_s"),
         ({"batch_cpu_s": float("inf")}, "wrong-type", "batch_cpu_s"),
         ({"envmodules": 3}, "wrong-type", "envmodules"),
+        ({"study": "mine", "machine": "mira", "title": "Mine"}, "wrong-call", None),
     ],
 )
-def test_config_is_checked(config: dict[str, Any], code: str, path: str) -> None:
+def test_config_is_checked(config: dict[str, Any], code: str, path: str | None) -> None:
     with pytest.raises(StudyError) as caught:
         settings(config)
     assert (caught.value.code, caught.value.path) == (code, path)

@@ -53,8 +53,8 @@ figures:
 
 
 def rules_run(said: str) -> set[str]:
-    """Rules of which Snakemake says that it ran them."""
-    return set(re.findall(r"^(?:local)?rule (\w+):", said, re.M))
+    """Give the rules of the jobs that a call of Snakemake has done."""
+    return set(re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)", said, re.M))
 
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from fabricstudy import cli
+from fabricstudy.table.store import write_table
 from tests.schedules import SCHEDULE
 
 from .conftest import BIN, FIGURE, ROOT, TINY, Workplace, keep_compiled, processes_of, unpack, wait_until
@@ -119,7 +120,7 @@ def test_an_altered_value_is_found_and_named(
     jobs = pd.read_parquet(tables / "jobs.parquet")
     kept = jobs.copy()
     jobs.loc[3, "runtime_ns"] += 1
-    jobs.to_parquet(tables / "jobs.parquet", index=False)
+    write_table(jobs, tables / "jobs.parquet", as_text=False)
     try:
         assert cli.main(["compare", ".", "rerun"]) == 1
         said = capsys.readouterr().out
@@ -130,7 +131,7 @@ def test_an_altered_value_is_found_and_named(
         found = json.loads(capsys.readouterr().out)
         assert [value["column"] for value in found["tables"]["jobs"]["differing"]] == ["runtime_ns"]
     finally:
-        kept.to_parquet(tables / "jobs.parquet", index=False)
+        write_table(kept, tables / "jobs.parquet", as_text=False)
 
 
 def test_a_tampered_file_is_found(unpacked: Path) -> None:

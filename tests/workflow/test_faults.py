@@ -15,7 +15,6 @@ import time
 import pytest
 
 from fabricstudy.core.store import read_sealed, sealed
-from fabricstudy.workflow.pipeline import pipelines
 
 from .conftest import ROOT, TINY, Workplace, processes_of, wait_until
 
@@ -75,6 +74,7 @@ def test_nothing_finished_is_lost_when_snakemake_and_a_simulator_are_killed(afte
     shutil.rmtree(workplace.folder / "results/points")
     # Long enough for us to find a batch in the midst of a point, also on a machine that is busy.
     workplace.stand_in("sleep 2")
+    shutil.rmtree(workplace.folder / "results/tiny/simulate")
     snakemake = workplace.start("--cores", "1", "--until", "table")
     wait_until(lambda: len(workplace.point_records()) >= 3)
     snakemake.send_signal(signal.SIGKILL)
@@ -104,7 +104,6 @@ def test_a_batch_that_is_asked_to_end_while_it_forks_ends(after_run: Workplace) 
     workplace = after_run
     shutil.rmtree(workplace.folder / "results/points")
     workplace.stand_in("sleep 20")
-    (batch,) = pipelines(str(workplace.folder / "tiny.yaml"), ROOT)["tiny"].batches.values()
     # Whatever is raised in this hook, Python drops.
     code = """
 import os, signal
@@ -112,8 +111,10 @@ os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM)
 from fabricstudy.workflow.stages import main
 main()
 """
-    options = {"study": "tiny.yaml", "batch-cpu-s": "60", "name": batch.name, "digest": batch.digest,
-               "results": "results", "out": "batch.jsonl"}  # fmt: skip
+    made = "results/tiny"
+    options = {"study": "tiny.yaml", "plan": made, "machines": f"{made}/machine/all", "name": "caminos-all",
+               "structures": f"{made}/structure/all.jsonl", "workloads": f"{made}/workload/all.parquet",
+               "results": "results", "links": "links.parquet", "out": "batch.jsonl"}  # fmt: skip
     command = [sys.executable, "-c", code, "simulate", *(f"--{name}={value}" for name, value in options.items())]
     assert subprocess.run(command, cwd=workplace.folder, env=workplace.environment, timeout=60).returncode == 143
     assert not (workplace.folder / "batch.jsonl").exists()

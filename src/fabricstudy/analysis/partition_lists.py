@@ -97,9 +97,11 @@ class PartitionLists(Analysis):
     def _fits(self) -> PartitionLists:
         key = "machine"
         try:
-            space, key = self._space, "loops"
+            space = self._space
+            key = "loops"
             lines_of(space, self.loops, grid_of(self.machine).axis_names)
-            key, named = "named", self._named()
+            key = "named"
+            named = self._named()
         except ConfigError as error:
             raise error.below(key) from None
         sizes = {space.nodes(geometry) for geometry in space.geometries()}

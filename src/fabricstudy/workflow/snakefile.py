@@ -63,19 +63,29 @@ class Settings(Model):
     ] = Field((), description="modules of the site to load for simulations, with --sdm env-modules")
 
 
+_OF_A_STUDY = {"machine", "jobs", "engine", "sweep", "experiments", "analyses", "schedules", "figures", "claims"}
+"""Keys by which a study file is told from settings."""
+
+
 def settings(config: Mapping[str, Any]) -> Settings:
     """Check what Snakemake calls its config.
 
     Raises
     ------
     StudyError
-        At what is unknown or of no use.
+        At what is unknown or of no use, or at a study file.
 
     Examples
     --------
     >>> settings({"study": "quick", "envmodules": "codes/1"}).envmodules
     ('codes/1',)
     """
+    if _OF_A_STUDY & set(config):
+        problem = "a study file is not a file of settings"
+        name = config.get("study", "PATH")
+        raise StudyError(
+            problem, f"leave --configfile out and write --config study={name}", "--configfile", code="wrong-call"
+        )
     try:
         return validated(Settings, dict(config), {})
     except StudyError as error:
