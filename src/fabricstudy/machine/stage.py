@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fabricstudy.core.source import digest_of, imported
+from fabricstudy.core.source import code_digest
 from fabricstudy.machine.base import Topology
 
 
 def machine_code(config: Topology) -> str:
-    """Digest of the code that builds a machine, and of what keeps it."""
-    return digest_of(imported(type(config).__module__) | {__name__})
+    """Return the digest of the code that builds a machine, and of what writes and reads its definition."""
+    return code_digest(type(config).__module__, "fabricstudy.machine.definitions")

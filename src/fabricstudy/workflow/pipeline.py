@@ -217,7 +217,7 @@ class Pipeline:
         """Digest of the machines of a chunk, and of the code that builds them."""
         keys = self.machine_chunks[chunk].keys
         codes = sorted({machine_code(self.plan.machines[f"m{key}"]) for key in keys})
-        return _digest([*keys, *codes, code_digest("fabricstudy.machine.definitions")])
+        return _digest([*keys, *codes])
 
     def workload_digest(self, chunk: str) -> str:
         """Digest of the workloads of a chunk, and of the code that places them."""
