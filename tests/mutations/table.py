@@ -534,7 +534,7 @@ TABLES = (
         "files",
         "core/files.py",
         "from __future__ import annotations\n",
-        ("analysis", "schedule", *TABLE),
+        ALL,
         new="from __future__ import annotations\n\nANOTHER = 1\n",
     ),
     known("page of the report", "report/page.py", "_MOST_REASONS = 50", ("report",)),
