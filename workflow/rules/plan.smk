@@ -3,8 +3,8 @@
 #      plan_workloads.parquet and plan_schedules.parquet, a row a workload and a run; workflow.json, the jobs.
 
 
-# Without params: if Snakemake did this job again, it would do all others again. Where a plan is there and has changed,
-# `onstart` writes it anew.
+# Without params: if Snakemake did this job again, it would do all others again. A plan that is there and has changed is
+# written anew when a run starts.
 rule plan:
     """Expand a study into the table of its points."""
     input:
@@ -17,8 +17,10 @@ rule plan:
         "benchmarks/{study}/plan.jsonl"
     conda:
         "../../envs/fabricstudy.yaml"
+    resources:
+        batch_cpu_s=str(SETTINGS.batch_cpu_s),
     message:
         "Planning {wildcards.study}"
     shell:
-        "python -m fabricstudy.workflow.stages plan --study {input.study:q} --batch-cpu-s {SETTINGS.batch_cpu_s}"
+        "python -m fabricstudy.workflow.stages plan --study {input.study:q} --batch-cpu-s {resources.batch_cpu_s}"
         " --out results/{wildcards.study} > {log:q} 2>&1"

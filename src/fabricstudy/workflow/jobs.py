@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -10,17 +11,21 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from fabricstudy.core.files import atomic_text
+from fabricstudy.core.paths import HOME
 from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import OWN_MEMORY_MB
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.structure.stage import structure_code
 from fabricstudy.study.file import parse_study_name
+from fabricstudy.study.plan_file import FILES as PLAN_FILES
 from fabricstudy.study.plan_file import write_plan
 
 from .pipeline import Pipeline, pipelines, study_file
 
 FILE = "workflow.json"
+
+_OF_RULE = [HOME / name for name in ("workflow/rules/plan.smk", "envs/fabricstudy.yaml")]
 
 
 class MachineJob(BaseModel):
@@ -66,6 +71,8 @@ class Jobs(BaseModel):
     ----------
     file : Path
         The study file.
+    rule : str
+        Digest of the rule that writes the plan, and of its environment.
     machines, workloads, batches, schedules : dict
         By the names of their files.
     analyses : dict
@@ -73,6 +80,7 @@ class Jobs(BaseModel):
     """
 
     file: Path
+    rule: str
     plan: str
     machines: dict[str, MachineJob]
     structure: str
@@ -91,6 +99,7 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
     machine, workload = pipeline.chunk_of_machine, pipeline.chunk_of_workload
     return Jobs(
         file=pipeline.file,
+        rule=hashlib.sha256(b"".join(path.read_bytes() for path in _OF_RULE)).hexdigest()[:16],
         plan=pipeline.plan_digest,
         machines={
             name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
@@ -129,6 +138,16 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
         points=len(pipeline.plan.points),
         extensions=pipeline.plan.study.extension_package,
     )
+
+
+def is_planned(jobs: Jobs, folder: Path) -> bool:
+    """Return whether a folder has a plan that Snakemake does not make again, though `renew_plans` may."""
+    try:
+        written = Jobs.model_validate_json((folder / FILE).read_bytes())
+    except (OSError, ValueError):
+        return False
+    whole = all((folder / name).is_file() for name in PLAN_FILES)
+    return whole and (written.file, written.rule) == (jobs.file, jobs.rule)
 
 
 def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:

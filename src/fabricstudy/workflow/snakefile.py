@@ -22,7 +22,7 @@ from fabricstudy.study.file import validated
 from fabricstudy.study.plan_file import FILES as PLAN_FILES
 from fabricstudy.study.plan_file import POINTS
 
-from .jobs import Jobs
+from .jobs import Jobs, is_planned
 from .pipeline import BATCH_CPU_S, Seconds
 
 WILDCARDS = {
@@ -100,6 +100,7 @@ class Inputs:
 
     def __init__(self, studies: Mapping[str, Jobs]) -> None:
         self._studies = studies
+        self._planned = {name for name, jobs in studies.items() if is_planned(jobs, RESULTS / name)}
 
     def study(self, wildcards: Any) -> Any:
         """Return the study file for rules that a digest tells what of it counts."""
@@ -115,7 +116,7 @@ class Inputs:
         Where the plan is to be made, Snakemake does not look at the digests of the jobs after it: all of them are done.
         """
         plan = f"results/{wildcards.study}/{POINTS}"
-        return ancient(plan) if Path(plan).is_file() else plan
+        return ancient(plan) if wildcards.study in self._planned else plan
 
     def machines_of_workloads(self, wildcards: Any) -> list[str]:
         """Return the definitions of the machines of a chunk of workloads."""
