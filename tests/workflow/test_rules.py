@@ -1,0 +1,99 @@
+"""The rules as somebody else's workflow sees them: targets, outputs, and what a dry run leaves alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from .conftest import BIN, ROOT, Workplace
+
+FOREIGN = f"""\
+configfile: "settings.json"
+
+
+module fabricstudy:
+    snakefile: "{ROOT}/Snakefile"
+    config: config
+
+
+use rule * from fabricstudy exclude report
+
+
+rule slowest:
+    input: "results/tiny/tables/jobs.parquet"
+    output: "slowest.csv"
+    run:
+        import pandas
+        pandas.read_parquet(input[0]).nlargest(1, "runtime_ns").to_csv(output[0])
+
+
+rule report:
+    input: "results/tiny/tables/points.csv"
+    output: page="reports/tiny/index.html", figures=directory("reports/tiny/figures")
+    shell: "mkdir {{output.figures}} && cp {{input}} {{output.page}}"
+"""
+
+
+def files(folder: Path) -> dict[str, int]:
+    """Files of a run with their dates; what Snakemake keeps for itself is left out."""
+    found = (path for path in folder.rglob("*") if path.is_file() and ".snakemake" not in path.parts)
+    return {str(path): path.stat().st_mtime_ns for path in found}
+
+
+def test_a_dry_run_and_lists_leave_all_files_alone(after_run: Workplace) -> None:
+    results = after_run.folder / "results"
+    shutil.rmtree(results / "points")
+    shutil.rmtree(results / "structures")
+    after_run.write_study(after_run.write_study().read_text().replace("seeds: 2", "seeds: 3"))
+    before = files(after_run.folder)
+    for flags in (["--dry-run"], ["--list-rules"], ["--rulegraph"], ["--summary"]):
+        after_run.run(*flags)
+    assert files(after_run.folder) == before
+
+
+@pytest.mark.parametrize("target", ["machines", "workloads", "simulations", "tables", "reports", "artifact"])
+def test_each_stage_is_a_target(after_run: Workplace, target: str) -> None:
+    said = after_run.run(target, "--dry-run")
+    assert ("Nothing to be done" in said) == (target != "artifact")
+
+
+def test_a_foreign_rule_reads_a_table_and_another_takes_the_place_of_ours(after_run: Workplace) -> None:
+    folder = after_run.folder
+    (folder / "Snakefile").write_text(FOREIGN)
+    (folder / "settings.json").write_text(json.dumps({"study": "tiny.yaml"}))
+    shutil.rmtree(folder / "reports")
+    command = [str(BIN / "snakemake"), "--cores", "1", "slowest.csv", "reports"]
+    done = subprocess.run(command, cwd=folder, env=after_run.environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    slowest = pd.read_csv(folder / "slowest.csv")["runtime_ns"].item()
+    assert slowest == pd.read_parquet(folder / "results/tiny/tables/jobs.parquet")["runtime_ns"].max()
+    table = (folder / "results/tiny/tables/points.csv").read_text()
+    assert (folder / "reports/tiny/index.html").read_text() == table
+
+
+def test_definitions_can_be_read_without_us(after_run: Workplace) -> None:
+    made = after_run.folder / "results/tiny"
+    points = pd.read_parquet(made / "plan.parquet")
+    links = pd.concat(map(pd.read_parquet, made.glob("machine/*/links.parquet")))
+    nodes = pd.concat(map(pd.read_parquet, made.glob("machine/*/nodes.parquet")))
+    placed = pd.concat(map(pd.read_parquet, made.glob("workload/*.parquet")))
+    assert set(points["machine_id"]) == set(links["machine_id"]) == set(nodes["machine_id"])
+    assert {name for names in points["workload_ids"] for name in names} == set(placed["workload_id"])
+    assert (placed["node_of_rank"].map(len) == placed["ranks"]).all() and placed["reason"].isna().all()
+    jobs = pd.read_parquet(made / "tables/jobs.parquet")
+    assert set(jobs["bytes"]) == set(placed["bytes"]) and (links["bandwidth_Bps"] > 0).all()
+
+
+def test_the_page_lists_the_rules_of_the_workflow() -> None:
+    files = (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk"))
+    rules = {name for file in files for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}
+    page = (ROOT / "docs/concepts/pipeline.md").read_text()
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
+    targets = {"all", "machines", "workloads", "simulations", "tables", "reports", "artifact"}
+    assert listed == rules - targets and targets <= rules
