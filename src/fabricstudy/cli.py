@@ -22,6 +22,7 @@ _COMMANDS = {
     "status": ("study_status", "show_status"),
     "engines": ("list_engines", "show_engines"),
     "point": ("point_details", "show_point"),
+    "inputs": ("write_point_inputs", "show_point_inputs"),
     "kinds": ("list_kinds", "show_kinds"),
     "partitions": ("list_partitions", "show_partitions"),
     "schedule": ("schedule_study", "show_schedule"),

@@ -90,6 +90,24 @@ def test_definitions_can_be_read_without_us(after_run: Workplace) -> None:
     assert set(jobs["bytes"]) == set(placed["bytes"]) and (links["bandwidth_Bps"] > 0).all()
 
 
+def test_the_inputs_of_a_point_are_what_its_simulator_gets(after_run: Workplace) -> None:
+    point = pd.read_parquet(after_run.folder / "results/tiny/plan.parquet")["point_id"].iloc[0]
+
+    def fabricstudy(*arguments: str) -> str:
+        command = [str(BIN / "fabricstudy"), *arguments]
+        return subprocess.run(
+            command, cwd=after_run.folder, env=after_run.environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    fabricstudy("point", point, "--study", "tiny.yaml", "--run", "--folder", "run")
+    fabricstudy("inputs", "tiny.yaml", point, "--out", "in")
+    written = {path.name for path in (after_run.folder / "in").iterdir()} - {"run.sh"}
+    assert written
+    subprocess.run([str(after_run.folder / "in/run.sh")], check=True, capture_output=True, env=after_run.environment)
+    for name in {*written, "result.json"}:
+        assert (after_run.folder / "in" / name).read_bytes() == (after_run.folder / "run" / name).read_bytes()
+
+
 def test_the_page_lists_the_rules_of_the_workflow() -> None:
     files = (ROOT / "Snakefile", *(ROOT / "workflow/rules").glob("*.smk"))
     rules = {name for file in files for name in re.findall(r"^rule (\w+):", file.read_text(), re.M)}

@@ -10,12 +10,45 @@ from fabricstudy.core.store import Record
 from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place
 
-from .attempt import attempt
+from .attempt import attempt, check_supported, prepare
+from .contract import Engine, EngineFailure
 from .definitions import built
+from .limits import NotDone
 from .parallel import at_most, usable_cores
 from .point import PlannedPoint
 from .registry import engine_named
 from .settings import Limits
+
+
+def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
+    """Write what the simulator of a point gets to `folder`, and return the command to be run there.
+
+    Returns
+    -------
+    list of str or None
+        None if the engine runs no program.
+
+    Raises
+    ------
+    FabricstudyError
+        If the engine is missing, or cannot simulate the point.
+    """
+    engine = _found(planned)
+    folder.mkdir(parents=True, exist_ok=True)
+    analysed = built(planned.point.machine)
+    try:
+        check_supported(planned.point, engine, analysed.machine)
+        return prepare(planned.point, engine, analysed, folder, {})[1]
+    except (NotDone, EngineFailure) as error:
+        raise FabricstudyError(f"{planned.point_id}: {engine.name} does not take it: {error}", "wrong-value") from None
+
+
+def _found(planned: PlannedPoint) -> Engine:
+    engine = engine_named(planned.point.engine.kind)
+    probe = engine.probe()
+    if not probe.found:
+        raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")
+    return engine
 
 
 def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
@@ -31,10 +64,7 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     FabricstudyError
         If the engine is missing.
     """
-    engine = engine_named(planned.point.engine.kind)
-    probe = engine.probe()
-    if not probe.found:
-        raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")
+    engine = _found(planned)
     planned = at_most(planned, usable_cores())
     folder.mkdir(parents=True, exist_ok=True)
     analysed = built(planned.point.machine)

@@ -1,0 +1,47 @@
+"""``fabricstudy inputs``: what the simulator of a point gets, as files, and the command that runs it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.engine.foreground import write_inputs
+
+from .common import pipeline_of
+
+SCRIPT = "run.sh"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("study", help="name of a bundled study, or path to a study file")
+    parser.add_argument("point_id", help="id such as p0123456789ab; the table points lists them")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write, which is empty or not there")
+
+
+def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
+    """Write the input files of a point, and the command that runs it."""
+    planned = pipeline_of(args.study).plan.points.get(args.point_id)
+    if planned is None:
+        problem = f"{args.point_id}: no point of {args.study}; the table points of the study lists them"
+        raise FabricstudyError(problem, "no-such-point")
+    if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
+        raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "folder-not-empty")
+    command = write_inputs(planned, args.out)
+    if command is not None:
+        script = args.out / SCRIPT
+        script.write_text(f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(command)}\n')
+        script.chmod(0o755)
+    files = sorted(str(path.relative_to(args.out)) for path in args.out.rglob("*") if path.is_file())
+    return {"folder": str(args.out), "command": command and shlex.join(command), "files": files}
+
+
+def show_point_inputs(written: dict[str, Any]) -> None:
+    """Print the result of `write_point_inputs`."""
+    print(f"folder   {written['folder']}")
+    print(f"command  {written['command'] or 'none: no program is run'}")
+    for name in written["files"]:
+        print(f"file     {name}")
