@@ -75,6 +75,7 @@ bench: setup  ## print figures: planning, analysis, overhead, phit size
 lock: setup  ## resolve the Python dependencies again
 	uv pip compile pyproject.toml --group development --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
+	python tools/conda_environment.py
 
 documents: setup  ## write docs/reference.md and docs/schema/study.json from the models
 	python -m fabricstudy.study.document
