@@ -95,7 +95,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
             pytest.skip(f"{engine}: {probe.reason}")
     folder = tmp_path_factory.mktemp("mutations")
     shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.egg-info"))
-    (folder / "engines").symlink_to(ROOT / "engines")
+    for name in ("engines", "workflow", "envs"):
+        (folder / name).symlink_to(ROOT / name)
     shutil.copytree(STUDY, folder / "finished")
     command = [sys.executable, "-m", "tests.mutations.forks"]
     environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "OPENBLAS_NUM_THREADS": "1"}

@@ -108,7 +108,7 @@ def analysed(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster, caminos
     """What the stages before the simulation leave, made once."""
     place = Workplace(tmp_path_factory.mktemp("analysed"), caminos)
     place.write_study(STUDY)
-    place.run("--until", "structure")
+    place.run("--until", "workload")
     return place.folder
 
 
@@ -197,7 +197,7 @@ def test_a_study_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: C
         assert (60 * sum(hours) + minutes, seconds) == (batch.time_min(attempt=1), 0)
     assert {partition for *_, partition in asked.values()} == {"other"}
     # Everything else ran where Snakemake did.
-    assert {comment.split("_wildcards_")[0] for comment in asked} == {"rule_structure", "rule_simulate"}
+    assert {comment.split("_wildcards_")[0] for comment in asked} == {"rule_machine", "rule_structure", "rule_workload", "rule_simulate"}
 
 
 def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(

@@ -28,8 +28,15 @@ def write_parquet(table: pa.Table, path: Path) -> None:
         pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **FORMAT}), out, **CHECKED)
 
 
-def read_parquet(path: Path, filters: list[Any] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+def read_parquet(
+    path: Path, filters: list[Any] | None = None, columns: Sequence[str] | None = None, of_users: bool = False
+) -> pa.Table:
     """Read a table, or some rows and columns of it.
+
+    Parameters
+    ----------
+    of_users : bool
+        Whether the file may have been written by other programs, which leave out the version of the format.
 
     Raises
     ------
@@ -37,7 +44,8 @@ def read_parquet(path: Path, filters: list[Any] | None = None, columns: Sequence
         If the file was damaged, or another version of this project wrote it.
     """
     try:
-        found = (pq.read_schema(path).metadata or {}).get(b"fabricstudy.format", b"none")
+        default = FORMAT[b"fabricstudy.format"] if of_users else b"none"
+        found = (pq.read_schema(path).metadata or {}).get(b"fabricstudy.format", default)
         if found != FORMAT[b"fabricstudy.format"]:
             raise other_format(str(path), found.decode())
         return pq.read_table(path, filters=filters or None, columns=columns, page_checksum_verification=True)

@@ -132,7 +132,7 @@ def read_table(path: Path) -> pd.DataFrame:
         If it is absent or broken.
     """
     try:
-        frame: pd.DataFrame = read_parquet(path).to_pandas()
+        frame: pd.DataFrame = read_parquet(path, of_users=True).to_pandas()
         return frame
     except (OSError, ValueError) as problem:
         raise TableError(f"{path}: cannot be read ({problem}); make the tables again") from None
