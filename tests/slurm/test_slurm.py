@@ -197,7 +197,12 @@ def test_a_study_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: C
         assert (60 * sum(hours) + minutes, seconds) == (batch.time_min(attempt=1), 0)
     assert {partition for *_, partition in asked.values()} == {"other"}
     # Everything else ran where Snakemake did.
-    assert {comment.split("_wildcards_")[0] for comment in asked} == {"rule_machine", "rule_structure", "rule_workload", "rule_simulate"}
+    assert {comment.split("_wildcards_")[0] for comment in asked} == {
+        "rule_machine",
+        "rule_structure",
+        "rule_workload",
+        "rule_simulate",
+    }
 
 
 def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(
