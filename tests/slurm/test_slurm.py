@@ -196,7 +196,6 @@ def test_a_study_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: C
         assert memory == f"{batch.memory_MB(attempt=1)}M"
         assert (60 * sum(hours) + minutes, seconds) == (batch.time_min(attempt=1), 0)
     assert {partition for *_, partition in asked.values()} == {"other"}
-    # Everything else ran where Snakemake did.
     assert {comment.split("_wildcards_")[0] for comment in asked} == {
         "rule_machine",
         "rule_structure",
