@@ -42,10 +42,13 @@ def located(text: str) -> str:
 
 def use_own_programs() -> None:
     """Let ``python`` and what is installed beside it come first, also where this environment is not activated."""
-    if HOME != INSTALLED:
-        # An environment that Snakemake makes for a rule has the libraries, and not the clone.
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
     folder = Path(sys.executable).parent
     python = shutil.which("python")
     if python is None or Path(python).parent != folder:
         os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+
+
+def import_from_clone() -> None:
+    """Let the environments that Snakemake makes for rules, which have the libraries alone, import the clone."""
+    if HOME != INSTALLED:
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
