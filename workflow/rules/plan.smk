@@ -4,7 +4,7 @@
 
 
 # Without params: if Snakemake did this job again, it would do all others again. A plan that is there and has changed is
-# written anew when a run starts.
+# rewritten when a run starts.
 rule plan:
     """Expand a study into the table of its points."""
     input:

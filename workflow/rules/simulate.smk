@@ -9,8 +9,8 @@ rule simulate:
         # The digest tells what of the study, the plan and the definitions counts.
         study=INPUTS.study,
         plan=INPUTS.plan,
-        machines=INPUTS.machines_of_batch,
-        structures=INPUTS.structures_of_batch,
+        machines=INPUTS.machines_of,
+        structures=INPUTS.structures_of,
         workloads=INPUTS.workloads_of_batch,
     output:
         records="results/{study}/simulate/{batch}.jsonl",

@@ -7,8 +7,8 @@ rule workload:
     input:
         study=INPUTS.study,
         plan=INPUTS.plan,
-        machines=INPUTS.machines_of_workloads,
-        structures=INPUTS.structures_of_workloads,
+        machines=INPUTS.machines_of,
+        structures=INPUTS.structures_of,
     output:
         "results/{study}/workload/{placed}.parquet",
     log:

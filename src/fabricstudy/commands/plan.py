@@ -61,7 +61,14 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
     if args.list:
         summary["list"] = [
-            {"point_id": row.point_id, "experiment": row.experiment, **row.labels, "seed": row.seed}
+            {
+                "point_id": row.point_id,
+                "experiment": row.experiment,
+                **{f"axis.{name}": label for name, label in row.labels.items()},
+                "seed": row.seed,
+                "machine_id": points[row.point_id].machine_id,
+                **pipeline.columns_of(points[row.point_id]),
+            }
             for row in pipeline.plan.rows
         ]
     return summary

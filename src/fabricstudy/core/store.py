@@ -1,4 +1,4 @@
-"""Stores of finished things (machines, structures, points), shared by all studies and by processes at once.
+"""Caches of finished things (structures, points), shared by all studies and by processes at once.
 
 A thing lies in ``<root>/ab/<id>/`` with its record (``record.json``) and its arrays. Everything is written in a
 folder under a temporary name and renamed, so that a reader sees a whole thing or none. A record begins with its own
@@ -34,6 +34,7 @@ FORMAT = 1
 """Version of what records and tables hold."""
 
 RECORD = "record.json"
+FORMAT_KEY = "format"
 FILES = "files"
 """The entry of a record that has size and SHA-256 of each file beside it."""
 
@@ -43,7 +44,7 @@ _DIGITS = 64
 
 def sealed(record: Record) -> str:
     """Return a record as a line of JSON that begins with the SHA-256 of the rest of the line."""
-    rest = json.dumps({"format": FORMAT} | record)[1:]
+    rest = json.dumps({FORMAT_KEY: FORMAT} | record)[1:]
     return f'{_HEAD}{hashlib.sha256(rest.encode()).hexdigest()}", {rest}'
 
 
@@ -66,8 +67,8 @@ def unsealed(line: bytes) -> Record | None:
     if not line.startswith(_HEAD.encode()) or hashlib.sha256(rest).hexdigest().encode() != digest:
         return None
     record: Record = json.loads(b"{" + rest)
-    if record["format"] != FORMAT:
-        raise other_format("a record", record["format"])
+    if record[FORMAT_KEY] != FORMAT:
+        raise other_format("a record", record[FORMAT_KEY])
     return record
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import digest_of, imported
-from fabricstudy.core.store import STRUCTURES, Record, Store, read_sealed
+from fabricstudy.core.store import FILES, FORMAT_KEY, STRUCTURES, Record, Store, read_sealed
 from fabricstudy.machine.graph import Machine
 
 from .summary import structure
@@ -39,7 +39,10 @@ def describe(machine_id: str, machine: Machine, machine_code: str, results: Path
     store, mark = Store(results / STRUCTURES, "machine_id"), f"{structure_code()}-{machine_code}"
     with store.lock(machine_id):
         stored = store.finished(machine_id, mark)
-        if stored is None:
+        if stored is not None:
+            # The same as when it was found.
+            stored = {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
+        else:
             _LOG.info("finding the bisection of machine %s", machine_id)
             store.sweep(machine_id)
             stored = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)

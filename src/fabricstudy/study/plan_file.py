@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from fabricstudy.core.columns import ALONE
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import only_extensions_of
 from fabricstudy.core.model import Model
 from fabricstudy.core.parquet import read_parquet, write_parquet
@@ -161,7 +162,11 @@ def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequen
 
 
 def _labels(cells: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
-    return {name: cells[f"axis.{name}"] for name in axes}
+    try:
+        return {name: cells[f"axis.{name}"] for name in axes}
+    except KeyError as missing:
+        problem = f"the plan has no column {missing}: the study was changed while it ran"
+        raise FabricstudyError(f"{problem}; start Snakemake again", "study-changed") from None
 
 
 class _Reader:

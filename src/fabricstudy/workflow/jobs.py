@@ -14,8 +14,6 @@ from fabricstudy.core.files import atomic_text
 from fabricstudy.core.paths import HOME
 from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import OWN_MEMORY_MB
-from fabricstudy.engine.point import PlannedPoint
-from fabricstudy.engine.registry import engine_named
 from fabricstudy.structure.stage import structure_code
 from fabricstudy.study.file import parse_study_name
 from fabricstudy.study.plan_file import FILES as PLAN_FILES
@@ -140,33 +138,31 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
     )
 
 
-def is_planned(jobs: Jobs, folder: Path) -> bool:
-    """Return whether a folder has a plan that Snakemake does not make again, though `renew_plans` may."""
+def read_jobs(folder: Path) -> Jobs | None:
+    """Return the jobs of the plan in a folder; None if that is not there as a whole."""
     try:
         written = Jobs.model_validate_json((folder / FILE).read_bytes())
     except (OSError, ValueError):
-        return False
-    whole = all((folder / name).is_file() for name in PLAN_FILES)
-    return whole and (written.file, written.rule) == (jobs.file, jobs.rule)
+        return None
+    return written if all((folder / name).is_file() for name in PLAN_FILES) else None
+
+
+def is_planned(jobs: Jobs, folder: Path) -> bool:
+    """Return whether Snakemake leaves the plan in a folder alone, though `renew_plans` may rewrite it."""
+    written = read_jobs(folder)
+    return written is not None and (written.file, written.rule) == (jobs.file, jobs.rule)
 
 
 def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
-    """Write the plan of a study and its jobs."""
-
-    def of_point(planned: PlannedPoint) -> dict[str, object]:
-        return {
-            "workload_ids": pipeline.workloads_of[planned.point_id],
-            "engine": planned.point.engine.kind,
-            "batch": pipeline.batch_of_point[planned.point_id],
-            "forecast_cpu_s": engine_named(planned.point.engine.kind).predict_cpu_s(planned.point),
-        }
-
+    """Write the plan of a study, unless the one that is there is the same, and its jobs."""
     workloads = [
         {"workload_id": one.workload_id, "point_id": one.planned.point_id, "job": one.job, "chunk": name}
         for name, chunk in pipeline.workload_chunks.items()
         for one in chunk
     ]
-    write_plan(pipeline.plan, folder, of_point, workloads)
+    written = read_jobs(folder)
+    if written is None or written.plan != jobs.plan:
+        write_plan(pipeline.plan, folder, pipeline.columns_of, workloads)
     with atomic_text(folder / FILE) as out:
         out.write(jobs.model_dump_json(indent=1))
 
@@ -187,11 +183,10 @@ class Studies:
     planned: Mapping[str, Pipeline]
 
     def renew_plans(self, results: Path) -> None:
-        """Write the plans anew that are there and are those of an earlier state of a study or of the code."""
+        """Rewrite the plans that are there and are those of an earlier state of a study or of the code."""
         for name, pipeline in self.planned.items():
-            file = results / name / FILE
-            if file.is_file() and file.read_text(encoding="utf-8") != self.jobs[name].model_dump_json(indent=1):
-                write_jobs(pipeline, self.jobs[name], file.parent)
+            if read_jobs(results / name) not in (None, self.jobs[name]):
+                write_jobs(pipeline, self.jobs[name], results / name)
 
 
 def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> Studies:
@@ -212,8 +207,9 @@ def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) ->
     """
     if results is not None:
         files = [study_file(name.strip()) for name in names.split(",")]
-        written = {name: results / name / FILE for name in map(parse_study_name, files)}
-        if all(path.is_file() for path in written.values()):
-            return Studies({name: Jobs.model_validate_json(path.read_bytes()) for name, path in written.items()}, {})
+        written = {name: read_jobs(results / name) for name in map(parse_study_name, files)}
+        known = {name: jobs for name, jobs in written.items() if jobs is not None}
+        if len(known) == len(written):
+            return Studies(known, {})
     planned = pipelines(names, batch_cpu_s=batch_cpu_s)
     return Studies({name: jobs_of(pipeline) for name, pipeline in planned.items()}, planned)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -228,11 +228,19 @@ class Pipeline:
 
     @property
     def plan_digest(self) -> str:
-        """Digest of the plan, and of how it is divided."""
-        rows = [f"{row.experiment} {row.labels} {row.seed} {row.point_id} {row.alone_ids}" for row in self.plan.rows]
-        runs = [f"{row.labels} {name}" for row, name in zip(self.plan.run_rows, self.plan.runs, strict=False)]
+        """Digest of all that the file of the plan holds: names of jobs, for one, are in no id of a point."""
         names = [*self.batches, *self.machine_chunks, *self.workload_chunks, *self.run_chunks]
-        return _digest([*rows, *self.plan.points, *runs, *names, code_digest("fabricstudy.study.plan_file")])
+        source = hashlib.sha256(self.file.read_bytes()).hexdigest()
+        return _digest([source, *self.plan.points, *self.plan.runs, *names, code_digest("fabricstudy.study.plan_file")])
+
+    def columns_of(self, planned: PlannedPoint) -> dict[str, Any]:
+        """Return what the table of the plan says of a point beside its definition."""
+        return {
+            "workload_ids": self.workloads_of[planned.point_id],
+            "engine": planned.point.engine.kind,
+            "batch": self.batch_of_point[planned.point_id],
+            "forecast_cpu_s": engine_named(planned.point.engine.kind).predict_cpu_s(planned.point),
+        }
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from fabricstudy.study.file import validated
 from fabricstudy.study.plan_file import FILES as PLAN_FILES
 from fabricstudy.study.plan_file import POINTS
 
-from .jobs import Jobs, is_planned
+from .jobs import Jobs, SimulateJob, WorkloadJob, is_planned
 from .pipeline import BATCH_CPU_S, Seconds
 
 WILDCARDS = {
@@ -118,23 +118,17 @@ class Inputs:
         plan = f"results/{wildcards.study}/{POINTS}"
         return ancient(plan) if wildcards.study in self._planned else plan
 
-    def machines_of_workloads(self, wildcards: Any) -> list[str]:
-        """Return the definitions of the machines of a chunk of workloads."""
-        return self._definitions(wildcards.study, self._studies[wildcards.study].workloads[wildcards.placed].machines)
+    def machines_of(self, wildcards: Any) -> list[str]:
+        """Return the definitions of the machines of a chunk of workloads, or of a batch."""
+        return self._definitions(wildcards.study, self._job(wildcards).machines)
 
-    def structures_of_workloads(self, wildcards: Any) -> list[str]:
-        """Return the structures of the machines of a chunk of workloads."""
-        chunks = self._studies[wildcards.study].workloads[wildcards.placed].machines
-        return [f"results/{wildcards.study}/structure/{chunk}.jsonl" for chunk in chunks]
+    def structures_of(self, wildcards: Any) -> list[str]:
+        """Return the structures of the machines of a chunk of workloads, or of a batch."""
+        return self._named(wildcards.study, "structure", self._job(wildcards).machines, ".jsonl")
 
-    def machines_of_batch(self, wildcards: Any) -> list[str]:
-        """Return the definitions of the machines of a batch."""
-        return self._definitions(wildcards.study, self._studies[wildcards.study].batches[wildcards.batch].machines)
-
-    def structures_of_batch(self, wildcards: Any) -> list[str]:
-        """Return the structures of the machines of a batch."""
-        chunks = self._studies[wildcards.study].batches[wildcards.batch].machines
-        return [f"results/{wildcards.study}/structure/{chunk}.jsonl" for chunk in chunks]
+    def _job(self, wildcards: Any) -> WorkloadJob | SimulateJob:
+        jobs = self._studies[wildcards.study]
+        return jobs.batches[wildcards.batch] if hasattr(wildcards, "batch") else jobs.workloads[wildcards.placed]
 
     @staticmethod
     def _definitions(study: str, chunks: Iterable[str]) -> list[str]:
@@ -148,12 +142,12 @@ class Inputs:
     def workloads_of_batch(self, wildcards: Any) -> list[str]:
         """Return the workloads of a batch."""
         chunks = self._studies[wildcards.study].batches[wildcards.batch].workloads
-        return [f"results/{wildcards.study}/workload/{chunk}.parquet" for chunk in chunks]
+        return self._named(wildcards.study, "workload", chunks, ".parquet")
 
     def points_of_runs(self, wildcards: Any) -> list[str]:
         """Return the records of points whose times slow down the jobs of some runs."""
         batches = self._studies[wildcards.study].schedules[wildcards.runs].batches
-        return [f"results/{wildcards.study}/simulate/{batch}.jsonl" for batch in batches]
+        return self._named(wildcards.study, "simulate", batches, ".jsonl")
 
     def records(self, wildcards: Any) -> list[str]:
         """Return the records of all points of a study."""
@@ -185,7 +179,7 @@ class Inputs:
         return self.tables(wildcards.study)
 
     @staticmethod
-    def _named(study: str, stage: str, names: Mapping[str, Any], suffix: str) -> list[str]:
+    def _named(study: str, stage: str, names: Iterable[str], suffix: str) -> list[str]:
         return [f"results/{study}/{stage}/{name}{suffix}" for name in names]
 
     def machines(self, study: str) -> list[str]:

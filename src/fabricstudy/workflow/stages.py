@@ -86,8 +86,7 @@ def simulate_batch(args: argparse.Namespace) -> None:
     plan = _plan(args, batch=args.name)
     points = tuple(plan.points.values())
     if not points:
-        problem = f"{args.study}: the study was changed while it ran, and has no batch {args.name} now"
-        raise FabricstudyError(f"{problem}; start Snakemake again", "study-changed")
+        raise _changed(args)
     batch = Batch(args.name, points[0].point.engine.kind, points, 0.0, plan.study.limits)
     definitions = Definitions(args.machines, args.structures, args.workloads)
     run_batch(batch, point_store(args.results), definitions.of, args.out, args.links, plan.with_links, args.cores)
@@ -106,10 +105,17 @@ def run_schedules(args: argparse.Namespace) -> None:
 
     from .pipeline import Pipeline
 
-    chunk = Pipeline(args.study, _plan(args), args.batch_cpu_s).run_chunks[args.name]
+    chunk = Pipeline(args.study, _plan(args), args.batch_cpu_s).run_chunks.get(args.name)
+    if chunk is None:
+        raise _changed(args)
     start_s = time.process_time()
     run_chunk(chunk.runs, chunk.digest, read_ratios(args.points, chunk.points), args.out, args.jobs)
     print(f"{len(chunk.runs)} runs in {time.process_time() - start_s:.2f} s of processor time")
+
+
+def _changed(args: argparse.Namespace) -> FabricstudyError:
+    problem = f"{args.study}: the study was changed while it ran, and has no {args.name} now"
+    return FabricstudyError(f"{problem}; start Snakemake again", "study-changed")
 
 
 def _study(args: argparse.Namespace) -> Study:

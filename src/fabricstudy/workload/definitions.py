@@ -72,7 +72,8 @@ class WorkloadIds:
         key = id(model), part
         if key not in self._texts:
             physics = model.physics()
-            kept = {name: value for name, value in physics.items() if _counts(part, name)}
+            # What an extension makes of its keys is not known.
+            kept = physics if "code" in physics else {key: physics[key] for key in physics if _counts(part, key)}
             self._texts[key] = model, json.dumps(kept, sort_keys=True)
         return self._texts[key][1]
 
