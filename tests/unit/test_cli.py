@@ -80,7 +80,7 @@ def test_plan_lists_points_and_warns_of_a_missing_engine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     points = data(capsys, "plan", "small.yaml", "--list")["list"]
-    assert [(point["alpha"], point["seed"]) for point in points] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    assert [(point["axis.alpha"], point["seed"]) for point in points] == [(1, 1), (1, 2), (2, 1), (2, 2)]
     assert points[0]["point_id"] in said(capsys, "plan", "small.yaml", "--list")
     monkeypatch.setenv("FABRICSTUDY_CAMINOS", "/nowhere")
     assert data(capsys, "plan", "small.yaml")["missing_engines"] == ["caminos"]

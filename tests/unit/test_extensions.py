@@ -30,6 +30,7 @@ from fabricstudy.study.document import family_paths, reference_page, schema
 from fabricstudy.study.file import load_machine, load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.workflow.pipeline import Pipeline, pipelines
+from fabricstudy.workload.definitions import WorkloadIds
 
 HEAD = """\
 from typing import Any, ClassVar, Literal
@@ -316,6 +317,14 @@ class TestWhatAResultDependsOn:
             path = write(tmp_path, files, extensions=["half.py", "line.py"], machine=machine)
             marks.append(machine_code(points(path)[0].machine))
         assert marks[0] == marks[1] != marks[2]
+
+    def test_each_key_of_its_machine_counts_for_workloads(self, tmp_path: Path) -> None:
+        write(tmp_path, {"half.py": HALF, "line.py": LINE})
+        machine = STUDY["machine"] | {"kind": "line"}
+        bandwidth = {"of": "machine.bandwidth", "values": {"slow": "1 GB/s", "fast": "2 GB/s"}}
+        files = {"extensions": ["half.py", "line.py"], "sweep": {"bandwidth": bandwidth}}
+        slow, fast = points(write(tmp_path, {}, machine=machine, **files))
+        assert WorkloadIds().of(slow) != WorkloadIds().of(fast)
 
     def test_an_analysis_depends_on_its_file(self, tmp_path: Path) -> None:
         marks = []

@@ -46,6 +46,16 @@ def test_a_study_of_ones_own_runs_twice_and_then_grows(after_run: Workplace) -> 
     assert "Much more" in (workplace.folder / "reports/tiny/index.html").read_text()
 
 
+def test_a_job_renamed_in_the_study_is_renamed_in_the_tables(after_run: Workplace) -> None:
+    structures = after_run.folder / "results/tiny/structure/all.jsonl"
+    fresh = structures.read_bytes()
+    structures.unlink()
+    after_run.write_study(TINY.replace("name: app", "name: solver"))
+    after_run.run()
+    assert {row["job_name"] for row in rows(after_run.table("jobs"))} == {"solver"}
+    assert after_run.started == 8 and structures.read_bytes() == fresh
+
+
 def test_two_studies_in_one_call_and_at_the_same_time_share_the_store(workplace: Workplace) -> None:
     workplace.write_study(TINY.replace("study: tiny", "study: tiny-two").replace("seeds: 2", "seeds: 3"), "two.yaml")
     first, second = (workplace.start("--until", "table", study=study) for study in ("tiny.yaml", "two.yaml"))
