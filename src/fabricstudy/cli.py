@@ -1,7 +1,5 @@
 """The command ``fabricstudy``: run studies with Snakemake; look at studies, engines, points and machines."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

@@ -1,7 +1,5 @@
 """What every analysis has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What machines cost: rows."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field

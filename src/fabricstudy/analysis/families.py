@@ -1,7 +1,5 @@
 """How large a machine of each topology can be with routers of a given radix."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator

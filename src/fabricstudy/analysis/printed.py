@@ -1,7 +1,5 @@
 """Numbers that a source prints: rows."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

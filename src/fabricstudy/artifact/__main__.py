@@ -1,7 +1,5 @@
 """``python -m fabricstudy.artifact pack|check``: write the artifact of a study, or check an unpacked one."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Our own code as it stands on this machine: at which commit, and its files."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

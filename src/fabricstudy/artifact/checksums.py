@@ -1,7 +1,5 @@
 """SHA-256 of the files of an artifact, in the format of ``sha256sum``."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping

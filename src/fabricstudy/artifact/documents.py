@@ -1,7 +1,5 @@
 """What people read in an artifact: how to run it again, and the draft of the AD/AE appendix."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """How long it takes to do it again, from what was measured."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A study that ran: its files, and whether they belong together."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex

@@ -4,8 +4,6 @@ It is a gzipped tar: any Debian unpacks it with ``tar``, and Python 3.11 with `t
 (Python reads it from 3.14 on, and Debian's ``tar`` needs the package zstd).
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Print a comparison for people."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """``fabricstudy candidates``: which machines could be built, and which of them are best."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """What several commands need: the study that they are about, the folder of the stores, a sign of life."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """``fabricstudy compare``: the tables of two runs, value by value."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

@@ -1,7 +1,5 @@
 """``fabricstudy draw``: a machine as a picture, with the jobs and loads of a stored point if asked."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import replace
 from pathlib import Path

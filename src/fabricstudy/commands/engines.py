@@ -1,7 +1,5 @@
 """``fabricstudy engines``: which simulators are here."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``fabricstudy inputs``: what the simulator of a point gets, as files, and the command that runs it."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``fabricstudy kinds``: what a study can name by ``kind:``, and the keys of each."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import textwrap

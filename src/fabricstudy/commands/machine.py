@@ -1,7 +1,5 @@
 """``fabricstudy machine``: the figures that describe machines."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """``fabricstudy map``: map a job's ranks, measure the mapping, and write files for launchers."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """``fabricstudy partitions``: geometries and bisections of the partitions of a grid machine."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,7 +1,5 @@
 """``fabricstudy plan``: check a study and say what it would cost."""
 
-from __future__ import annotations
-
 import argparse
 from math import isfinite
 from typing import Any

@@ -1,7 +1,5 @@
 """``fabricstudy point``: one point, as it is stored or simulated now."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``fabricstudy run``: plain Snakemake, with the workflow named for it, on all cores if nothing else is said."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

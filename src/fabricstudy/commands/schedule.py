@@ -3,8 +3,6 @@
 What runs and draws it takes a second to import, so it waits until it is needed.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The work of ``fabricstudy schedule``: do a run, draw it, write its jobs, print who waits."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``fabricstudy status``: how far a study is."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

@@ -1,7 +1,5 @@
 """``fabricstudy where``: the folder of what comes with the code, such as the workflow."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The ids' hexadecimal digits are read as a path in a binary tree, which is cut wh
 enough. A new thing so changes only the chunk it falls into.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ the tables, the report and the comparison of two runs. So it stands below all of
 A column's unit is the last part of its name. The axes of a study are columns, too; they come after the first one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

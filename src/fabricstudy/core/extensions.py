@@ -6,8 +6,6 @@ wherever the files lie, and studies with different files of one name do not meet
 neighbour: ``from .mlfm import Mlfm``; a file that others import need not register a kind.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

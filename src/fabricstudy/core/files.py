@@ -1,7 +1,5 @@
 """Writing files so that a reader sees the whole file or the old one."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

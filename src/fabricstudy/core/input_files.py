@@ -1,7 +1,5 @@
 """Files beside a study whose content, not their name or place, is part of a point."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import os

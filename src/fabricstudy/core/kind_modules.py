@@ -3,8 +3,6 @@
 A kind is imported when a study names it. Which modules a result depends on follows from its kinds, not from this list.
 """
 
-from __future__ import annotations
-
 MODULES: dict[str, dict[str, str]] = {
     "allocation": {
         "building-blocks": "fabricstudy.workload.allocation.building_blocks",

@@ -3,8 +3,6 @@
 Each module has a logger of the standard library by its name. Warnings are shown in any case, all else with `tell`.
 """
 
-from __future__ import annotations
-
 import logging
 
 

@@ -1,7 +1,5 @@
 """Parquet files, with the version of their format, and with checksums that tell what was damaged since."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 In a clone these files lie where they are written, in an installed wheel in the package.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

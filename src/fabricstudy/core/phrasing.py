@@ -1,7 +1,5 @@
 """Words for counts and lists, for whoever writes sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

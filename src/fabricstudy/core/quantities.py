@@ -1,7 +1,5 @@
 """Quantities as text at the boundary, plain numbers in SI-based units inside."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

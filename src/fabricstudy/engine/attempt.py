@@ -1,7 +1,5 @@
 """One attempt at a point, whatever comes of it: placed, prepared, run and read in a folder."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import time

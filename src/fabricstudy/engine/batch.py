@@ -1,7 +1,5 @@
 """Batches: the points of one Snakemake job, their files, and running them."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass

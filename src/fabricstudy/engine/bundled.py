@@ -1,7 +1,5 @@
 """Engines whose program is ours: in Rust, a crate in ``engines/``, built by ``make setup``."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Why an engine's times differ from those of others, as each engine's package tells it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which program a simulator is, by the content of its files."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from collections.abc import Iterable

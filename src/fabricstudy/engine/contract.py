@@ -1,7 +1,5 @@
 """What a simulator has to offer to stand behind fabricstudy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol

@@ -1,7 +1,5 @@
 """What a simulation is made from: a machine, one side of its best cut, and the nodes of the ranks of each job."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

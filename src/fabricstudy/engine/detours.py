@@ -1,7 +1,5 @@
 """What a detour leads through: a router or a group drawn at random, as far as an engine can choose."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fabricstudy.routing.base import Detour, Routing

@@ -4,8 +4,6 @@ An engine counts what it does for a point (`Work`), and time and memory are line
 are in ``forecast.json`` of the engine's package, with what ``python -m benches.forecasts`` fitted them to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

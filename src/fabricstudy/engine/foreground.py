@@ -1,7 +1,5 @@
 """One point in the foreground, with all its files, for a look at what a simulator really gets and says."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

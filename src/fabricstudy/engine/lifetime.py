@@ -1,7 +1,5 @@
 """What Linux is asked for so that no process of ours is left behind; on macOS, which has no such call, nothing is."""
 
-from __future__ import annotations
-
 import ctypes
 import signal
 

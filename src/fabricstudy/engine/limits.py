@@ -1,7 +1,5 @@
 """One run of a simulator within the limits of its study, and why a point was not done."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

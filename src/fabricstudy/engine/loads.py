@@ -1,7 +1,5 @@
 """What the jobs of a point send, in closed form: planning builds no messages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 

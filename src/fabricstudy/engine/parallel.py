@@ -4,8 +4,6 @@ No core changes a result, so `processes` of the engine is no physics: a point ha
 same record whatever it says. It is the most that work on a point; fewer do where Snakemake grants fewer.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from typing import Protocol, runtime_checkable

@@ -1,7 +1,5 @@
 """What engines have in common that run a separate program."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How good the mapping of a job is, beside the least that any mapping can reach."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.core.store import Record

@@ -1,7 +1,5 @@
 """What a record says of jobs, links and what jobs share of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The engines by name: what a study says about each, and the adapter that runs it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Run one simulator process in its own folder, under limits of time and memory."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

@@ -1,7 +1,5 @@
 """What every simulation has beside machine, jobs and routing: the network parameters, limits, and an engine."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Simulate one point, or take it from the store: a record with status and reason."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import socket

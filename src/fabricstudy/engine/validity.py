@@ -1,7 +1,5 @@
 """Whether a stored record may still be believed. All who ask go by `validity`."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping

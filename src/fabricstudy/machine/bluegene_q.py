@@ -1,7 +1,5 @@
 """Blue Gene/Q: whole machines and partitions of them, in midplanes."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Each Parquet file has one row group a machine, so that one of many is read witho
 columns are; bandwidths and latencies stand beside each link, too, where the JSON file has them by class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import lru_cache

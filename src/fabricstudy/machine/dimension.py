@@ -1,7 +1,5 @@
 """One dimension of a grid: which coordinates cables join, and what follows from that."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

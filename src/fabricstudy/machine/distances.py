@@ -1,7 +1,5 @@
 """Distances between routers, and the links in the order in which searches walk them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

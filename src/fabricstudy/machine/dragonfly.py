@@ -21,8 +21,6 @@ Hastings et al.: Comparing global link arrangements for dragonfly networks. CLUS
 Kaplan et al.: global link arrangements and network management on dragonfly. CCGrid 2017.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Express mesh: a grid of lines with express links; `grid` says how routers are numbered and joined."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 

@@ -16,8 +16,6 @@ Al-Fares, Loukissas, Vahdat: A scalable, commodity data center network architect
 doi:10.1145/1402958.1402967.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 

@@ -8,8 +8,6 @@ References
 Lidl, Niederreiter: Introduction to Finite Fields and their Applications. Cambridge 1994, chapters 2 and 9.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

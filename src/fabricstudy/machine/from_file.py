@@ -1,7 +1,5 @@
 """Machines from a file: any graph of routers, with what it says of cables and nodes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The machine as arrays: routers, nodes, cables and link classes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

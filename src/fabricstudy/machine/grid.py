@@ -23,8 +23,6 @@ Ahn et al.: HyperX: topology, routing, and packaging of efficient large-scale ne
 Jain et al.: Partitioning low-diameter networks to eliminate inter-job interference. IPDPS 2017.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Hops between routers without a matrix over all pairs where the machine is a grid."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

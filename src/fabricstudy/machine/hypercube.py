@@ -1,7 +1,5 @@
 """Hypercube: a grid of two routers a dimension; `grid` says how they are numbered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 

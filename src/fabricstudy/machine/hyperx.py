@@ -1,7 +1,5 @@
 """HyperX: a grid of cliques; `grid` says how routers are numbered."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

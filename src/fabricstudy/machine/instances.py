@@ -1,7 +1,5 @@
 """Published machines by name, written as a study would."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

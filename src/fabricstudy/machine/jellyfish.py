@@ -11,8 +11,6 @@ Bollobás: A probabilistic proof of an asymptotic formula for the number of labe
 Combinatorics 1, 1980, doi:10.1016/S0195-6698(80)80030-8.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterator

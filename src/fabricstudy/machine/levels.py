@@ -1,7 +1,5 @@
 """Levels of a tree of routers, stated by the machine or derived from where its nodes are."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

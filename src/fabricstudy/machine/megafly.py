@@ -13,8 +13,6 @@ Flajslik, Borch, Parker: Megafly: a topology for exascale systems. ISC High Perf
 doi:10.1007/978-3-319-92040-5_15.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Mesh: a grid of lines; `grid` says how routers are numbered and joined."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

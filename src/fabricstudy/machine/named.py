@@ -1,7 +1,5 @@
 """Machines whose routers and nodes have names, which tables of routes go by."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from .graph import Machine

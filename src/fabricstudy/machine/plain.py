@@ -1,7 +1,5 @@
 """Machines whose routers are all alike: equally many nodes on each, and single cables of one class between them."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field

@@ -14,8 +14,6 @@ Lakhotia, Besta, Monroe, Isham, Iff, Hoefler, Petrini: PolarFly: a cost-effectiv
 SC 2022, arXiv:2208.01695.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Breadth-first searches from many routers at once, a bit for each source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeVar
 

@@ -24,8 +24,6 @@ doi:10.1016/j.jctb.2003.07.002.
 Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 2014, doi:10.1109/SC.2014.34.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Digest of the code that builds a machine."""
 
-from __future__ import annotations
-
 from fabricstudy.core.source import code_digest
 from fabricstudy.machine.base import Topology
 

@@ -1,7 +1,5 @@
 """Tofu interconnect D: a grid of six dimensions; `grid` says how routers are numbered and joined."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

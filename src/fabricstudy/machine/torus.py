@@ -1,7 +1,5 @@
 """Torus: a grid of rings; `grid` says how routers are numbered and joined."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic import Field

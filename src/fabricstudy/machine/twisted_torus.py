@@ -21,8 +21,6 @@ Jouppi et al.: TPU v4: an optically reconfigurable supercomputer for machine lea
 embeddings. ISCA 2023, doi:10.1145/3579371.3589350.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """What is wanted of a machine that is to be chosen: so many nodes, on routers of so many ports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -17,8 +17,6 @@ Zahavi: D-Mod-K routing providing non-blocking traffic for shift permutations on
 CCIT report 776 (parallel cables).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from math import prod

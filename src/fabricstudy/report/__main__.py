@@ -1,7 +1,5 @@
 """``python -m fabricstudy.report``: tables of one study -> its page and figures."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

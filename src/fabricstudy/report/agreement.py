@@ -1,7 +1,5 @@
 """What the page says of the same points on several engines."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from fabricstudy.core.columns import NOT_RUN, UNDECIDED

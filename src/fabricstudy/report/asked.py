@@ -1,7 +1,5 @@
 """What a study asks: its machines, workloads and source in three lines, its experiments, jobs and parameters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Lines, bars and boxes: a column of a table against an axis of the study."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import Any

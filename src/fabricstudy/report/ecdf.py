@@ -1,7 +1,5 @@
 """Empirical distribution functions: the share of values of a column that are no larger than x."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One declared figure and the tables -> a picture, its alt text and what it rests on."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 

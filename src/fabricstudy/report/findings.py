@@ -1,7 +1,5 @@
 """What a study found, in a few sentences that are written from its numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType

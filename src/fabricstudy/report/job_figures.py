@@ -3,8 +3,6 @@
 A run costs less than its jobs take on disk, so it is done again here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

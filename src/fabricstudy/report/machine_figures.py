@@ -1,7 +1,5 @@
 """Figures of machines: those of single points, with their jobs and what a simulation put on their links."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.core.model import ConfigError

@@ -1,7 +1,5 @@
 """A machine as a picture: routers with the jobs of their nodes, cables by class or by what a simulation put on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The page of a study: everything that its tables say, in one file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import inspect

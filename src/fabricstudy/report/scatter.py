@@ -1,7 +1,5 @@
 """Scatter plots: one column against another, how far both put the marks in the same order, and which are best."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the page says of an engine whose times need a check by another one."""
 
-from __future__ import annotations
-
 from fabricstudy.core.columns import DONE, RESOLUTION_CHECK, SPOT_CHECK
 from fabricstudy.core.phrasing import listed, several
 from fabricstudy.engine.registry import engine_named

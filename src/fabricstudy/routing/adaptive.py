@@ -5,8 +5,6 @@
 * Elsewhere: all links that minimal paths take. On a tree they go up, then down, so one virtual channel suffices.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -6,8 +6,6 @@ leaf are spread evenly (Zahavi: J. Parallel and Distributed Computing 72(11), 20
 then down: one virtual channel suffices. Parallel cables are one link.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

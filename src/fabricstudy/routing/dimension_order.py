@@ -11,8 +11,6 @@ Parallel cables are one link. A ring needs two virtual channels: 0 while the wra
 otherwise there is one. Then no cycle of packets can wait for each other.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

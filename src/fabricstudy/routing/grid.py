@@ -1,7 +1,5 @@
 """The steps of grid routings in one dimension, as tables over two coordinates: where a packet is and where it goes."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

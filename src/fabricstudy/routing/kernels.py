@@ -6,8 +6,6 @@ Links are given per leaving router, as `fabricstudy.machine.distances.Adjacency`
 it.
 """
 
-from __future__ import annotations
-
 import heapq
 
 import numpy as np

@@ -3,8 +3,6 @@
 Where several links lead on, the bytes split in proportion to their parallel cables, hop by hop.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """All paths that a routing allows, as a graph without cycles."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

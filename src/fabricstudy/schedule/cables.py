@@ -14,8 +14,6 @@ Constraints on Blue Gene/P*; IBM, *Blue Gene/P System Administration*); of Blue 
 machines a ring stays one only where a partition spans the dimension, and partitions share no cables.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

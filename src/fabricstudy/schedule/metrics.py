@@ -4,8 +4,6 @@ The *window* goes from the first to the last submission, so that neither the emp
 emptying one at the end counts. Jobs that were rejected count in `rejected` alone.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many partitions can be in use at one time: set packing, exact."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run: one fully specified schedule, and the id derived from what can change its outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

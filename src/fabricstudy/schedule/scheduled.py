@@ -1,7 +1,5 @@
 """The result of a schedule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

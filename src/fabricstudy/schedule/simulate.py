@@ -1,7 +1,5 @@
 """One schedule from beginning to end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

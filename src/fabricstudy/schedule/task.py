@@ -1,7 +1,5 @@
 """What the event loop works on: all of it as arrays, so that compiled code can have it."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -15,8 +15,6 @@ Every cut bounds it from above: `fabricstudy.structure.cut`. From below there ar
 Each bound is raised to the next multiple of the step that all cuts share.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -13,8 +13,6 @@ each had the network for itself, and holds for every run. Of what ranks compute 
 bound what comes before the first message, and that no job ends before its busiest rank has computed.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -24,8 +24,6 @@ Cutting off the leaves of one half costs floor(L/2) C_0, and cutting off half th
 is even, (L/2) C_l / L_l.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ both ways. A cable within a rack has one metre; one between racks has their dist
 metres more (Besta and Hoefler: SC 2014, section VI). Host cables have one metre then.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil, sqrt
 

@@ -1,7 +1,5 @@
 """What a cut of a machine into halves is, and the best one that heuristics find."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

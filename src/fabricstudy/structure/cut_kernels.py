@@ -3,8 +3,6 @@
 Links are given as in `fabricstudy.routing.kernels`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from numba import njit

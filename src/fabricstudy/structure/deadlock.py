@@ -8,8 +8,6 @@ longest route has hops: a dependency then always leads to the next channel, and 
 Communications 29(4), 1981).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

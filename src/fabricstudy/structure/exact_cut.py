@@ -1,7 +1,5 @@
 """Small machines: find a better cut or prove that there is none, by mixed-integer programming."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

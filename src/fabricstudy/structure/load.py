@@ -4,8 +4,6 @@ The rules of each routing stand in its module in `fabricstudy.routing`. Loads ar
 oblivious routings; what links a message may use, for all.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

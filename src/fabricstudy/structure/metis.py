@@ -1,7 +1,5 @@
 """METIS (Karypis and Kumar: SISC 20(1), 1998), for graphs that are cut in two."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

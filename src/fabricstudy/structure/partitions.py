@@ -5,8 +5,6 @@ Oltchik and Schwartz, *Network Partitioning and Avoidable Contention*; Chen et a
 SC 2009 (HyperX); Aroca and Fernandez Anta, *IEEE TPDS* 25 (2014), on bisections of product networks.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Published lists of the geometries that a machine's scheduler gives out."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema

@@ -8,8 +8,6 @@ With l_i the directed links between routers that job i uses:
 Links between nodes and routers never count.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

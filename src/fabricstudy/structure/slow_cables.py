@@ -1,7 +1,5 @@
 """Cables that are slower than their peers, such as one that came up at a lower speed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -14,8 +14,6 @@ Decomposition principle for linear programs, Operations Research 8(1), 1960, doi
 the mean of the lengths of all steps. However far the search gets, its result is a lower bound.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

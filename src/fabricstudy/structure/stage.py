@@ -1,7 +1,5 @@
 """The structure stage: sizes, distances and bisection of a machine, cached since a bisection may take minutes."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figures that describe a machine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a point's parts must agree on, checked before anything is built."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import inf

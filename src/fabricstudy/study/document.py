@@ -3,8 +3,6 @@
 It writes ``docs/reference.md`` and ``docs/schema/study.json``; a test fails when they are out of step.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Reading a study file: size, encoding, YAML, and then the models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pydantic's errors as plain sentences, with paths as the user wrote them."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, get_args, get_origin
 

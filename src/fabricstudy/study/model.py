@@ -1,7 +1,5 @@
 """The study as a whole."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Self

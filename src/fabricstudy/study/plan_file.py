@@ -4,8 +4,6 @@
 definition of the point as JSON; ``plan_schedules.parquet`` has a row for each run of a schedule.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Schedules of a study: the grammar, and from it the runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

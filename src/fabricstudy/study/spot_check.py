@@ -4,8 +4,6 @@ They are drawn among the points that are cheapest to check. Point and check are 
 tables compare them; a check that the study has as a point anyway is the same point, and costs nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

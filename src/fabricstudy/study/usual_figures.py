@@ -1,7 +1,5 @@
 """The figures of a study that says nothing of figures: the time of each experiment against what varies in it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from .figures import Figure

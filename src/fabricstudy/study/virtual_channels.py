@@ -4,8 +4,6 @@ Otherwise a comparison of routings would be one of buffers, too. A study that se
 number; else the routing that needs most decides, machine by machine.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """``python -m fabricstudy.table``: shards of one study -> its tables."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The same points on several engines: their times, and what becomes of the claims on each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The tables of named analyses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fabricstudy.analysis.base import Analysis

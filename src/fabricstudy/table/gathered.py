@@ -1,7 +1,5 @@
 """What tables need of the records of points, by columns: as objects it would take several times the memory."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The links of points one by one, as the batches wrote them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

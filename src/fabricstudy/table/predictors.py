@@ -1,7 +1,5 @@
 """Which number of a mapping foretells the time: points that differ in the mapping alone, put in order by both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

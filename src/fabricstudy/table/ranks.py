@@ -1,7 +1,5 @@
 """How far two columns put the same rows in the same order."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd

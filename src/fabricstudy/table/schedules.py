@@ -1,7 +1,5 @@
 """Records of runs of schedules -> tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

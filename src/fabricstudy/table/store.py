@@ -1,7 +1,5 @@
 """Tables as files, and the shards they come from."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The jobs of the workflow as the Snakefile sees them: names, inputs, digests and resources, without the plan."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass

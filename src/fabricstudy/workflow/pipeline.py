@@ -1,7 +1,5 @@
 """From studies to the jobs of the workflow; what the Snakefile and the command line share."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import logging

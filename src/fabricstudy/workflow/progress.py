@@ -1,7 +1,5 @@
 """How far a study is, read from the store alone: the same for a run here, on a cluster, and for several at once."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

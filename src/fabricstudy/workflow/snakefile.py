@@ -1,7 +1,5 @@
 """What the Snakefile calls: its settings, the files of each study, the inputs of rules, and the lines at the end."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """What the ranks of a job compute before and while they communicate."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

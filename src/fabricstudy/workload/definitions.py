@@ -4,8 +4,6 @@ A workload is one job in its place: what decides the nodes of its ranks. Points 
 bandwidth or latency, or in what other jobs send, share it, and so does the baseline run of a job.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,6 @@
 * CSV (``.csv``): lines under the head ``source,destination,weight``, tasks numbered from 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

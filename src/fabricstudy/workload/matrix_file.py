@@ -5,8 +5,6 @@
 * numpy (``.npz``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import struct

@@ -4,8 +4,6 @@ They have the columns phase, source, destination and bytes. Rows of a rank withi
 sends.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 from dataclasses import dataclass

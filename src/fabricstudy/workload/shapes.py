@@ -1,7 +1,5 @@
 """Numbers of ranks as grids, and members as numbers."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

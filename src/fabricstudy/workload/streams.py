@@ -1,7 +1,5 @@
 """Random streams: one a job and purpose, so that no choice shifts another."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 import numpy as np

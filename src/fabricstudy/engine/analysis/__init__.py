@@ -4,8 +4,6 @@ A record has bounds, hop-bytes and link sharing by routes whatever the engine; t
 the bytes on each link. Runtimes stay empty. It works in our own process, so the study's limits do not apply.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """What sets CAMINOS' times apart."""
 
-from __future__ import annotations
-
 from ..caveats import Caveat
 
 CAVEATS: tuple[Caveat, ...] = (

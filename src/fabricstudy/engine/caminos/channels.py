@@ -1,7 +1,5 @@
 """Virtual channels: how many a routing needs on a machine, and which policy chooses among its candidates."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from fabricstudy.machine.distances import longest_route

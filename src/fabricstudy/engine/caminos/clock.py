@@ -1,7 +1,5 @@
 """A point in CAMINOS' units: phits, cycles, divisors, delays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
 

@@ -1,7 +1,5 @@
 """What CAMINOS does for a point."""
 
-from __future__ import annotations
-
 from ..forecast import Work, carried, messages_of
 from ..point import Point
 from .clock import phit_bytes

@@ -1,7 +1,5 @@
 """The files that the front end reads: configuration, machine, messages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

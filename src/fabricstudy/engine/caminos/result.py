@@ -1,7 +1,5 @@
 """What the front end wrote, checked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

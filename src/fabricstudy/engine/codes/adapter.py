@@ -1,7 +1,5 @@
 """The engine CODES behind our contract: find the program, prepare its input, read its result."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

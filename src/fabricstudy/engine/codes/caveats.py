@@ -1,7 +1,5 @@
 """What sets CODES' times apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from fabricstudy.machine.grid import GridConfig

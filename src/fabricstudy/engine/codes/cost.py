@@ -1,7 +1,5 @@
 """What CODES does for a point."""
 
-from __future__ import annotations
-
 from fabricstudy.engine.codes.settings import CodesSettings
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder

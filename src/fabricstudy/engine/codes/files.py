@@ -1,7 +1,5 @@
 """The files that CODES reads: configuration, wiring or tables, jobs, allocation, traces."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a topology becomes in CODES: its model, the values of that model's keys, and the ports' links."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """The packets of a point, and the buffers that have to hold some."""
 
-from __future__ import annotations
-
 from math import ceil
 
 from ..contract import Unsupported

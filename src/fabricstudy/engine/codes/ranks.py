@@ -4,8 +4,6 @@ Each process writes a file of its own, since ``mpirun`` would mix their lines. A
 that of the process that tells ROSS' version. Nothing of it outlives the process that started this.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What CODES wrote, checked: it ends with 0 in many ways that are no result."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -10,8 +10,6 @@ References
 Sandia National Laboratories: SST DUMPI trace library, format of version 0.6.7 and later.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from itertools import pairwise

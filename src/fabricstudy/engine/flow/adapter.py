@@ -1,7 +1,5 @@
 """The flow engine behind our contract: find the program, prepare its input, read its result."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fabricstudy.core.kinds import kind_of

@@ -1,7 +1,5 @@
 """What sets the flow engine's times apart."""
 
-from __future__ import annotations
-
 from ..caveats import Caveat, under_ugal
 
 CAVEATS: tuple[Caveat, ...] = (

@@ -1,7 +1,5 @@
 """What the flow engine does for a point."""
 
-from __future__ import annotations
-
 from math import inf
 
 from fabricstudy.routing.adaptive import Adaptive

@@ -1,7 +1,5 @@
 """The files that the program reads: settings, machine, messages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine

@@ -1,7 +1,5 @@
 """What the program wrote, checked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

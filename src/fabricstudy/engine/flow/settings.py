@@ -1,7 +1,5 @@
 """What a study may say about the flow engine."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic import Field

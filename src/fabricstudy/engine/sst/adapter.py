@@ -1,7 +1,5 @@
 """The engine SST behind our contract: find the program, prepare its input, read its result."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What sets SST's times apart."""
 
-from __future__ import annotations
-
 from fabricstudy.machine.dragonfly import DragonflyConfig
 
 from ..caveats import Caveat, between_groups_with_several_cables, under_ugal, with_ties

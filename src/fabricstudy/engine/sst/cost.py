@@ -1,7 +1,5 @@
 """What SST does for a point."""
 
-from __future__ import annotations
-
 from ..forecast import Work, carried, messages_of
 from ..loads import JobTraffic, traffic_by_job
 from ..point import Point

@@ -5,8 +5,6 @@ each link follow from its messages; they are believed only if, together with the
 on every link exactly as many packets, and as many bytes, as SST has counted.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Patterns that Ember has motifs of its own for."""
 
-from __future__ import annotations
-
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.pattern.all_to_all import AllToAll
 from fabricstudy.workload.pattern.stencil import Stencil

@@ -1,7 +1,5 @@
 """Looking for SST: the program, its version, and the elements that the model needs."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,8 +5,6 @@ says that it is complete, none of the texts below stands in its output, its simu
 each job has logged the end of the motif Fini, which no rank leaves before all others have come.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

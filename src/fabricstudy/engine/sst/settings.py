@@ -1,7 +1,5 @@
 """What a study may say about SST."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The run file: a point in the words of ``engines/sst/model.py``."""
 
-from __future__ import annotations
-
 import json
 from math import ceil
 from pathlib import Path

@@ -5,8 +5,6 @@ trace blocks; the trace's own non-blocking one does not work in SST (2026). A ra
 later than any call before it has ended: calls end at 0, and the start of one is how long its rank computes before it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -4,8 +4,6 @@ In: the bytes of a file. Out: a `Fabric`: routers, nodes and cables by name, wit
 `FileMistake` with the place in the file. `read_fabric` chooses the format by the end of the file's name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

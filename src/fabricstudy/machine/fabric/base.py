@@ -1,7 +1,5 @@
 """What a file says of a fabric, by name, and how one edge of it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

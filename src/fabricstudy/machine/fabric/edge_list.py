@@ -5,8 +5,6 @@ Each other line stands for cables between two routers, or, if its class is ``hos
 the end under ``from``. Empty cells say nothing; lines that begin with ``#`` are comments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from fabricstudy.core.errors import suggestion

@@ -3,8 +3,6 @@
 What vertices and edges say is as in node-link JSON; see `fabricstudy.machine.fabric.node_link`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 from xml.parsers import expat
 

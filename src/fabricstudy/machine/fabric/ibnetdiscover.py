@@ -14,8 +14,6 @@ References
 InfiniBand Trade Association: InfiniBand Architecture Specification, volume 2, release 1.4, 2020; roadmap, 2024.
 """
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ An edge may say ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``
 ``nodes``, how many nodes without a name stand on a router. Other keys are ignored.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What every layout has, and how cables become lines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which layout a machine gets, and up to which size."""
 
-from __future__ import annotations
-
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
 

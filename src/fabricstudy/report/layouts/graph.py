@@ -1,7 +1,5 @@
 """Any other graph: routers stand the further apart the more hops are between them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.machine.distances import distances

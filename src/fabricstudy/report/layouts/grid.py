@@ -4,8 +4,6 @@ Cables that leave a slice, or close a ring, are drawn as a stub at each end, so 
 to do with. Express cables and those of cliques are arcs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, prod

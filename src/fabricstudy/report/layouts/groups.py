@@ -1,7 +1,5 @@
 """Groups on a circle: dragonflies, megaflies, slim flies; each router, or a spot a group with bundles of cables."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.machine.graph import Machine

@@ -1,7 +1,5 @@
 """Trees level by level, leaves at the bottom; each router, or a spot for those of one level of a subtree."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.machine.components import components

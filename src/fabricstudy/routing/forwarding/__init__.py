@@ -4,8 +4,6 @@ In: the bytes of a file. Out: its `Entry` rows, by the names that the file uses,
 `read_entries` chooses the format: a CSV by its name, else what InfiniBand's tools print.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

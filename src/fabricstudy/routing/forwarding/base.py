@@ -1,7 +1,5 @@
 """The entries of a forwarding table."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

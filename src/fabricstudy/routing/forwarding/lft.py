@@ -5,8 +5,6 @@ port 1. The destination is looked up by its port GUID, or by its LID where there
 (LMC) the first line counts. Destinations that are no nodes of the machine, such as switches, are passed over.
 """
 
-from __future__ import annotations
-
 import re
 
 from fabricstudy.core.input_files import FileMistake, at, lines_of

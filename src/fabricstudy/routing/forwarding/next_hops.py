@@ -5,8 +5,6 @@ where it is a router and stands for all its nodes. Each other line says to which
 are those of the machine's file; on other machines, numbers from 0. Lines that begin with ``#`` are comments.
 """
 
-from __future__ import annotations
-
 from fabricstudy.core.input_files import FileMistake, at, check_width, rows_of
 
 from .base import Entry

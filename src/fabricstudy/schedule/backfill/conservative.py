@@ -1,7 +1,5 @@
 """Backfilling with a reservation for everybody."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from fabricstudy.core.kinds import register

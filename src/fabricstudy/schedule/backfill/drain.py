@@ -1,7 +1,5 @@
 """Cobalt's way."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register

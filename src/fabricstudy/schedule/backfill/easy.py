@@ -1,7 +1,5 @@
 """Backfilling with one reservation."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register

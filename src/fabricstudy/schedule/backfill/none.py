@@ -1,7 +1,5 @@
 """No backfilling."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register

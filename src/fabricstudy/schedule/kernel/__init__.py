@@ -4,8 +4,6 @@ At each instant all that ends and all that comes is taken in first; then a *pass
 the machine is noted. `fabricstudy.schedule.task.Task` says what the arrays are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

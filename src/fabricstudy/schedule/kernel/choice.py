@@ -2,8 +2,6 @@
 # mypy: disable-error-code="no-any-return"
 """Which partition a job starts on, or is promised."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..task import Task

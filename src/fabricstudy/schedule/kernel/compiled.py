@@ -4,8 +4,6 @@ What numba has compiled it keeps for as long as the file of the function stays a
 called do not count. So it keeps what is ours in a folder whose name has a digest of all the sources.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

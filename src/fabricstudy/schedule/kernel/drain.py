@@ -1,7 +1,5 @@
 """The pass of Cobalt."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

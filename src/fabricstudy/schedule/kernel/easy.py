@@ -1,7 +1,5 @@
 """Passes that start jobs in order, and those of EASY that may start before their turn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

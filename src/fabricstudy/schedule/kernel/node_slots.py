@@ -7,8 +7,6 @@ it begins. The *profile* has the nodes in use by slots of running and of waiting
 the next one `used[k]` [steps]; the number of steps is `steps[0]`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..task import Array, Task

@@ -6,8 +6,6 @@
 of the queue, and the first is nothing. `spans` [room, 3] has the nodes of each job: job, first node, last node.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

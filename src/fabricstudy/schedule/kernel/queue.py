@@ -2,8 +2,6 @@
 # mypy: disable-error-code="no-any-return"
 """Jobs that wait, and which of them comes first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..task import Task

@@ -2,8 +2,6 @@
 # mypy: disable-error-code="no-any-return"
 """Jobs that run: when they end, and what they keep from others."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..task import Task

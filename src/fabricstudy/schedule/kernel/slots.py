@@ -7,8 +7,6 @@ The *profile* has for each partition the slots that keep it from use, of running
 given up: only a partition that was `freed` after a job `tried` can give it an earlier slot.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..task import Array, Task

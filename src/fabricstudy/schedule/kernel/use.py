@@ -1,7 +1,5 @@
 """How the machine is used at an instant, and why the rest of it is idle."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

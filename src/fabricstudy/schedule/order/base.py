@@ -1,7 +1,5 @@
 """What every order of the queue has."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

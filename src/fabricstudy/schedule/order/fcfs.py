@@ -1,7 +1,5 @@
 """First come, first served."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fabricstudy.core.kinds import register

@@ -1,7 +1,5 @@
 """The largest first."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fabricstudy.core.kinds import register

@@ -1,7 +1,5 @@
 """The order of Argonne's Blue Genes."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register

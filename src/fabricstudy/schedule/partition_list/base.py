@@ -1,7 +1,5 @@
 """What every list of partitions has."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, GetJsonSchemaHandler

@@ -1,7 +1,5 @@
 """Nodes without a topology."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Published lists of partitions by name, written as a study would."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _SMALL: list[dict[str, Any]] = [{"shape": [1, 1, 1]}, {"shape": [1, 1, 2]}, {"shape": [1, 1, 4]}]

@@ -1,7 +1,5 @@
 """Partitions by their shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """What every trace has."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated, ClassVar

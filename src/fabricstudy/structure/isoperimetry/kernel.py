@@ -1,7 +1,5 @@
 """The search over all sets of vertices, compiled by numba on first use and kept beside this file."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 from numba import njit

@@ -1,7 +1,5 @@
 """Products of rings or cliques: the graphs, and the orders of vertices whose beginnings have the fewest links out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal

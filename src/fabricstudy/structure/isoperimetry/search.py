@@ -1,7 +1,5 @@
 """Any small weighted graph: the exact answer, by looking at every set of vertices."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tori: lower bounds on the links that leave a set, cuboids, and the cuboids that meet the bounds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What every price list gives."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

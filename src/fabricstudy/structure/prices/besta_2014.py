@@ -10,8 +10,6 @@ References
 Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 2014, doi:10.1109/SC.2014.34, section VI.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fabricstudy.core.kinds import register

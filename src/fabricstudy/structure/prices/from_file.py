@@ -1,7 +1,5 @@
 """Prices from a file of the user's."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal

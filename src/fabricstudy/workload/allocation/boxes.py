@@ -1,7 +1,5 @@
 """Cuboids of routers in a grid: which there are of a size, and how well each is connected within."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

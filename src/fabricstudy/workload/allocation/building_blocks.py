@@ -1,7 +1,5 @@
 """Convex cuboids made of whole blocks."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

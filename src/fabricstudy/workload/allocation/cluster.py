@@ -1,7 +1,5 @@
 """The first free nodes, in order of node number or nearly so."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Literal

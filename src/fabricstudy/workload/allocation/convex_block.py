@@ -1,7 +1,5 @@
 """The smallest free cuboids that routes within do not leave."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fabricstudy.core.kinds import register

@@ -1,7 +1,5 @@
 """Cuboids of a given size or shape."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

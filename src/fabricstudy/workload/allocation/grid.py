@@ -1,7 +1,5 @@
 """Cuboids of whole routers of a grid."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Annotated, ClassVar

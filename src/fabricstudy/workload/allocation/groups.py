@@ -1,7 +1,5 @@
 """Whole groups of routers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.core.model import ConfigError

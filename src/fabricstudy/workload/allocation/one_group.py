@@ -1,7 +1,5 @@
 """One group that no other job uses."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Free nodes at random."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

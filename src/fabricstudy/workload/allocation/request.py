@@ -1,7 +1,5 @@
 """What a job asks for, and what it gets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One router in each group after the other."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

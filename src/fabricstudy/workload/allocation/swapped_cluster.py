@@ -1,7 +1,5 @@
 """Free nodes nearly in order: pairs of nodes have swapped places."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

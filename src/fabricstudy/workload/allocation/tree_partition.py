@@ -1,7 +1,5 @@
 """Rules for fat trees under which jobs share no links."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """As many whole groups as the job needs."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register

@@ -1,7 +1,5 @@
 """What every mapping has."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np

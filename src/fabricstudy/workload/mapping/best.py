@@ -1,7 +1,5 @@
 """The best of several mappings."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

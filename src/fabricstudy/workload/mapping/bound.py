@@ -9,8 +9,6 @@
   that are nearly complete.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Ranks and nodes along the same space-filling curve."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ClassVar, Literal
 

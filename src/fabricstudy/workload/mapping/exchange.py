@@ -1,7 +1,5 @@
 """Swaps of two ranks as long as they gain."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The mapping that a file lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

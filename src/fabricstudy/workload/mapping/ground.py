@@ -1,7 +1,5 @@
 """Tasks and seats in the form in which the compiled loops take them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -5,8 +5,6 @@ Each core of the job is a *seat*, and each seat has one task. All loops change `
 below 2**53, so no rounding accumulates.
 """
 
-from __future__ import annotations
-
 import heapq
 from typing import NamedTuple
 

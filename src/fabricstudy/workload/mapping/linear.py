@@ -1,7 +1,5 @@
 """Rank r on core r."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

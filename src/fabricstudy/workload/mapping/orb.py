@@ -1,7 +1,5 @@
 """Ranks and nodes bisected together by their coordinates."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ranks along the dimensions of the machine, in a stated order."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ranks shuffled over the cores."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ranks and nodes bisected together."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

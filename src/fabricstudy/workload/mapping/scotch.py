@@ -1,7 +1,5 @@
 """The mapping that Scotch finds."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -4,8 +4,6 @@ Scotch gives the same mapping each time only if an environment variable limits i
 file is run as a script, without the rest of the package.
 """
 
-from __future__ import annotations
-
 import io
 import sys
 from typing import Any

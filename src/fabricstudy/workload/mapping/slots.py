@@ -1,7 +1,5 @@
 """The cores of an allocation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

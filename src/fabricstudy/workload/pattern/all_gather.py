@@ -1,7 +1,5 @@
 """Every rank's block to every other rank."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

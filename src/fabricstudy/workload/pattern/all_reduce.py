@@ -9,8 +9,6 @@ MPICH: src/mpi/coll/allreduce (MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE). Open MPI: om
 coll_tuned_decision_fixed.c at commit 010080e.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

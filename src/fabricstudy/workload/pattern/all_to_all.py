@@ -1,7 +1,5 @@
 """Every rank to every other."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rings in rank order and shuffled, as in the effective bandwidth benchmark."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

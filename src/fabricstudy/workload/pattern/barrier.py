@@ -1,7 +1,5 @@
 """Nobody goes on before everybody is there."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Each pattern can tell its traffic for a number of ranks in closed form, because 
 workload exists, and what is wrong with a number of ranks.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Complete bipartite exchange across the machine's best cut."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From one rank to all."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -13,8 +13,6 @@ Hensgen, Finkel, Manber: Two algorithms for barrier synchronization. Int. J. Par
 doi:10.1007/BF01379320.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pairs of ranks as far apart as the machine allows."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From all ranks to one."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Pairs a stated number of hops apart along a dimension."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

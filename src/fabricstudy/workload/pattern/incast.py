@@ -1,7 +1,5 @@
 """All to one at once."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from fabricstudy.core.kinds import register

@@ -1,7 +1,5 @@
 """The traffic of a communication matrix."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

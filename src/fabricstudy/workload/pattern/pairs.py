@@ -1,7 +1,5 @@
 """Pairs of ranks, wherever they sit."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Patches and computes, like NAMD."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Annotated, Literal
 

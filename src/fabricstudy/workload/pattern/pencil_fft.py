@@ -1,7 +1,5 @@
 """Transposes of an FFT on pencils."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A random partner for all iterations."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

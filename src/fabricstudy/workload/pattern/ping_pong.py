@@ -1,7 +1,5 @@
 """One message there and one back between the two furthest nodes."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Patches and computes placed by the machine, as NAMD places them."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -4,8 +4,6 @@ The switch-over points are those of MPICH (src/mpi/coll/reduce_scatter) and of O
 coll_tuned_decision_fixed.c at commit 010080e).
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The next and the previous rank."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

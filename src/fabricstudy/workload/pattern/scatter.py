@@ -1,7 +1,5 @@
 """From one rank a block to each."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

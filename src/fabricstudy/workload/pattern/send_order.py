@@ -1,7 +1,5 @@
 """The order in which each rank sends."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

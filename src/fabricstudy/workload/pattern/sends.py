@@ -1,7 +1,5 @@
 """Sends of a pattern."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where a job lies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Random partners among the next ranks."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """States and planes, like OpenAtom."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

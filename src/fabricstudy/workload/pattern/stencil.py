@@ -1,7 +1,5 @@
 """Neighbours in a Cartesian grid of ranks."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Breadth-first steps of Strassen's multiplication."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

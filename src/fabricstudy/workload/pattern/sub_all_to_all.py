@@ -1,7 +1,5 @@
 """All-to-alls within the lines of a grid of ranks."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

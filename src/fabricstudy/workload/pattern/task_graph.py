@@ -1,7 +1,5 @@
 """The traffic that a graph file lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Literal
 

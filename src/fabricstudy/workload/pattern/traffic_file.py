@@ -1,7 +1,5 @@
 """What the patterns have whose traffic a file holds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fabricstudy.core.errors import StudyError

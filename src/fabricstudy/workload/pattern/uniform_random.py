@@ -1,7 +1,5 @@
 """Random partners, drawn anew each time."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random partners in a neighbourhood of a grid of ranks."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

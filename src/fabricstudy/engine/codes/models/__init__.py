@@ -1,7 +1,5 @@
 """The topologies that CODES has, each one module with its `Model`."""
 
-from __future__ import annotations
-
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
 from fabricstudy.machine.bluegene_q import BlueGeneQConfig

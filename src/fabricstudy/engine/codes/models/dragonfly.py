@@ -6,8 +6,6 @@ doi:10.1145/1555754.1555783), and counts what waits for a port, twice as much fo
 minimal.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.machine.graph import Machine

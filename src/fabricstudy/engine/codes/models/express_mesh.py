@@ -5,8 +5,6 @@ above 1, a packet takes the long link that does not pass its destination or the 
 Adaptive routing may take any unfinished dimension.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.machine.graph import Machine

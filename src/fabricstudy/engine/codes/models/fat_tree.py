@@ -3,8 +3,6 @@
 Adaptive routing is its own; D-mod-k is its static routing, by forwarding tables of ours.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.machine.fat_tree import FatTreeConfig

@@ -1,7 +1,5 @@
 """CODES' names of routings, checked by us: it takes a name that it does not know for its default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from fabricstudy.core.kinds import kind_of

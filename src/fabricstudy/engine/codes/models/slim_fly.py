@@ -4,8 +4,6 @@ CODES computes with residues, so q must be a prime. Its minimal routing takes on
 same one; its Valiant goes through a random router; its UGAL compares several such detours with the minimal path.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.machine import slim_fly

@@ -6,8 +6,6 @@ the link busy; the bandwidth is raised by as much, so that a packet takes the ti
 time of a whole one, so messages are cut into equal pieces; the first one of a phase waits 10 ns a byte (`packet`).
 """
 
-from __future__ import annotations
-
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder

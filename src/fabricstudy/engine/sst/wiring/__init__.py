@@ -4,8 +4,6 @@ In: a `Machine` with its config, and the routing. Out: a `Wiring`. Machines and 
 its own elements; any other goes through anytopo, with our routes. `Unsupported` says what cannot be had.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from fabricstudy.machine.base import Topology

@@ -1,7 +1,5 @@
 """A machine as Merlin's routers, ports and cables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -5,8 +5,6 @@ Merlin counts groups. Absolute: in their order, without the own. Relative: by th
 relative with a list in which the distances go up and down in turn.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.core.kinds import kind_of

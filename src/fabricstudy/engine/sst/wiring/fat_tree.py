@@ -1,7 +1,5 @@
 """Fat tree, natively: Merlin's ports are those down, then those up; its routers are numbered as ours."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fabricstudy.core.kinds import kind_of

@@ -4,8 +4,6 @@ Hop k of a packet takes virtual channel k, so no cycle of waiting packets can cl
 router, and has one bandwidth for all links.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any
 

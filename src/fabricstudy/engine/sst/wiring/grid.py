@@ -4,8 +4,6 @@ Merlin's torus and mesh have two ports a dimension, up then down, and then those
 other coordinate of a dimension. Their routers are numbered as ours, with the first dimension fastest.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 
