@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
     """Tells what is wrong with a call as every other mistake is told, to programs, too."""
 
     def error(self, message: str) -> NoReturn:
-        raise FabricstudyError(f"{message}; see {self.prog} --help", "wrong-call")
+        raise FabricstudyError(f"{message}; see {self.prog} --help", "usage")
 
 
 def main(arguments: list[str] | None = None) -> int:

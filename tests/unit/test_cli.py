@@ -176,7 +176,7 @@ def test_a_picture_does_not_overwrite_its_machine(
     (tmp_path / "m.svg").symlink_to(tmp_path / name)
     before = (tmp_path / name).read_bytes()
     assert cli.main(["draw", str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.svg"), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-value"
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "invalid-value"
     assert (tmp_path / name).read_bytes() == before
 
 
@@ -201,7 +201,7 @@ def test_loads_and_jobs_of_a_stored_point_are_drawn(capsys: pytest.CaptureFixtur
     planned = next(iter(plan(load_study(tmp_path / "small.yaml")).points.values()))
     point = ("draw", "--load", "small.yaml", planned.point_id, "--out", "a.svg")
     assert cli.main([*point, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "no-such-point"
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "unknown-name"
     simulate(
         planned,
         engine_named("analysis"),
@@ -214,7 +214,7 @@ def test_loads_and_jobs_of_a_stored_point_are_drawn(capsys: pytest.CaptureFixtur
     said(capsys, *point)
     picture = (tmp_path / "a.svg").read_text()
     assert all(f"<!-- {name} -->" in picture for name in ("left", "right", "bytes on a link (kB)"))
-    for more, code in ((["--by", "stall"], "not-with-these-keys"), (["mira"], "no-such-machine")):
+    for more, code in ((["--by", "stall"], "conflicting-keys"), (["mira"], "unknown-name")):
         assert cli.main([*point, *more, "--json"]) == 1
         assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == code
 
@@ -243,20 +243,20 @@ def mistakes(capsys: pytest.CaptureFixture[str], *arguments: str, exit_code: int
 )
 def test_a_wrong_call_is_told_to_programs_too(capsys: pytest.CaptureFixture[str], call: list[str]) -> None:
     (found,) = mistakes(capsys, *call, exit_code=2)
-    assert found["code"] == "wrong-call"
+    assert found["code"] == "usage"
 
 
 ERRORS = {
-    "unknown study": (("plan", "quik"), "no-such-study"),
-    "no file": (("plan", "nowhere.yaml"), "no-such-file"),
-    "two studies": (("plan", "small.yaml,quick"), "several-studies"),
-    "status of two studies": (("status", "small.yaml,quick"), "several-studies"),
-    "point of two studies": (("point", "p000000000000", "--study", "small.yaml,quick"), "several-studies"),
-    "results that are a file": (("status", "small.yaml", "--results", "small.yaml"), "not-a-folder"),
-    "plan in a file": (("plan", "small.yaml", "--results", "small.yaml"), "not-a-folder"),
-    "no point": (("point", "p000000000000"), "no-such-point"),
-    "no point in the study": (("point", "p000000000000", "--study", "small.yaml"), "no-such-point"),
-    "no machine": (("machine", "mirra"), "no-such-machine"),
+    "unknown study": (("plan", "quik"), "file-not-found"),
+    "no file": (("plan", "nowhere.yaml"), "file-not-found"),
+    "two studies": (("plan", "small.yaml,quick"), "usage"),
+    "status of two studies": (("status", "small.yaml,quick"), "usage"),
+    "point of two studies": (("point", "p000000000000", "--study", "small.yaml,quick"), "usage"),
+    "results that are a file": (("status", "small.yaml", "--results", "small.yaml"), "file-unreadable"),
+    "plan in a file": (("plan", "small.yaml", "--results", "small.yaml"), "file-unreadable"),
+    "no point": (("point", "p000000000000"), "unknown-name"),
+    "no point in the study": (("point", "p000000000000", "--study", "small.yaml"), "unknown-name"),
+    "no machine": (("machine", "mirra"), "unknown-name"),
     "a folder that cannot be written": (("compare", "/dev/null", "/dev/null"), "other"),
 }
 
@@ -274,7 +274,7 @@ def test_all_mistakes_of_a_study_are_told(capsys: pytest.CaptureFixture[str]) ->
     found = mistakes(capsys, "plan", "small.yaml")
     assert {(one["code"], one["path"], one["value"]) for one in found} == {
         ("out-of-range", "machine.groups", 1),
-        ("no-unit", "jobs.0.pattern.message", 16),
+        ("invalid-quantity", "jobs.0.pattern.message", 16),
         ("unknown-key", "seed", "seed"),
     }
     assert {one["file"] for one in found} == {"small.yaml"}
@@ -286,7 +286,7 @@ def test_all_values_of_axes_that_cannot_be_are_told(capsys: pytest.CaptureFixtur
     Path("small.yaml").write_text(STUDY.replace("{1: 1 GB/s, 2: 2 GB/s}", "{1: 1 GB, 2: 2 GB/s, 3: 3}"))
     found = mistakes(capsys, "plan", "small.yaml")
     assert [(one["code"], one["path"]) for one in found] == [
-        ("not-a-quantity", "sweep.alpha.values.1"), ("no-unit", "sweep.alpha.values.3"),
+        ("invalid-quantity", "sweep.alpha.values.1"), ("invalid-quantity", "sweep.alpha.values.3"),
     ]  # fmt: skip
 
 
@@ -361,7 +361,7 @@ def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.Monk
 def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "where").strip() == str(SNAKEFILE) and SNAKEFILE.is_file()
     assert Path(data(capsys, "where", "profiles/slurm")["path"], "profile.yaml").is_file()
-    assert mistakes(capsys, "where", "profiles/none")[0]["code"] == "no-such-file"
+    assert mistakes(capsys, "where", "profiles/none")[0]["code"] == "file-not-found"
 
 
 def test_asking_for_the_version_loads_no_command() -> None:

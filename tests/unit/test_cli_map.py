@@ -88,29 +88,29 @@ def test_nodes_of_the_job_may_be_named(files, capsys):
 
 
 @pytest.mark.parametrize(("more", "code"), [
-    (["--machine", "nothing"], "no-such-machine"),
-    (["--graph", "gone.mtx"], "graph-file"),
-    (["--ranks", "40"], "too-many-ranks"),
-    (["--ranks", "33"], "too-many-ranks"),
-    (["--ranks-per-node", "3"], "too-many-ranks"),
-    (["--ranks", "31"], "wrong-value"),
-    (["--with", "greeedy"], "unknown-kind"),
+    (["--machine", "nothing"], "unknown-name"),
+    (["--graph", "gone.mtx"], "invalid-data-file"),
+    (["--ranks", "40"], "does-not-fit"),
+    (["--ranks", "33"], "does-not-fit"),
+    (["--ranks-per-node", "3"], "does-not-fit"),
+    (["--ranks", "31"], "invalid-value"),
+    (["--with", "greeedy"], "unknown-value"),
     (["--with", "{kind: greedy, start: 1}"], None),
-    (["--with", "orb"], "mapping-does-not-fit"),
+    (["--with", "orb"], "unsupported"),
     (["--nodes", "hosts"], "wrong-type"),
-    (["--nodes", "same"], "node-taken"),
-    (["--nodes", "far"], "no-such-node"),
+    (["--nodes", "same"], "duplicate"),
+    (["--nodes", "far"], "unknown-name"),
     (["--nodes", "gone"], "file-unreadable"),
-    (["--hosts", "same"], "wrong-length"),
-    (["--hosts", "doubled"], "node-taken"),
-    (["--hosts", "/dev/zero"], "not-a-file"),
-    (["--nodes", "long"], "no-such-node"),
+    (["--hosts", "same"], "out-of-range"),
+    (["--hosts", "doubled"], "duplicate"),
+    (["--hosts", "/dev/zero"], "file-unreadable"),
+    (["--nodes", "long"], "unknown-name"),
     (["--nodes", "nul\0"], "file-unreadable"),
-    (["--out", "."], "wrong-value"),
-    (["--out", ""], "wrong-value"),
-    (["--out", "gone/job"], "not-a-folder"),
-    (["--graph", "loops.csv"], "graph-file"),
-    (["--graph", "pairs.csv", "--ranks", "2"], "graph-file"),
+    (["--out", "."], "invalid-value"),
+    (["--out", ""], "invalid-value"),
+    (["--out", "gone/job"], "file-unreadable"),
+    (["--graph", "loops.csv"], "invalid-data-file"),
+    (["--graph", "pairs.csv", "--ranks", "2"], "invalid-data-file"),
 ])  # fmt: skip
 def test_mistakes_are_told_by_their_code(files, capsys, more, code):
     (files / "same").write_text("1\n1\n")
@@ -129,7 +129,7 @@ def test_mistakes_are_told_by_their_code(files, capsys, more, code):
 ])  # fmt: skip
 def test_numbers_out_of_range_are_a_wrong_call(files, capsys, more):
     status, found = ran(capsys, *more)
-    assert status == 2 and found["errors"][0]["code"] == "wrong-call"
+    assert status == 2 and found["errors"][0]["code"] == "usage"
 
 
 def test_the_unit_of_the_weights_does_not_matter(files, capsys):
@@ -162,4 +162,4 @@ def test_nothing_that_is_read_is_overwritten(files, capsys, name, taken):
     (files / taken).symlink_to(files / name)
     before = (files / name).read_text()
     status, found = ran(capsys, "--hosts", "hosts", "--out", "job")
-    assert status == 1 and found["errors"][0]["code"] == "wrong-value" and (files / name).read_text() == before
+    assert status == 1 and found["errors"][0]["code"] == "invalid-value" and (files / name).read_text() == before

@@ -41,10 +41,10 @@ def test_one_run_and_its_files(study: str, tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        (["--schedule", "t"], "no-such-schedule"),
-        (["--where", "net=mesh"], "no-such-axis"),
-        (["--where", "network=tree"], "no-such-label"),
-        (["--where", "network"], "bad-label"),
+        (["--schedule", "t"], "unknown-name"),
+        (["--where", "net=mesh"], "unknown-name"),
+        (["--where", "network=tree"], "unknown-name"),
+        (["--where", "network"], "invalid-value"),
     ],
 )
 def test_what_is_not_there(study: str, more: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +66,7 @@ def test_what_the_study_reads_is_not_overwritten(
     (tmp_path / "link.svg").symlink_to(tmp_path / name)
     before = (tmp_path / name).read_bytes()
     assert main(["schedule", str(tmp_path / "study.yaml"), option, str(tmp_path / "link.svg"), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-value"
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "invalid-value"
     assert (tmp_path / name).read_bytes() == before
 
 
@@ -79,7 +79,7 @@ def test_what_the_study_reads_is_not_overwritten(
 )  # fmt: skip
 def test_calls_that_mean_nothing(study: str, more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schedule", study, "--json", *more]) == 2
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-call"
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "usage"
 
 
 @pytest.mark.parametrize("backfill", ["easy", "conservative"])

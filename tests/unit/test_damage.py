@@ -307,7 +307,7 @@ def test_a_damaged_definition_of_machines_is_told(place: Place, file: str) -> No
     changed_byte(f"two/machine/all/{file}")(place)
     with pytest.raises(FabricstudyError, match=f"{file}.*remove it and run") as caught:
         place.simulate_alone()
-    assert caught.value.code == "gone-from-store"
+    assert caught.value.code == "results-damaged"
 
 
 @pytest.mark.parametrize("file", ["structure/all.jsonl", "workload/all.parquet", "plan.parquet"])
@@ -316,7 +316,7 @@ def test_a_damaged_output_of_a_rule_is_told(place: Place, file: str) -> None:
     changed_byte(f"two/{file}")(place)
     with pytest.raises(FabricstudyError, match=r"remove (it|the file) and run") as caught:
         place.simulate_alone()
-    assert caught.value.code == "gone-from-store"
+    assert caught.value.code == "results-damaged"
 
 
 def test_a_damaged_line_of_a_batch_is_a_row(place: Place) -> None:

@@ -41,7 +41,7 @@ def test_an_unknown_kind_is_told_with_all_that_are_known() -> None:
     with pytest.raises(ValidationError) as caught:
         Routing.model_validate("minimum")
     told = caught.value.errors()[0]["ctx"]["error"]
-    assert told.code == "unknown-kind"
+    assert told.code == "unknown-value"
     assert all(kind in told.remedy for kind in MODULES["routing"])
 
 

@@ -39,9 +39,9 @@ EXAMPLES = 40
 
 def fabric(path: Path) -> Any:
     """Read a fabric and put it together, as a machine does."""
-    found, _ = read(path, read_fabric, "fabric-file")
+    found, _ = read(path, read_fabric, "invalid-data-file")
     rules = FabricRules.model_validate({"bandwidth": "1 GB/s", "host_ports": "each", "nodes_per_router": 1})
-    return read(path, lambda *_: assemble(found, rules, 1), "fabric-file")
+    return read(path, lambda *_: assemble(found, rules, 1), "invalid-data-file")
 
 
 def graph(path: Path) -> Any:
@@ -93,22 +93,28 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
     "graph.csv": (graph, "source,destination,weight\n0,1,5\n1,2,0.5\n2,3,1e3\n"),
     "graph.graph": (graph, "3 2 011\n1 2 5\n2 1 5 3 7\n1 2 7\n"),
     "graph.mtx": (graph, "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 0.5\n"),
-    "matrix.csv": (partial(read, reader=read_matrix, code="traffic-file"), "0,5\n7,0\n"),
-    "pairs.csv": (partial(read, reader=read_matrix, code="traffic-file"), "source,destination,bytes\n0,1,5\n1,0,7\n"),
+    "matrix.csv": (partial(read, reader=read_matrix, code="invalid-data-file"), "0,5\n7,0\n"),
+    "pairs.csv": (
+        partial(read, reader=read_matrix, code="invalid-data-file"),
+        "source,destination,bytes\n0,1,5\n1,0,7\n",
+    ),
     "matrix.mtx": (
-        partial(read, reader=read_matrix, code="traffic-file"),
+        partial(read, reader=read_matrix, code="invalid-data-file"),
         "%%MatrixMarket matrix array integer general\n2 2\n0\n7\n5\n0\n",
     ),
-    "dense.npz": (partial(read, reader=read_matrix, code="traffic-file"), npz(sparse=False)),
-    "sparse.npz": (partial(read, reader=read_matrix, code="traffic-file"), npz(sparse=True)),
+    "dense.npz": (partial(read, reader=read_matrix, code="invalid-data-file"), npz(sparse=False)),
+    "sparse.npz": (partial(read, reader=read_matrix, code="invalid-data-file"), npz(sparse=True)),
     "messages.csv": (
-        partial(read, reader=read_messages, code="traffic-file"),
+        partial(read, reader=read_messages, code="invalid-data-file"),
         "phase,source,destination,bytes\n0,0,1,4\n",
     ),
-    "messages.parquet": (partial(read, reader=read_messages, code="traffic-file"), parquet()),
-    "hops.csv": (partial(read, reader=read_entries, code="route-file"), "router,destination,next\nr,n,s\n"),
-    "hops.lft": (partial(read, reader=read_entries, code="route-file"), TABLE),
-    "prices.csv": (partial(read, reader=read_tariff, code="price-file"), PRICES + "optical,2.5\noptical_m,0.1\n"),
+    "messages.parquet": (partial(read, reader=read_messages, code="invalid-data-file"), parquet()),
+    "hops.csv": (partial(read, reader=read_entries, code="invalid-data-file"), "router,destination,next\nr,n,s\n"),
+    "hops.lft": (partial(read, reader=read_entries, code="invalid-data-file"), TABLE),
+    "prices.csv": (
+        partial(read, reader=read_tariff, code="invalid-data-file"),
+        PRICES + "optical,2.5\noptical_m,0.1\n",
+    ),
     "cores.txt": (lambda path: read_cores(path.parent, path.name), "1\n0\n3\n2\n"),
     "log.swf": (log, "; MaxProcs: 16\n1 0 -1 60 4 -1 -1 4 90 -1 1 7 -1 3 2 -1 -1 -1\n"),
 }

@@ -35,8 +35,8 @@ sweep: {alpha: {of: machine.bandwidth.global, values: {1: 1 GB/s, 2: 2 GB/s}}}
     ("config", "code", "path"),
     [
         ({"studie": "small.yaml"}, "unknown-key", "studie"),
-        ({"study": None}, "no-value", "study"),
-        ({"study": ""}, "no-value", "study"),
+        ({"study": None}, "missing-key", "study"),
+        ({"study": ""}, "missing-key", "study"),
         ({"study": True}, "wrong-type", "study"),
         ({"batch_cpu_s": "abc"}, "wrong-type", "batch_cpu_s"),
         ({"batch_cpu_s": True}, "wrong-type", "batch_cpu_s"),
@@ -45,7 +45,7 @@ sweep: {alpha: {of: machine.bandwidth.global, values: {1: 1 GB/s, 2: 2 GB/s}}}
         ({"batch_cpu_s": float("nan")}, "wrong-type", "batch_cpu_s"),
         ({"batch_cpu_s": float("inf")}, "wrong-type", "batch_cpu_s"),
         ({"envmodules": 3}, "wrong-type", "envmodules"),
-        ({"study": "mine", "machine": "mira", "title": "Mine"}, "wrong-call", None),
+        ({"study": "mine", "machine": "mira", "title": "Mine"}, "usage", None),
     ],
 )
 def test_config_is_checked(config: dict[str, Any], code: str, path: str | None) -> None:
@@ -92,7 +92,7 @@ def test_a_file_of_tomorrow_is_refused(study: Studies) -> None:
         os.utime(one, (time.time() + 86_400,) * 2)
         with pytest.raises(StudyError) as caught:
             check_dates(study.jobs)
-        assert caught.value.code == "file-from-the-future" and caught.value.file == one
+        assert caught.value.code == "file-unreadable" and caught.value.file == one
         os.utime(one)
 
 

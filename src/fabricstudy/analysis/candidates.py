@@ -118,7 +118,7 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
     messages = job.pattern.traffic_messages(ranks)
     if messages > MOST_MESSAGES:
         problem = f"{messages:.3g} messages of {ranks:,} ranks, and at most {MOST_MESSAGES:.3g} are added up"
-        raise WorkloadError(f"job {index}: {problem}; take jobs with fewer partners, such as a stencil", "too-large")
+        raise WorkloadError(f"job {index}: {problem}; take jobs with fewer partners, such as a stencil", "out-of-range")
     return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
 
 
@@ -178,23 +178,23 @@ class Candidates(Analysis):
     def _can_be_asked(self) -> Candidates:
         if self.largest < self.nodes:
             problem = f"fewer than the {self.nodes} at least"
-            raise ConfigError(problem, "swap them", ("most_nodes",), self.most_nodes, "empty-range")
+            raise ConfigError(problem, "swap them", ("most_nodes",), self.most_nodes, "out-of-range")
         offering = Wanted(2, 1000, 64, 1000)
         for place, name in enumerate(self.families):
             kinds: dict[str, Any] = dict(Topology.FAMILY.members)
             families = [kind for kind, one in kinds.items() if next(one.configurations(offering), None) is not None]
             if name not in families:
                 problem = "no kind of machine that offers candidates"
-                raise ConfigError(problem, suggestion(name, families), ("families", str(place)), name, "unknown-kind")
+                raise ConfigError(problem, suggestion(name, families), ("families", str(place)), name, "unknown-value")
         for place, job in enumerate(self.jobs):
             if job.pattern.follows_placement:
                 problem = f"who talks to whom in the pattern {job.pattern.kind} follows the machine"
                 at = ("jobs", str(place), "pattern")
-                raise ConfigError(problem, "take another pattern", at, job.pattern.kind, "not-with-these-keys")
+                raise ConfigError(problem, "take another pattern", at, job.pattern.kind, "conflicting-keys")
         wanted = sum(job.node_count(self.nodes) for job in self.jobs)
         if wanted > self.nodes:
             problem = f"they need {wanted} nodes of {self.nodes}"
-            raise ConfigError(problem, "make them smaller", ("jobs",), wanted, "jobs-too-large")
+            raise ConfigError(problem, "make them smaller", ("jobs",), wanted, "does-not-fit")
         return self
 
     @property
@@ -226,7 +226,7 @@ class Candidates(Analysis):
                 if machine.routers > MOST_ROUTERS:
                     problem = f"has {machine.routers:,} routers, and at most {MOST_ROUTERS:,} are looked at"
                     remedy = "raise radix, or lower nodes or ports_per_node"
-                    raise FabricstudyError(f"{label_of(name, keys)} {problem}; {remedy}", "too-large")
+                    raise FabricstudyError(f"{label_of(name, keys)} {problem}; {remedy}", "out-of-range")
                 count += 1
                 if count > MOST_CANDIDATES:
                     problem = f"more than {MOST_CANDIDATES:,} machines fit"

@@ -38,7 +38,7 @@ class Case(Model):
     def _has_dimensions(self) -> Case:
         if "dimensions" not in self.machine.traits:
             problem = f"a machine of kind {self.machine.kind} has no dimensions"
-            raise ConfigError(problem, "take a torus or a mesh", ("machine",), code="machine-does-not-fit")
+            raise ConfigError(problem, "take a torus or a mesh", ("machine",), code="unsupported")
         self.mapping.check_fit(self.machine, self.pattern, self.machine.nodes * self.machine.cores_per_node)
         return self
 

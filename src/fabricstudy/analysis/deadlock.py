@@ -55,7 +55,7 @@ class Deadlock(Analysis):
             if machine.routers > LARGEST_ROUTERS:
                 problem = f"{machine.routers:,} routers are too many to follow all channels"
                 remedy = f"take a machine of at most {LARGEST_ROUTERS} routers"
-                raise ConfigError(problem, remedy, ("machines", label), code="too-large")
+                raise ConfigError(problem, remedy, ("machines", label), code="out-of-range")
         for name, routing in self.routings.items():
             for machine in self.machines.values():
                 try:

@@ -47,7 +47,7 @@ class Design(Analysis):
     @model_validator(mode="after")
     def _in_order(self) -> Design:
         if self.ports[0] > self.ports[1]:
-            raise ConfigError("an empty range", "swap the two", ("ports",), list(self.ports), "empty-range")
+            raise ConfigError("an empty range", "swap the two", ("ports",), list(self.ports), "out-of-range")
         return self
 
     def rows(self) -> list[dict[str, Any]]:

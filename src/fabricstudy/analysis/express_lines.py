@@ -52,7 +52,7 @@ class ExpressLines(Analysis):
         for name in ("lengths", "gaps"):
             low, high = getattr(self, name)
             if low > high:
-                raise ConfigError("an empty range", "swap the two", (name,), [low, high], "empty-range")
+                raise ConfigError("an empty range", "swap the two", (name,), [low, high], "out-of-range")
         return self
 
     def rows(self) -> list[dict[str, Any]]:

@@ -70,22 +70,22 @@ class Isoperimetry(Analysis):
     @model_validator(mode="after")
     def _has_shapes(self) -> Isoperimetry:
         if bool(self.shapes) == (self.family is not None):
-            raise ConfigError("give either shapes or a family", "leave one out", ("shapes",), code="given-twice-or-not")
+            raise ConfigError("give either shapes or a family", "leave one out", ("shapes",), code="conflicting-keys")
         for number, shape in enumerate(self.shapes):
             if self.weights and len(shape) != len(self.weights):
                 problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
-                raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape), "wrong-length")
+                raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape), "out-of-range")
         if self.weights and self.family is not None:
             remedy, weights = "list the shapes", list(self.weights)
-            raise ConfigError("weights need shapes", remedy, ("weights",), weights, "not-with-these-keys")
+            raise ConfigError("weights need shapes", remedy, ("weights",), weights, "conflicting-keys")
         most, what = (MOST_SEARCHED, "search") if self.exact else (10_000, "list")
         if self.family is not None and self.family.most_vertices > most:
             path = ("family", "most_vertices")
-            raise ConfigError(f"too many vertices to {what}", f"take at most {most}", path, code="too-large")
+            raise ConfigError(f"too many vertices to {what}", f"take at most {most}", path, code="out-of-range")
         for number, shape in enumerate(self.shapes):
             if math.prod(shape) > most:
                 problem, path = f"{math.prod(shape)} vertices are too many to {what}", ("shapes", str(number))
-                raise ConfigError(problem, f"take at most {most:,}", path, list(shape), "too-large")
+                raise ConfigError(problem, f"take at most {most:,}", path, list(shape), "out-of-range")
         return self
 
     def rows(self) -> list[dict[str, Any]]:

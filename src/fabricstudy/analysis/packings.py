@@ -53,7 +53,7 @@ class Packings(Analysis):
                 raise error.below("lists", name) from None
             if isinstance(partitions, Pool):
                 problem = "nodes without a topology always fit"
-                raise ConfigError(problem, "leave it out", ("lists", name), code="machine-does-not-fit")
+                raise ConfigError(problem, "leave it out", ("lists", name), code="unsupported")
         return self
 
     def rows(self) -> list[dict[str, Any]]:

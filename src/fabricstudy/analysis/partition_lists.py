@@ -108,11 +108,11 @@ class PartitionLists(Analysis):
         for nodes in self.sizes.keys() - sizes:
             near = min(sizes, key=lambda other: abs(other - nodes))
             problem, path = "no partition has so many nodes", ("sizes", str(nodes))
-            raise ConfigError(problem, f"take {near}", path, nodes, "shape-does-not-fit")
+            raise ConfigError(problem, f"take {near}", path, nodes, "does-not-fit")
         for label, geometries in named.items():
             if sorted(map(space.nodes, geometries)) != sorted(self.sizes):
                 problem = f"it has not one geometry for each of the sizes {', '.join(map(str, sorted(self.sizes)))}"
-                raise ConfigError(problem, "add or leave out some", ("named", label), code="wrong-length")
+                raise ConfigError(problem, "add or leave out some", ("named", label), code="out-of-range")
         return self
 
     @property

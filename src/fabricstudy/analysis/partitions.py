@@ -73,13 +73,13 @@ class Partitions(Analysis):
             if not isinstance(machine, GridConfig):
                 problem = f"a machine of kind {machine.kind} has no cuboids"
                 remedy = "take a torus, mesh, hypercube, hyperx, express-mesh, bluegene-p or bluegene-q"
-                raise ConfigError(problem, remedy, ("machines", label), machine.kind, "machine-does-not-fit")
+                raise ConfigError(problem, remedy, ("machines", label), machine.kind, "unsupported")
         for label, space in self._spaces():
             for number, geometry in enumerate(self.allowed or ()):
                 if not fits(geometry, space.blocks):
                     problem = f"it does not fit into the {'x'.join(map(str, space.blocks))} blocks of {label}"
                     path = ("allowed", str(number))
-                    raise ConfigError(problem, "take sides that do", path, list(geometry), "shape-does-not-fit")
+                    raise ConfigError(problem, "take sides that do", path, list(geometry), "does-not-fit")
         return self
 
     def _spaces(self) -> Iterator[tuple[str, Space]]:

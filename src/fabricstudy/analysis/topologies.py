@@ -83,7 +83,7 @@ class Topologies(Analysis):
             for place, count in enumerate(nodes):
                 if count in nodes[:place]:
                     problem, path = f"two machines of the family have {count} nodes", ("families", label, str(place))
-                    raise ConfigError(problem, "put one of them into another family", path, code="repeated-entry")
+                    raise ConfigError(problem, "put one of them into another family", path, code="duplicate")
         return self
 
     def rows(self) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 def pipeline_of(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
     if "," in study and not Path(study).is_file():
-        raise FabricstudyError(f"{study}: several studies; give one, and call again for each", "several-studies")
+        raise FabricstudyError(f"{study}: several studies; give one, and call again for each", "usage")
     with sign_of_life(f"planning {study}"):
         (pipeline,) = pipelines(study, batch_cpu_s=batch_cpu_s).values()
         return pipeline
@@ -80,10 +80,10 @@ def check_written(written: Path | None, *read: Path | str | None) -> None:
     if written is None:
         return
     if written.is_dir() or not written.parent.is_dir():
-        raise FabricstudyError(f"{written}: cannot be written; give a file in a folder that is there", "not-a-folder")
+        raise FabricstudyError(f"{written}: cannot be written; give a file in an existing folder", "file-unreadable")
     for path in read:
         if path is not None and written.exists() and Path(path).exists() and written.samefile(path):
-            raise FabricstudyError(f"{written}: is read by this call; give another name to write to", "wrong-value")
+            raise FabricstudyError(f"{written}: is read by this call; give another name to write to", "invalid-value")
 
 
 def columns(*names: str, left: int = 1) -> Table:
@@ -95,5 +95,5 @@ def results_folder(args: argparse.Namespace) -> Path:
     """Return the folder of the stores, which need not be there yet."""
     folder: Path = args.results
     if folder.exists() and not folder.is_dir():
-        raise FabricstudyError(f"{folder}: not a folder; give the folder `results` of a run", "not-a-folder")
+        raise FabricstudyError(f"{folder}: not a folder; give the folder `results` of a run", "file-unreadable")
     return folder

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
     if args.out.suffix not in SUFFIXES:
-        raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "wrong-value")
+        raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "invalid-value")
     sources = [study_file(args.load[0])] if args.load else []
     sources += [Path(args.machine)] if args.machine and Path(args.machine).suffix in (".yaml", ".yml") else []
     check_written(args.out, *(path for source in sources for path in files_of(source)))
@@ -65,7 +65,7 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
 
 def _named_machine(source: str | None) -> Any:
     if source is None:
-        raise FabricstudyError("no machine; name one, or a point with --load STUDY POINT", "no-such-machine")
+        raise FabricstudyError("no machine; name one, or a point with --load STUDY POINT", "unknown-name")
     return one_machine(source)
 
 
@@ -74,22 +74,22 @@ def _of_point(args: argparse.Namespace) -> Scene:
     planned = pipeline_of(study).plan.points.get(point_id)
     if planned is None:
         problem = f"{point_id}: no point of {study}; the table points of the study lists them"
-        raise FabricstudyError(problem, "no-such-point")
+        raise FabricstudyError(problem, "unknown-name")
     config = planned.point.machine
     if args.machine is not None and machine_id(_named_machine(args.machine)) != planned.machine_id:
         problem = f"{planned.point_id} is a simulation of another machine than {args.machine}"
-        raise FabricstudyError(f"{problem}; leave the machine out, and that of the point is drawn", "no-such-machine")
+        raise FabricstudyError(f"{problem}; leave the machine out, and that of the point is drawn", "unknown-name")
     store = point_store(results_folder(args))
     damage = store.damage(planned.point_id)
     if damage:
-        raise FabricstudyError(f"{damage}; run its study again", "gone-from-store")
+        raise FabricstudyError(f"{damage}; run its study again", "results-damaged")
     record = store.record(planned.point_id)
     if record is None or record["status"] != "done":
         status = "not stored" if record is None else f"stored as {record['status']}"
-        raise FabricstudyError(f"{planned.point_id} is {status} in {args.results}; run its study", "no-such-point")
+        raise FabricstudyError(f"{planned.point_id} is {status} in {args.results}; run its study", "unknown-name")
     load = load_arrays(store.folder(planned.point_id))[LINKS if args.by == "bytes" else LINK_STALLS]
     if load is None:
-        raise FabricstudyError(f"engine {record['engine']} tells no {args.by} of links", "not-with-these-keys")
+        raise FabricstudyError(f"engine {record['engine']} tells no {args.by} of links", "conflicting-keys")
     machine = config.build()
     names = tuple(job.name for job in planned.point.jobs)
     return Scene(machine, names, holders(planned.point, machine), load)

@@ -25,9 +25,9 @@ def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
     planned = pipeline_of(args.study).plan.points.get(args.point_id)
     if planned is None:
         problem = f"{args.point_id}: no point of {args.study}; the table points of the study lists them"
-        raise FabricstudyError(problem, "no-such-point")
+        raise FabricstudyError(problem, "unknown-name")
     if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
-        raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "folder-not-empty")
+        raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "usage")
     command = write_inputs(planned, args.out)
     if command is not None:
         script = args.out / SCRIPT

@@ -59,11 +59,11 @@ def one_machine(source: str) -> Topology:
     try:
         return load_machine(study_file(source))
     except StudyError as error:
-        if error.code != "no-such-study":
+        if error.code != "file-not-found":
             raise
         known = suggestion(source, [*studies(), *INSTANCES])
         raise FabricstudyError(
-            f"{source}: neither a study, a published machine nor a .yaml file; {known}", "no-such-machine"
+            f"{source}: neither a study, a published machine nor a .yaml file; {known}", "unknown-name"
         ) from None
 
 

@@ -84,7 +84,7 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
         tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", scale))
         if not len(tasks.messages or ()):
             problem = f"{args.graph}: all edges lie within the groups that {slots.ranks} ranks make of the vertices"
-            raise FabricstudyError(f"{problem}; take more ranks", "graph-file")
+            raise FabricstudyError(f"{problem}; take more ranks", "invalid-data-file")
         # With the edges that are left between groups of vertices.
         facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages or ())}
         pattern = TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
@@ -116,22 +116,22 @@ def _machine(source: str) -> Topology:
         return published(source)
     if Path(source).suffix in (".yaml", ".yml"):
         return load_machine(source)
-    raise FabricstudyError(f"{source}: neither a published machine nor a .yaml file", "no-such-machine")
+    raise FabricstudyError(f"{source}: neither a published machine nor a .yaml file", "unknown-name")
 
 
 def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slots:
     machine = config.build()
     per_node = args.ranks_per_node or machine.cores_per_node
     if not 1 <= per_node <= machine.cores_per_node:
-        raise FabricstudyError(f"{per_node} ranks per node and {machine.cores_per_node} cores", "too-many-ranks")
+        raise FabricstudyError(f"{per_node} ranks per node and {machine.cores_per_node} cores", "does-not-fit")
     listed = None if args.nodes is None else _numbers(args.nodes, machine)
     room = (machine.nodes if listed is None else len(listed)) * per_node
     ranks = args.ranks or (min(graph.tasks, room) if listed is None else room)
     if ranks > room or ranks < 2:
-        raise FabricstudyError(f"{ranks} ranks and {room} cores; take from 2 to {room} ranks", "too-many-ranks")
+        raise FabricstudyError(f"{ranks} ranks and {room} cores; take from 2 to {room} ranks", "does-not-fit")
     if ranks % per_node or (listed is not None and ranks != room):
         problem = f"{ranks} ranks do not fill nodes of {per_node}"
-        raise FabricstudyError(f"{problem}; give --ranks that do, or --ranks-per-node", "wrong-value")
+        raise FabricstudyError(f"{problem}; give --ranks that do, or --ranks-per-node", "invalid-value")
     nodes = np.arange(ranks // per_node) if listed is None else listed
     return Slots(machine, nodes.astype(np.int32), per_node)
 
@@ -154,7 +154,7 @@ def _numbers(path: Path, machine: Machine) -> Ints:
             )
         if len(word) > 12 or int(word) >= machine.nodes:
             problem = f"{path}: {at(place)}: {word}: the machine has nodes 0 to {machine.nodes - 1}"
-            raise FabricstudyError(problem, "no-such-node")
+            raise FabricstudyError(problem, "unknown-name")
     _check_once(path, [(int(word), place) for word, place in words])
     return np.array([int(word) for word, _ in words], dtype=np.int64)
 
@@ -163,7 +163,7 @@ def _check_once(path: Path, entries: Sequence[tuple[object, int]]) -> None:
     first: dict[object, int] = {}
     for number, (entry, place) in enumerate(entries):
         if first.setdefault(entry, number) != number:
-            raise FabricstudyError(f"{path}: {at(place)}: {entry} stands there twice; write each once", "node-taken")
+            raise FabricstudyError(f"{path}: {at(place)}: {entry} stands there twice; write each once", "duplicate")
 
 
 def _hosts(path: Path | None, nodes: int) -> list[str] | None:
@@ -171,7 +171,7 @@ def _hosts(path: Path | None, nodes: int) -> list[str] | None:
         return None
     names = _words(path)
     if len(names) != nodes:
-        raise FabricstudyError(f"{path}: {len(names)} names for {nodes} nodes; write one a node", "wrong-length")
+        raise FabricstudyError(f"{path}: {len(names)} names for {nodes} nodes; write one a node", "out-of-range")
     _check_once(path, names)
     return [name for name, _ in names]
 
@@ -194,7 +194,7 @@ def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[In
     try:
         core, start = mapping.seat_ranks(slots, tasks, np.random.default_rng(seed))
     except WorkloadError as error:
-        raise FabricstudyError(str(error), "mapping-does-not-fit") from None
+        raise FabricstudyError(str(error), "unsupported") from None
     return np.asarray(core, dtype=np.int64), start, sum(os.times()[:4]) - begin_s
 
 
@@ -220,7 +220,7 @@ def _check_out(args: argparse.Namespace) -> None:
     if args.out is None:
         return
     if not args.out.name:
-        raise FabricstudyError(f"--out {args.out}: no name; give one, such as job", "wrong-value")
+        raise FabricstudyError(f"--out {args.out}: no name; give one, such as job", "invalid-value")
     read = [args.graph, args.nodes, args.hosts]
     read += files_of(Path(args.machine)) if args.machine not in INSTANCES else []
     for suffix in _SUFFIXES:

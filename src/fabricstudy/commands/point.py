@@ -37,7 +37,7 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
     folder = args.folder or Path(planned.point_id)
     if folder.exists() and any(folder.iterdir()):
         problem = f"{folder}: not empty; name another folder with --folder, or remove it"
-        raise FabricstudyError(problem, "folder-not-empty")
+        raise FabricstudyError(problem, "usage")
     return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder, limits)
 
 
@@ -58,7 +58,7 @@ def _find_point(point_id: str, study: str | None, results: Path) -> tuple[Planne
     where = f"neither in {results}/points nor in the study {study}"
     if study is None:
         where = f"no such point in {results}/points; name its study with --study"
-    raise FabricstudyError(f"{point_id}: {where}", "no-such-point")
+    raise FabricstudyError(f"{point_id}: {where}", "unknown-name")
 
 
 def show_point(details: dict[str, Any]) -> None:

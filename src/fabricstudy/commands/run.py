@@ -47,7 +47,7 @@ def snakemake_arguments(study: str, flags: list[str]) -> list[str]:
     config = [flag for flag in flags if flag.startswith("study=")]
     if config:
         problem = f"{config[0]}: the study is named already, {study}"
-        raise FabricstudyError(f"{problem}; name it once", "wrong-call")
+        raise FabricstudyError(f"{problem}; name it once", "usage")
     at = next((number for number, flag in enumerate(flags, 1) if flag in _CONFIG), None)
     named = [*flags, _CONFIG[0]] if at is None else flags[:at]
     return ["--snakefile", str(SNAKEFILE), *named, f"study={study}", *(flags[at:] if at is not None else [])]

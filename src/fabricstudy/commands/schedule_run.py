@@ -50,7 +50,7 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
         done = perform(run, points)
     except MissingRatio as reason:
         problem = f"{reason}; run snakemake --config study={args.study} first"
-        raise FabricstudyError(f"{row.schedule}: {problem}", "no-such-point") from None
+        raise FabricstudyError(f"{row.schedule}: {problem}", "unknown-name") from None
     for name, write in (("gantt", _write_gantt), ("swf", _write_swf), ("csv", _write_csv)):
         if written[name] is not None:
             write(written[name], done, row, args)
@@ -66,32 +66,32 @@ def _check_files(planned: Plan, written: Mapping[str, Path | None], days: Sequen
     for path in names:
         check_written(path, *read)
     if len({path.resolve() for path in names}) < len(names):
-        raise FabricstudyError("two files of one name; give each its own", "wrong-call")
+        raise FabricstudyError("two files of one name; give each its own", "usage")
     if days is not None and not 0 <= days[0] < days[1] <= MOST_DAYS:
         problem = f"--days {days[0]:g} {days[1]:g}: no part of a trace"
-        raise FabricstudyError(f"{problem}; give its first day and a later one, up to {MOST_DAYS:,}", "wrong-call")
+        raise FabricstudyError(f"{problem}; give its first day and a later one, up to {MOST_DAYS:,}", "usage")
 
 
 def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
     schedules = list(dict.fromkeys(row.schedule for row in planned.run_rows))
     if not schedules:
-        raise FabricstudyError(f"{args.study}: the study has no schedules", "no-such-schedule")
+        raise FabricstudyError(f"{args.study}: the study has no schedules", "unknown-name")
     name = args.schedule or schedules[0]
     if name not in schedules:
-        raise FabricstudyError(f"{name}: no such schedule; {suggestion(name, schedules)}", "no-such-schedule")
+        raise FabricstudyError(f"{name}: no such schedule; {suggestion(name, schedules)}", "unknown-name")
     rows = [row for row in planned.run_rows if row.schedule == name]
     for condition in args.where:
         axis, equals, wanted = condition.partition("=")
         if not equals:
             problem = f"{condition}: not a condition; write AXIS=LABEL, such as network=mesh"
-            raise FabricstudyError(problem, "bad-label")
+            raise FabricstudyError(problem, "invalid-value")
         axes = [one for one, label in rows[0].labels.items() if label is not None]
         if axis not in axes:
-            raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, axes)}", "no-such-axis")
+            raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, axes)}", "unknown-name")
         labels = {label_text(row.labels[axis]) for row in rows}
         rows = [row for row in rows if label_text(row.labels[axis]) == wanted]
         if not rows:
-            raise FabricstudyError(f"{axis}={wanted}: no such label; {suggestion(wanted, labels)}", "no-such-label")
+            raise FabricstudyError(f"{axis}={wanted}: no such label; {suggestion(wanted, labels)}", "unknown-name")
     seeds = [row.seed for row in rows]
     if args.seed is not None and args.seed not in seeds:
         raise FabricstudyError(f"{args.seed}: no such seed; known: {', '.join(map(str, sorted(set(seeds))))}")

@@ -16,7 +16,7 @@ def where_it_is(args: argparse.Namespace) -> dict[str, str]:
     """Say where the workflow is, or another file that comes with the project."""
     path = HOME / args.file
     if not path.exists():
-        raise FabricstudyError(f"{path}: there is no such file; name one such as profiles/slurm", "no-such-file")
+        raise FabricstudyError(f"{path}: there is no such file; name one such as profiles/slurm", "file-not-found")
     return {"path": str(path)}
 
 

@@ -13,32 +13,16 @@ from traceback import walk_tb
 from typing import Any, Literal
 
 Code = Literal[
-    # the file
-    "no-such-file", "not-a-file", "file-unreadable", "file-too-large", "file-too-complex", "file-from-the-future",
-    "not-utf-8", "not-yaml", "not-a-study", "repeated-key", "bad-key", "number-too-long",
-    # one value
-    "unknown-key", "missing-key", "unknown-kind", "unknown-word", "no-value", "wrong-type", "out-of-range",
-    "wrong-length", "wrong-value", "bad-name", "reserved-name", "not-a-quantity", "no-unit", "mapping-file",
-    "graph-file", "fabric-file", "route-file", "traffic-file", "price-file", "extension", "repeated-entry",
-    "given-twice-or-not", "not-with-these-keys", "empty-range", "narrower-than-source", "too-large",
-    # what varies
-    "no-such-path", "bad-axis", "bad-label", "repeated-label", "no-values", "overwritten-axis", "bad-seeds",
-    "no-such-axis", "no-such-label", "bad-zip", "everything-excluded", "experiments-and-sweep", "too-many-points",
+    # files
+    "file-not-found", "file-unreadable", "file-too-large", "invalid-yaml", "invalid-data-file", "invalid-trace",
+    "unsupported-format", "extension",
+    # keys and their values
+    "unknown-key", "missing-key", "conflicting-keys", "duplicate", "wrong-type", "out-of-range", "invalid-value",
+    "unknown-value", "invalid-name", "unknown-name", "invalid-quantity",
     # what has to agree
-    "cannot-be-built", "machine-does-not-fit", "allocation-does-not-fit", "shape-does-not-fit", "jobs-too-large",
-    "engine-does-not-fit", "no-node", "too-few-ranks", "too-many-ranks", "no-such-node", "node-taken",
-    "ranks-do-not-fit", "mapping-does-not-fit", "mixed-units", "mix-never-full", "no-foreground",
-    # what is shown
-    "no-such-experiment", "no-such-analysis", "no-such-schedule", "no-such-column", "repeated-id", "not-run-alone",
-    "no-labels-to-scale", "no-partner", "ambiguous-jobs",
-    # how it is run
-    "no-such-study", "several-studies", "same-study-name", "no-such-point", "no-such-machine", "not-a-folder",
-    "folder-not-empty", "engine-missing", "study-changed", "gone-from-store", "other-format",
-    # what is scheduled
-    "bad-loop", "trace-fields", "trace-number", "trace-empty", "trace-order", "trace-twice", "trace-negative",
-    "trace-too-large", "trace-cores", "trace-not-text", "trace-digest", "trace-load",
-    # the rest
-    "wrong-call", "disk-full", "system", "other",
+    "invalid-machine", "does-not-fit", "unsupported", "not-comparable", "point-count",
+    # the run
+    "engine-missing", "study-changed", "results-damaged", "usage", "disk-full", "system", "other",
 ]  # fmt: skip
 """What sort of mistake an error tells. Codes stay as they are when the words of a message are improved."""
 
@@ -107,7 +91,7 @@ class StudyError(FabricstudyError):
         file: str | None = None,
         path: str | None = None,
         value: object = None,
-        code: Code = "wrong-value",
+        code: Code = "invalid-value",
         others: Sequence[StudyError] = (),
     ) -> None:
         self.problem, self.remedy, self.file, self.path, self.value = problem, remedy, file, path, value
@@ -184,7 +168,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
     else:
         sys.stderr.writelines(f"{program and f'{program}: '}{line}\n" for line in str(mistake).splitlines())
-    return 2 if mistake.code == "wrong-call" else 1
+    return 2 if mistake.code == "usage" else 1
 
 
 def line_in_extension(error: BaseException) -> tuple[str, int] | None:

@@ -86,12 +86,12 @@ def bytes_of(path: Path, most: int = LARGEST_BYTES) -> bytes:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise FileMistake("a pipe or a device", "give a regular file", code="not-a-file")
+                raise FileMistake("a pipe or a device", "give a regular file", code="file-unreadable")
             if status.st_size > most:
                 raise FileMistake(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
             data = file.read(status.st_size + 1)
     except IsADirectoryError:
-        raise FileMistake("a folder, not a file", "give a file", code="not-a-file") from None
+        raise FileMistake("a folder, not a file", "give a file", code="file-unreadable") from None
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
         raise FileMistake(f"cannot be read ({reason})", "check its name and permissions", "", str(path)) from None
@@ -112,7 +112,7 @@ def text_of(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         place = at(data.count(b"\n", 0, error.start) + 1)
-        raise FileMistake("not UTF-8", "save it as UTF-8 text", place, code="not-utf-8") from None
+        raise FileMistake("not UTF-8", "save it as UTF-8 text", place, code="file-unreadable") from None
 
 
 def split_lines(text: str) -> Iterator[str]:
@@ -323,7 +323,7 @@ class FromFile(Model):
         """
         if not self.folder:
             problem = f"the file {self.file} is beside its study, which this record does not name"
-            raise StudyError(problem, "name the study with --study", code="gone-from-store")
+            raise StudyError(problem, "name the study with --study", code="results-damaged")
         try:
             content, sha256 = self._read_file(Path(self.folder) / self.file)
         except ConfigError as error:

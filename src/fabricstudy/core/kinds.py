@@ -174,7 +174,7 @@ class Kind(Model):
         if not isinstance(written, dict):
             remedy = f"write {{kind: ...}}; {suggestion('', cls.FAMILY.kinds)}"
             if value is None:
-                raise ConfigError("no value", remedy, code="no-value")
+                raise ConfigError("no value", remedy, code="missing-key")
             raise ConfigError("not a mapping of keys to values", remedy, value=value, code="wrong-type")
         if "kind" not in written:
             remedy = f"say which kind; {suggestion('', cls.FAMILY.kinds)}"
@@ -184,7 +184,7 @@ class Kind(Model):
         if member is None:
             path = ("kind",) if isinstance(value, dict) else ()
             problem = f"unknown kind of {cls.FAMILY.noun}"
-            raise ConfigError(problem, suggestion(kind, cls.FAMILY.kinds), path, kind, code="unknown-kind")
+            raise ConfigError(problem, suggestion(kind, cls.FAMILY.kinds), path, kind, code="unknown-value")
         return member
 
 

@@ -122,7 +122,7 @@ class ConfigError(ValueError):
         remedy: str,
         path: tuple[str, ...] = (),
         value: object = None,
-        code: Code = "wrong-value",
+        code: Code = "invalid-value",
         others: Sequence[ConfigError] = (),
     ) -> None:
         self.problem, self.remedy, self.path, self.value, self.code = problem, remedy, path, value, code
@@ -199,9 +199,9 @@ class Name:
         """
         if len(value) > self.longest:
             remedy = f"take at most {self.longest}"
-            raise ConfigError(f"the name has {len(value)} characters", remedy, value=value, code="wrong-length")
+            raise ConfigError(f"the name has {len(value)} characters", remedy, value=value, code="out-of-range")
         if re.fullmatch(self.pattern, value) is None:
-            raise ConfigError("not a name that can be used here", self.rule, value=value, code="bad-name")
+            raise ConfigError("not a name that can be used here", self.rule, value=value, code="invalid-name")
         return value
 
 

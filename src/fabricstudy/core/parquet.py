@@ -51,4 +51,4 @@ def read_parquet(
         raise
     except (OSError, pa.ArrowException) as error:
         problem = f"{path}: damaged ({str(error).splitlines()[0]})"
-        raise FabricstudyError(f"{problem}; remove it and run the same command again", "gone-from-store") from None
+        raise FabricstudyError(f"{problem}; remove it and run the same command again", "results-damaged") from None

@@ -82,7 +82,7 @@ def to_unit(text: str, unit: str, example: str) -> float:
         return float(Decimal(match[1]) * _factor(match[2], unit))
     except (ValueError, KeyError, ArithmeticError):  # decimal's are of the last
         problem = "not a quantity with the right unit"
-        raise ConfigError(problem, f"write it like '{example}'", value=text, code="not-a-quantity") from None
+        raise ConfigError(problem, f"write it like '{example}'", value=text, code="invalid-quantity") from None
 
 
 def is_ours(context: dict[str, Any] | None) -> bool:
@@ -127,11 +127,11 @@ def _reader(limits: Range, example: str, whole: bool) -> Any:
         if is_ours(info.context):
             return value
         if value is None:
-            raise ConfigError("no value", f"write it like '{example}'", code="no-value")
+            raise ConfigError("no value", f"write it like '{example}'", code="missing-key")
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise ConfigError("not a quantity", f"write it like '{example}'", code="not-a-quantity")
+            raise ConfigError("not a quantity", f"write it like '{example}'", code="invalid-quantity")
         if isinstance(value, int | float):
-            raise ConfigError("a number without a unit", f"write it like '{example}'", code="no-unit")
+            raise ConfigError("a number without a unit", f"write it like '{example}'", code="invalid-quantity")
         magnitude = to_unit(value.strip(), limits.unit, example)
         if whole and not magnitude.is_integer():
             return magnitude  # refused for that

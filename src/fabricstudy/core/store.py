@@ -76,7 +76,7 @@ def other_format(what: str, found: object) -> FabricstudyError:
     """Return the error for what another version of this project wrote."""
     problem = f"{what} has the format {found}, and this version of fabricstudy reads {FORMAT}"
     return FabricstudyError(
-        f"{problem}; run the version that wrote it, or start with an empty results folder", "other-format"
+        f"{problem}; run the version that wrote it, or start with an empty results folder", "unsupported-format"
     )
 
 

@@ -38,7 +38,7 @@ def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
         check_supported(planned.point, engine, analysed.machine)
         return prepare(planned.point, engine, analysed, folder, {})[1]
     except (NotDone, EngineFailure) as error:
-        raise FabricstudyError(f"{planned.point_id}: {engine.name} does not take it: {error}", "wrong-value") from None
+        raise FabricstudyError(f"{planned.point_id}: {engine.name} refuses it: {error}", "invalid-value") from None
 
 
 def _found(planned: PlannedPoint) -> Engine:

@@ -74,11 +74,11 @@ class Topology(Kind):
         """Refuse the name of a machine that is not published."""
         if isinstance(value, str) and value not in list(INSTANCES) and cls.FAMILY.find(value) is None:
             remedy = suggestion(value, [*INSTANCES, *cls.FAMILY.kinds])
-            raise ConfigError("no machine of this name", remedy, code="unknown-kind")
+            raise ConfigError("no machine of this name", remedy, code="unknown-value")
         if isinstance(value, dict) and "instance" in value and value["instance"] not in list(INSTANCES):
             name = value["instance"]
             remedy = suggestion(name, INSTANCES)
-            raise ConfigError("no machine of this name", remedy, ("instance",), name, code="unknown-kind")
+            raise ConfigError("no machine of this name", remedy, ("instance",), name, code="unknown-value")
 
     @classmethod
     def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
@@ -173,7 +173,7 @@ class Topology(Kind):
         if self.nodes > LARGEST_NODES or self.cables > LARGEST_CABLES:
             problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
             remedy = f"stay below {LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"
-            raise ConfigError(problem, remedy, code="too-large")
+            raise ConfigError(problem, remedy, code="out-of-range")
         return self
 
 

@@ -134,10 +134,10 @@ def read_machine(folders: tuple[Path, ...], machine_id: str) -> Machine:
         definitions = unsealed((folder / MACHINES).read_bytes())
         if definitions is None:
             problem = f"{folder / MACHINES}: damaged; remove it and run the same command again"
-            raise FabricstudyError(problem, "gone-from-store")
+            raise FabricstudyError(problem, "results-damaged")
         if machine_id in definitions:
             return _read(folder, machine_id, definitions[machine_id])
-    raise FabricstudyError(f"no machine {machine_id}; run the same command again", "gone-from-store")
+    raise FabricstudyError(f"no machine {machine_id}; run the same command again", "results-damaged")
 
 
 def _read(folder: Path, machine_id: str, facts: dict[str, Any]) -> Machine:

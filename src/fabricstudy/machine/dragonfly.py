@@ -119,7 +119,7 @@ class DragonflyConfig(Topology):
                 f"{self.global_ports_per_router} ports)"
             )
             remedy = "change groups or routers_per_group, or take 'relative'"
-            raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "cannot-be-built")
+            raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "invalid-machine")
 
     def build(self) -> Machine:
         """Build a dragonfly: classes "local" and "global", local rows first; parallel cables share a row.

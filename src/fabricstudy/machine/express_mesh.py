@@ -39,5 +39,5 @@ class ExpressMeshConfig(ShapedGrid):
         if self.gap > max(1, shortest - 2):
             problem = f"a dimension of {shortest} routers has no express cable of length {self.gap + 1}"
             remedy = f"take at most {max(1, shortest - 2)}, or a longer dimension"
-            raise ConfigError(problem, remedy, ("gap",), self.gap, "cannot-be-built")
+            raise ConfigError(problem, remedy, ("gap",), self.gap, "invalid-machine")
         super()._check()

@@ -126,21 +126,21 @@ class FatTreeConfig(Topology):
         if self.radix % 2:
             problem = "half the ports lead up and half down, so the radix must be even"
             remedy = f"take {self.radix - 1} or {self.radix + 1}"
-            raise ConfigError(problem, remedy, ("radix",), self.radix, "cannot-be-built")
+            raise ConfigError(problem, remedy, ("radix",), self.radix, "invalid-machine")
         if self.pod_count * self.core_cables > self.radix:
             problem = (
                 f"a core router of {self.radix} ports cannot take {self.core_cables} cables from each of "
                 f"{self.pod_count} pods"
             )
             remedy = f"take at most {self.radix // self.core_cables} pods, or fewer core_cables"
-            raise ConfigError(problem, remedy, ("pods",), self.pod_count, "cannot-be-built")
+            raise ConfigError(problem, remedy, ("pods",), self.pod_count, "invalid-machine")
         if self.half_radix % self.core_cables:
             problem = (
                 f"the {self.half_radix} upward cables of an aggregation router do not divide into bundles of "
                 f"{self.core_cables}"
             )
             remedy = f"take a divisor of {self.half_radix}"
-            raise ConfigError(problem, remedy, ("core_cables",), self.core_cables, "cannot-be-built")
+            raise ConfigError(problem, remedy, ("core_cables",), self.core_cables, "invalid-machine")
 
     def build(self) -> Machine:
         """Build a fat tree: classes "pod" and "core", pod rows first.

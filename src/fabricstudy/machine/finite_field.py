@@ -80,7 +80,7 @@ def check_prime_power(q: int) -> None:
     if prime_of(q) is None:
         below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
         above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
-        raise ConfigError("q must be a prime power", f"take one of {below}, {above}", ("q",), q, "cannot-be-built")
+        raise ConfigError("q must be a prime power", f"take one of {below}, {above}", ("q",), q, "invalid-machine")
 
 
 def _powers_of_x(tail: tuple[int, ...], prime: int) -> IntArray | None:

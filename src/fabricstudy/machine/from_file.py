@@ -78,7 +78,7 @@ class GraphMachine(FromFile, FabricRules, Topology):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_fabric, "fabric-file")
+        return read(path, read_fabric, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _assembled(fabric: Fabric, rules: FabricRules, name: str, cores_per_node: in
     try:
         return assemble(fabric, rules, cores_per_node)
     except FileMistake as mistake:
-        raise mistake.in_file(name, "fabric-file") from None
+        raise mistake.in_file(name, "invalid-data-file") from None
 
 
 class _Node(NamedTuple):
@@ -247,7 +247,7 @@ class _Classes:
             for name in self._rules.bandwidth_Bps if key == "bandwidth" else self._rules.latency_ns:
                 if name not in names:
                     problem = "the fabric has no links of this class"
-                    raise ConfigError(problem, suggestion(name, names), (key, name), name, "unknown-word")
+                    raise ConfigError(problem, suggestion(name, names), (key, name), name, "unknown-value")
 
     def _link(self, name: str, names: tuple[str, ...], listed: Cable | Port | None) -> LinkClass:
         """Take each quantity from the study by name, from the file, or from the study for any class."""

@@ -243,4 +243,4 @@ def check_length(values: tuple[Any, ...], wanted: int, path: tuple[str, ...], of
     """Refuse values that are neither one for all nor one for each."""
     if len(values) not in (1, wanted):
         problem = f"{len(values)} values for {wanted} {of}"
-        raise ConfigError(problem, "give one for all, or one for each", path, list(values), "wrong-length")
+        raise ConfigError(problem, "give one for all, or one for each", path, list(values), "out-of-range")

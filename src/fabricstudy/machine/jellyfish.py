@@ -118,10 +118,10 @@ class JellyfishConfig(PlainTopology):
         if self.degree >= self.routers:
             remedy = f"take at most {self.routers - 1}"
             problem = f"{self.routers} routers are too few for {self.degree} neighbours"
-            raise ConfigError(problem, remedy, ("degree",), self.degree, "cannot-be-built")
+            raise ConfigError(problem, remedy, ("degree",), self.degree, "invalid-machine")
         if self.routers * self.degree % 2:
             problem = f"{self.routers} routers of {self.degree} cables have an odd number of ends"
-            raise ConfigError(problem, "make one of them even", ("degree",), self.degree, "cannot-be-built")
+            raise ConfigError(problem, "make one of them even", ("degree",), self.degree, "invalid-machine")
 
     def pairs(self) -> tuple[Ints, Ints]:
         return random_regular(self.routers, self.degree, self.graph_seed)

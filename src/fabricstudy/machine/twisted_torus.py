@@ -124,18 +124,18 @@ class TwistedTorusConfig(Topology):
             if symmetric_twist(self.shape) is None:
                 problem = "no twist is known that makes these lengths symmetric"
                 remedy = "give a twist, or lengths a, 2a or a, a, 2a or a, 2a, 2a in this order"
-                raise ConfigError(problem, remedy, ("shape",), list(self.shape), "cannot-be-built")
+                raise ConfigError(problem, remedy, ("shape",), list(self.shape), "invalid-machine")
             return
         if len(self.twist) != dimensions or any(len(row) != dimensions for row in self.twist):
             problem = f"not {dimensions} rows of {dimensions} numbers"
-            raise ConfigError(problem, "give one row a dimension", ("twist",), self.twist, "wrong-length")
+            raise ConfigError(problem, "give one row a dimension", ("twist",), self.twist, "out-of-range")
         for along, row in enumerate(self.twist):
             for other, shift in enumerate(row):
                 most = self.shape[other] - 1 if other > along else 0
                 if not 0 <= shift <= most:
                     problem = f"a step round {AXES[along]} cannot lead {shift} along {AXES[other]}"
                     path = ("twist", str(along), str(other))
-                    raise ConfigError(problem, f"take 0 to {most}", path, shift, "cannot-be-built")
+                    raise ConfigError(problem, f"take 0 to {most}", path, shift, "invalid-machine")
 
     def build(self) -> Machine:
         """Build a twisted torus: one class a dimension, rows by dimension; parallel cables share a row."""

@@ -178,13 +178,13 @@ class XgftConfig(Topology):
         if len(self.up) != levels:
             problem = f"{len(self.up)} numbers of parents for {levels} levels below the top"
             remedy = "give one for each level but the highest"
-            raise ConfigError(problem, remedy, ("up",), list(self.up), "wrong-length")
+            raise ConfigError(problem, remedy, ("up",), list(self.up), "out-of-range")
         check_length(self.parallel, levels, ("parallel",), "levels below the top")
         check_length(self.bandwidth.links_Bps, levels, ("bandwidth", "links"), "levels below the top")
         check_length(self.latency.links_ns, levels, ("latency", "links"), "levels below the top")
         if prod(self.down[1:]) < 2:
             problem = "the tree has one leaf"
-            raise ConfigError(problem, "join two or more", ("down",), list(self.down), "cannot-be-built")
+            raise ConfigError(problem, "join two or more", ("down",), list(self.down), "invalid-machine")
 
     def build(self) -> Machine:
         """Build the tree: classes "up1" from the leaves, "up2" from the level above, ...; rows stand by level.

@@ -212,7 +212,7 @@ class Table(FromFile, Routing):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_entries, "route-file")
+        return read(path, read_entries, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class Table(FromFile, Routing):
         try:
             return TableRoutes(machine, self.content())
         except FileMistake as mistake:
-            raise mistake.in_file(self.file, "route-file") from None
+            raise mistake.in_file(self.file, "invalid-data-file") from None
 
 
 @lru_cache(maxsize=64)

@@ -173,13 +173,13 @@ def lines_of(space: Space, loops: Mapping[str, Sequence[Sequence[int]]], names: 
     outer_names = names[: len(lengths)]
     for name in loops:
         if name not in outer_names:
-            raise ConfigError("no such dimension", suggestion(name, outer_names), (name,), name, code="unknown-word")
+            raise ConfigError("no such dimension", suggestion(name, outer_names), (name,), name, code="unknown-value")
     for name, length in zip(outer_names, lengths, strict=True):
         for place, loop in enumerate(loops.get(name, ())):
             if len(set(loop)) < len(loop) or len(loop) < 2 or not set(loop) <= set(range(length)):
                 problem = f"a loop has to be two or more of the {length} midplanes of a line, each once"
                 remedy, path = f"take numbers from 0 to {length - 1}", (name, str(place))
-                raise ConfigError(problem, remedy, path, list(loop), "bad-loop")
+                raise ConfigError(problem, remedy, path, list(loop), "invalid-value")
     closed_loops = tuple(tuple(map(frozenset, loops.get(name, ()))) for name in outer_names)
     return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, closed_loops)
 

@@ -60,6 +60,6 @@ def conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflict
     if both.nnz > MOST_CONFLICTS:
         problem = f"{midplanes.shape[0]:,} partitions have {both.nnz // 2:,} conflicts, which is too many"
         remedy = f"list fewer partitions; {MOST_CONFLICTS // 2:,} conflicts will do"
-        raise ConfigError(problem, remedy, code="too-large")
+        raise ConfigError(problem, remedy, code="out-of-range")
     both.sort_indices()
     return Conflicts(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data % 2 == 1)

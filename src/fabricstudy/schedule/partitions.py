@@ -140,7 +140,7 @@ def partitions_of(
     for partition in listed:
         if partition in seen:
             problem = f"the partition {partition} stands there twice"
-            raise ConfigError(problem, "list each once", value=str(partition), code="repeated-entry")
+            raise ConfigError(problem, "list each once", value=str(partition), code="duplicate")
         seen.add(partition)
         alike = (partition.shape, partition.wrap)
         if alike not in kinds:

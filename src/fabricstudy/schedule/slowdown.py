@@ -74,7 +74,7 @@ class Measured(Model):
     def _same_axes(self) -> Measured:
         if set(self.of) != set(self.against):
             problem = "`of` and `against` name different axes"
-            raise ConfigError(problem, "give both the same axes", ("against",), code="no-partner")
+            raise ConfigError(problem, "give both the same axes", ("against",), code="not-comparable")
         return self
 
 
@@ -97,13 +97,13 @@ class Slowdown(Model):
         ways = [name for name in ("mesh", "measured", "bisection") if getattr(self, name) is not None]
         if len(ways) > 1:
             problem = f"the slowdown is given in {len(ways)} ways"
-            raise ConfigError(problem, "keep one of them", (ways[1],), code="given-twice-or-not")
+            raise ConfigError(problem, "keep one of them", (ways[1],), code="conflicting-keys")
         names = [one.name for one in self.applications]
         for place, name in enumerate(names):
             if name in names[:place]:
                 problem = "two applications have this name"
                 path = ("applications", str(place), "name")
-                raise ConfigError(problem, "give each its own", path, name, "repeated-entry")
+                raise ConfigError(problem, "give each its own", path, name, "duplicate")
         return self
 
     @cached_property

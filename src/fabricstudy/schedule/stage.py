@@ -195,6 +195,6 @@ def read_ratios(paths: Iterable[Path], needed: set[str]) -> Iterator[Record]:
         for number, record in read_sealed(path):
             if record is None:
                 problem = f"{path}, line {number}: the record was damaged"
-                raise FabricstudyError(f"{problem}; remove the file and run the same command again", "gone-from-store")
+                raise FabricstudyError(f"{problem}; remove the file and run the same command again", "results-damaged")
             if record["point_id"] in needed:
                 yield record

@@ -27,7 +27,7 @@ def _by_name(value: Any) -> Any:
         return value
     if value not in PRODUCTION:
         problem = "no published list of this name"
-        raise ConfigError(problem, suggestion(value, PRODUCTION), value=value, code="unknown-word")
+        raise ConfigError(problem, suggestion(value, PRODUCTION), value=value, code="unknown-value")
     return PRODUCTION[value]
 
 

@@ -66,7 +66,7 @@ def read_structures(path: Path) -> Iterator[Record]:
     for number, record in read_sealed(path):
         if record is None:
             problem = f"{path}, line {number}: damaged; remove the file and run the same command again"
-            raise FabricstudyError(problem, "gone-from-store")
+            raise FabricstudyError(problem, "results-damaged")
         yield record
 
 
@@ -84,4 +84,4 @@ def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> npt.NDArra
                 side = np.zeros(routers, dtype=np.bool_)
                 side[record[HALF]] = True
                 return side
-    raise FabricstudyError(f"no structure of machine {machine_id}; run the same command again", "gone-from-store")
+    raise FabricstudyError(f"no structure of machine {machine_id}; run the same command again", "results-damaged")

@@ -37,7 +37,7 @@ def _check_foreground(jobs: Sequence[Job]) -> None:
     if background and all(job.background or job.pattern.silent for job in jobs):
         problem = "no job that sends something is in the foreground, so that nothing would end the point"
         path = ("jobs", str(background[0]), "background")
-        raise ConfigError(problem, "leave background out for one of them", path, True, code="no-foreground")
+        raise ConfigError(problem, "leave background out for one of them", path, True, code="conflicting-keys")
 
 
 def check_engine(engine: EngineSettings) -> None:
@@ -49,7 +49,7 @@ def check_engine(engine: EngineSettings) -> None:
         can = " or ".join(name for name, other in engines().items() if isinstance(other, Parallel))
         problem = f"the engine {engine.kind} simulates a point on one core"
         remedy = f"leave it out, or take {can}; Snakemake's --cores simulates several points at once"
-        raise ConfigError(problem, remedy, ("processes",), engine.processes, "engine-does-not-fit")
+        raise ConfigError(problem, remedy, ("processes",), engine.processes, "unsupported")
 
 
 _SAYS = {
@@ -64,21 +64,21 @@ def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, pat
     if asking.needs is not None and asking.needs not in machine.traits:
         problem = f"this {noun} needs {_SAYS[asking.needs]}, and a machine of kind {machine.kind} has none"
         remedy = f"take another {noun}, such as {'minimal' if noun == 'routing' else 'cluster'}"
-        raise ConfigError(problem, remedy, path, asking.kind, code="machine-does-not-fit")
+        raise ConfigError(problem, remedy, path, asking.kind, code="unsupported")
 
 
 def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
     share = sum(job.share or 0 for job in jobs)
     if share > 1 + 1e-9:
         problem = f"the shares of the jobs sum to {share:g}"
-        raise ConfigError(problem, "let them sum to at most 1", ("jobs",), code="jobs-too-large")
+        raise ConfigError(problem, "let them sum to at most 1", ("jobs",), code="does-not-fit")
     needed = 0
     for number, job in enumerate(jobs):
         nodes = job.node_count(machine.nodes)
         path = ("jobs", str(number), _size_key(job))
         if nodes == 0:
             problem = f"the job gets no node of a machine of {machine.nodes}"
-            raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share, code="no-node")
+            raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share, code="does-not-fit")
         with _below("jobs", str(number), "allocation"):
             reserved = job.allocation.reserved_nodes(machine, nodes)
         needed += reserved
@@ -87,7 +87,7 @@ def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
             whole = f" ({reserved} by its allocation)" if reserved > nodes else ""
             problem = f"the job needs {nodes} nodes{whole}{before}, and the machine has {machine.nodes}"
             remedy = "make the jobs smaller or the machine larger"
-            raise ConfigError(problem, remedy, path, job.nodes or job.share, code="jobs-too-large")
+            raise ConfigError(problem, remedy, path, job.nodes or job.share, code="does-not-fit")
 
 
 @contextmanager
@@ -121,12 +121,12 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
     if job.ranks_per_node is not None and job.ranks_per_node > machine.cores_per_node:
         problem = f"more ranks than the {machine.cores_per_node} cores of a node"
         remedy, path = "lower it, or raise machine.cores_per_node", (*path, "ranks_per_node")
-        raise ConfigError(problem, remedy, path, job.ranks_per_node, code="too-many-ranks")
+        raise ConfigError(problem, remedy, path, job.ranks_per_node, code="does-not-fit")
     if job.pattern.silent:
         return
     if ranks < 2:
         problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"
-        raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)), code="too-few-ranks")
+        raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)), code="does-not-fit")
     with _below(*path, "pattern"):
         job.pattern.check_machine(machine)
         job.pattern.check_ranks(ranks)

@@ -44,7 +44,7 @@ def _refuse_twice(key: str, axes: Iterable[str], others: Iterable[str]) -> None:
     both = sorted(set(axes).intersection(others))
     if both:
         problem = f"axis '{both[0]}' stands in `{key}` and in another key of the measure"
-        raise ConfigError(problem, "leave it out of one", (key,), both[0], "repeated-entry")
+        raise ConfigError(problem, "leave it out of one", (key,), both[0], "duplicate")
 
 
 class Pairs(Measure):
@@ -61,7 +61,7 @@ class Pairs(Measure):
     def _same_axes(self) -> Pairs:
         if set(self.of) != set(self.against):
             problem = "`of` and `against` name different axes"
-            raise ConfigError(problem, "give both the same axes", ("against",), code="not-with-these-keys")
+            raise ConfigError(problem, "give both the same axes", ("against",), code="conflicting-keys")
         _refuse_twice("where", self.where, self.of)
         return self
 
@@ -109,7 +109,7 @@ class Crossing(Pairs):
     def _of_pair(self) -> Crossing:
         if self.along not in self.of:
             remedy = f"say in `of` what labels it has there, such as {self.along}: {{min: 0}}"
-            raise ConfigError("this axis is not in `of`", remedy, ("along",), self.along, "no-such-axis")
+            raise ConfigError("this axis is not in `of`", remedy, ("along",), self.along, "unknown-name")
         return self
 
 
@@ -152,7 +152,7 @@ class Correlation(Measure):
     def _two_columns(self) -> Correlation:
         if self.against == self.metric:
             problem = "a column always agrees with itself"
-            raise ConfigError(problem, "name another one", ("against",), self.against, "repeated-entry")
+            raise ConfigError(problem, "name another one", ("against",), self.against, "duplicate")
         return self
 
 
@@ -190,7 +190,7 @@ class Rows(Selection):
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 problem = f"{len(row)} cells for {len(self.columns)} columns"
-                raise ConfigError(problem, "give one a column", ("rows", str(number)), code="wrong-length")
+                raise ConfigError(problem, "give one a column", ("rows", str(number)), code="out-of-range")
         return self
 
 
@@ -236,16 +236,16 @@ class Part(Model):
     def _check_ranges(self) -> Part:
         for key, (low, high) in (("source_range", self.source_range), ("accept", self.accepted)):
             if low is None and high is None:
-                raise ConfigError("[null, null] holds always", "give at least one bound", (key,), code="empty-range")
+                raise ConfigError("[null, null] holds always", "give at least one bound", (key,), code="out-of-range")
             if low is not None and high is not None and low > high:
-                raise ConfigError("an empty range", "swap the two", (key,), [low, high], "empty-range")
+                raise ConfigError("an empty range", "swap the two", (key,), [low, high], "out-of-range")
         if self.accepted != self.source_range:
             (low, high), (least, most) = self.source_range, self.accepted
             holds_low = least is None or (low is not None and low >= least)
             holds_high = most is None or (high is not None and high <= most)
             if not (holds_low and holds_high):
                 problem, remedy = "leaves out numbers of `source_range`", "widen it"
-                raise ConfigError(problem, remedy, ("accept",), list(self.accepted), "narrower-than-source")
+                raise ConfigError(problem, remedy, ("accept",), list(self.accepted), "out-of-range")
             if not self.reason:
                 remedy = "say why more is accepted than the source says"
                 raise ConfigError("this key is missing", remedy, ("reason",), code="missing-key")
@@ -336,7 +336,7 @@ def check_names(
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:
-            raise _error("an id used twice", "give each its own", f"{section}.{index}.id", name, "repeated-id")
+            raise _error("an id used twice", "give each its own", f"{section}.{index}.id", name, "duplicate")
 
 
 def _error(problem: str, remedy: str, path: str, value: object, code: Code) -> StudyError:
@@ -366,14 +366,14 @@ class _Known:
         if selection.schedule is not None:
             if selection.schedule not in self.schedules:
                 remedy = _choices(self.schedules, "schedules")
-                raise _error("no such schedule", remedy, f"{path}.schedule", selection.schedule, "no-such-schedule")
+                raise _error("no such schedule", remedy, f"{path}.schedule", selection.schedule, "unknown-name")
             keys = ("class_nodes",) if selection.draws_jobs else KEYS[selection.table]
             axes = [*self.schedules[selection.schedule], *keys, "seed"]
         else:
             axes = self._axes(path, selection)
         unknown = sorted(selection.axes().difference(axes))
         if unknown:
-            raise _error("no such axis", f"take one of {', '.join(axes)}", path, unknown[0], "no-such-axis")
+            raise _error("no such axis", f"take one of {', '.join(axes)}", path, unknown[0], "unknown-name")
         if selection.of_points:
             self._check_kept(path, selection)
 
@@ -382,7 +382,7 @@ class _Known:
         name = selection.experiment
         if name not in self.experiments:
             remedy = f"take one of {', '.join(sorted(self.experiments))}"
-            raise _error("no such experiment", remedy, f"{path}.experiment", name, "no-such-experiment")
+            raise _error("no such experiment", remedy, f"{path}.experiment", name, "unknown-name")
         names = NAMES.get(selection.table, {})
         axes = {*self.experiments[name], *KEYS[selection.table], *names, "seed"}
         if selection.table == "jobs" and selection.over_jobs != "each":
@@ -399,7 +399,7 @@ class _Known:
         for column in selection.numbers():
             if column in ("slowdown", "alone_ns", "variation") and name not in self.slowed:
                 remedy = f"set slowdown: true for the experiment {name!r}"
-                raise _error("jobs are not run alone in this experiment", remedy, path, column, "not-run-alone")
+                raise _error("jobs are not run alone in this experiment", remedy, path, column, "not-comparable")
         if selection.of_links and name not in self.linked:
             problem = "the links of this experiment are not kept one by one"
             raise _error(problem, f"write link_loads: {name} in the study", path, name, "missing-key")
@@ -416,12 +416,12 @@ class _Known:
         if unmatched:
             remedy = f"give an axis the name {unmatched[0]}, or say in x_where which of its labels is meant"
             problem = f"marks have no {unmatched[0]}, by which this analysis tells its rows apart"
-            raise _error(problem, remedy, f"{path}.x_analysis", name, "no-such-axis")
+            raise _error(problem, remedy, f"{path}.x_analysis", name, "unknown-name")
 
     def _check_columns(self, path: str, selection: Selection, name: str, key: str = "analysis") -> None:
         if name not in self.analyses:
             remedy = _choices(self.analyses, "analyses")
-            raise _error("no such analysis", remedy, f"{path}.{key}", name, "no-such-analysis")
+            raise _error("no such analysis", remedy, f"{path}.{key}", name, "unknown-name")
         analysis = self.analyses[name]
         for names, known_names, noun in (
             (selection.axes() - {"seed"}, analysis.columns(), "column"),
@@ -430,4 +430,4 @@ class _Known:
             unknown = sorted(set(names) - set(known_names))
             if unknown:
                 remedy = f"take one of {', '.join(known_names)}"
-                raise _error(f"the analysis has no such {noun}", remedy, path, unknown[0], "no-such-column")
+                raise _error(f"the analysis has no such {noun}", remedy, path, unknown[0], "unknown-name")

@@ -21,7 +21,7 @@ RankCorrelation = Literal["spearman", "kendall"]
 Label = bool | int | float | str
 
 
-_NO_SCHEDULE: Code = "no-such-schedule"
+_NO_SCHEDULE: Code = "unknown-name"
 
 
 class Range(Model):
@@ -33,9 +33,9 @@ class Range(Model):
     @model_validator(mode="after")
     def _not_empty(self) -> Range:
         if self.min is None and self.max is None:
-            raise ConfigError("a range without ends", "give min, max or both", code="empty-range")
+            raise ConfigError("a range without ends", "give min, max or both", code="out-of-range")
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise ConfigError(f"min {self.min:g} is above max {self.max:g}", "swap the two", code="empty-range")
+            raise ConfigError(f"min {self.min:g} is above max {self.max:g}", "swap the two", code="out-of-range")
         return self
 
 
@@ -108,7 +108,7 @@ class Selection(Model):
         """Refuse keys that mean nothing here, if the study sets one."""
         unfit = sorted(self.model_fields_set.intersection(keys))
         if unfit:
-            raise ConfigError(problem, "leave it out", (unfit[0],), code="not-with-these-keys")
+            raise ConfigError(problem, "leave it out", (unfit[0],), code="conflicting-keys")
 
     AXES: ClassVar[tuple[str, ...]] = ("where",)
     """Keys that mention axes: a name, names, or a mapping of them."""
@@ -185,12 +185,12 @@ def check_unit(key: str, column: str, unit: str | None) -> None:
     if unit is None:
         return
     if column_unit(column) is None:
-        raise ConfigError(f"column {column} has no unit", "leave it out", (key,), unit, "not-with-these-keys")
+        raise ConfigError(f"column {column} has no unit", "leave it out", (key,), unit, "conflicting-keys")
     try:
         unit_factor(column, unit)
     except ConfigError:
         problem = f"not a unit of {column}, which is in {column_unit(column)}"
-        raise ConfigError(problem, "take one like ms, MB or GB/s", (key,), unit, "not-a-quantity") from None
+        raise ConfigError(problem, "take one like ms, MB or GB/s", (key,), unit, "invalid-quantity") from None
 
 
 def as_tuple(value: Any) -> Any:
@@ -366,10 +366,10 @@ class Figure(Selection, Panels):
             ("x_log", not line, f"{kind} figures have no scale along x", "leave it out"),
         ):
             if getattr(self, key) and is_wrong:
-                raise ConfigError(problem, remedy, (key,), getattr(self, key), "not-with-these-keys")
+                raise ConfigError(problem, remedy, (key,), getattr(self, key), "conflicting-keys")
         if kind == "bar" and not self.from_zero:
             problem = "a bar shows its value by its length"
-            raise ConfigError(problem, "leave it out", ("from_zero",), False, "not-with-these-keys")
+            raise ConfigError(problem, "leave it out", ("from_zero",), False, "conflicting-keys")
         check_unit("unit", self.y, self.unit)
         return self
 
@@ -427,7 +427,7 @@ class ScatterFigure(Selection, Panels):
         for key in ("x_where", "x_key"):
             if getattr(self, key) and self.x_analysis is None:
                 problem = "there is no analysis whose rows it could choose"
-                raise ConfigError(problem, "add x_analysis, or take where", (key,), code="not-with-these-keys")
+                raise ConfigError(problem, "add x_analysis, or take where", (key,), code="conflicting-keys")
         check_unit("unit", self.y, self.unit)
         check_unit("x_unit", self.x, self.x_unit)
         return self
@@ -470,10 +470,10 @@ class HeatmapFigure(Selection, Panels):
     def _fits_table(self) -> HeatmapFigure:
         self._check_numbers()
         if self.x == self.y:
-            raise ConfigError("both axes are the same", "take another one", ("y",), self.y, "repeated-entry")
+            raise ConfigError("both axes are the same", "take another one", ("y",), self.y, "duplicate")
         if self.unit and self.normalise_to:
             problem = "normalised values have no unit"
-            raise ConfigError(problem, "leave it out", ("unit",), self.unit, "not-with-these-keys")
+            raise ConfigError(problem, "leave it out", ("unit",), self.unit, "conflicting-keys")
         check_unit("unit", self.value, self.unit)
         return self
 
@@ -488,4 +488,4 @@ def check_metric(table: str, column: str) -> None:
     """Refuse a column that `table` does not hold as a number. Raises ConfigError naming the columns there are."""
     if column not in METRICS[table]:
         problem, remedy = f"table {table} has no such number", suggestion(column, METRICS[table])
-        raise ConfigError(problem, remedy, value=column, code="no-such-column")
+        raise ConfigError(problem, remedy, value=column, code="unknown-name")

@@ -87,7 +87,7 @@ def read_study(data: Any, path: Path | None = None) -> Study:
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
         raise StudyError(
-            f"the file is {what}", f"write keys and values, as {ours('docs/reference.md')} shows", code="not-a-study"
+            f"the file is {what}", f"write keys and values, as {ours('docs/reference.md')} shows", code="invalid-yaml"
         )
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)
@@ -191,7 +191,7 @@ def _text(path: Path) -> str:
         raise StudyError(
             "there is no such file",
             "check the name; studies that come along have no path, such as quick",
-            code="no-such-file",
+            code="file-not-found",
         )
     try:
         return text_of(bytes_of(path, LARGEST_BYTES))
@@ -217,7 +217,7 @@ def parse_yaml(text: str) -> Any:
         return loader.construct_document(root)
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         remedy = "mend it there; quote text that holds : # or {"
-        raise StudyError(f"not plain YAML: {_reason(error)}", remedy, code="not-yaml") from None
+        raise StudyError(f"not plain YAML: {_reason(error)}", remedy, code="invalid-yaml") from None
     finally:
         loader.dispose()
 
@@ -249,14 +249,14 @@ class _Walk:
                 "too deeply nested" if len(path) > DEEPEST else f"more than {LARGEST_NODES:,} values, aliases counted"
             )
             place = ".".join(path[:8]) or None
-            raise StudyError(f"the file is {what}", "make it smaller", None, place, code="file-too-complex")
+            raise StudyError(f"the file is {what}", "make it smaller", None, place, code="file-too-large")
         if isinstance(node, yaml.SequenceNode):
             for number, item in enumerate(node.value):
                 self.visit(item, (*path, str(number)))
         elif isinstance(node, yaml.ScalarNode):
             if node.tag == "tag:yaml.org,2002:int" and len(node.value) > LONGEST_NUMBER:
                 problem = f"a number of {len(node.value):,} digits"
-                raise StudyError(problem, "write a smaller one", None, ".".join(path), code="number-too-long")
+                raise StudyError(problem, "write a smaller one", None, ".".join(path), code="file-too-large")
         elif isinstance(node, yaml.MappingNode):
             self._visit_mapping(node, path)
 
@@ -265,7 +265,7 @@ class _Walk:
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 remedy = "take text or a number as key"
-                raise StudyError("a key is a list or a mapping", remedy, None, ".".join(path), code="bad-key")
+                raise StudyError("a key is a list or a mapping", remedy, None, ".".join(path), code="invalid-yaml")
             place = (*path, key_node.value)
             if key_node.tag != "tag:yaml.org,2002:merge":
                 key = self._loader.construct_object(key_node)
@@ -277,7 +277,7 @@ class _Walk:
                         None,
                         ".".join(place),
                         key,
-                        "repeated-key",
+                        "invalid-yaml",
                     )
                 seen.add(key)
             self.visit(value_node, place)

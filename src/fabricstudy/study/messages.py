@@ -159,13 +159,15 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         return mistake if len(path) > len(holder) else mistake.below(key)
     if kind == "union_tag_invalid":
         kinds = re.findall(r"'([^']*)'", str(context["expected_tags"]))
-        return ConfigError("unknown kind", suggestion(context["tag"], kinds), ("kind",), context["tag"], "unknown-kind")
+        return ConfigError(
+            "unknown kind", suggestion(context["tag"], kinds), ("kind",), context["tag"], "unknown-value"
+        )
     if kind == "union_tag_not_found":
         return ConfigError("this key is missing", "say which kind", ("kind",), code="missing-key")
     if kind == "literal_error":
         names = re.findall(r"'([^']*)'", str(context["expected"]))
         remedy = suggestion(value, names) if names else f"take {context['expected']}"
-        return ConfigError("not one of the possible values", remedy, value=shown, code="unknown-word")
+        return ConfigError("not one of the possible values", remedy, value=shown, code="unknown-value")
     if kind in _BOUNDS:
         name, problem, remedy = _BOUNDS[kind]
         bound = context[name]
@@ -177,11 +179,11 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
     if kind in _NOT_A:
         names = list(dict.fromkeys(_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A))
         if value is None:
-            return ConfigError("no value", _EXAMPLES[names[0]], code="no-value")
+            return ConfigError("no value", _EXAMPLES[names[0]], code="missing-key")
         return ConfigError(f"not {' or '.join(names)}", _EXAMPLES[names[0]], value=value, code="wrong-type")
     if kind in _LENGTHS:
         name, problem, remedy = _LENGTHS[kind]
-        return ConfigError(problem, remedy.format(context[name]), value=shown, code="wrong-length")
+        return ConfigError(problem, remedy.format(context[name]), value=shown, code="out-of-range")
     if kind == "value_error":
         return _as_raised(context["error"], shown)
     return ConfigError(detail["msg"].rstrip("."), f"see {ours('docs/reference.md')}", value=shown)

@@ -64,7 +64,7 @@ class Mix(Model):
     def _one_unit(self) -> Mix:
         if bool(self.shares) == bool(self.nodes):
             remedy = "give shares: [0.1, 0.2] or nodes: [100, 200]"
-            raise ConfigError("sizes are given not exactly once", remedy, code="given-twice-or-not")
+            raise ConfigError("sizes are given not exactly once", remedy, code="conflicting-keys")
         if self.nodes and self.fill is None:
             problem = "nobody knows how many nodes to fill"
             raise ConfigError(problem, "add fill: 1000, say", ("fill",), code="missing-key")
@@ -75,10 +75,10 @@ class Mix(Model):
             if self._size(job) is None:
                 unit = "share" if self.shares else "nodes"
                 problem = "its size is in another unit than those to draw from"
-                raise ConfigError(problem, f"give it as {unit}", ("first", str(number)), code="mixed-units")
+                raise ConfigError(problem, f"give it as {unit}", ("first", str(number)), code="invalid-quantity")
         if self._room < min(self._sizes):
             path, remedy = ("shares" if self.shares else "nodes",), "raise fill, or lower the least size"
-            raise ConfigError("no job to draw fits", remedy, path, code="mix-never-full")
+            raise ConfigError("no job to draw fits", remedy, path, code="does-not-fit")
         return self
 
     @property
@@ -131,7 +131,7 @@ class Mix(Model):
                 return jobs
         problem = f"{DRAWS:,} draws did not fill a workload"
         remedy = "raise most_of_a_pattern, add patterns, or add larger sizes"
-        raise ConfigError(problem, remedy, ("most_of_a_pattern",), self.most_of_a_pattern, "mix-never-full")
+        raise ConfigError(problem, remedy, ("most_of_a_pattern",), self.most_of_a_pattern, "does-not-fit")
 
     def _job(self, size: int, name: str) -> dict[str, Any]:
         written = self._written

@@ -99,7 +99,7 @@ class Study(Sweep):
     def _is_no_store(cls, name: str) -> str:
         if name in STORES:
             remedy = f"call it otherwise: results/{name} belongs to all studies"
-            raise ConfigError("the name is that of a store", remedy, value=name, code="reserved-name")
+            raise ConfigError("the name is that of a store", remedy, value=name, code="invalid-name")
         return name
 
     @model_validator(mode="after")
@@ -114,7 +114,7 @@ class Study(Sweep):
         if "experiments" in self.model_fields_set and both:
             key = "zip" if "zip_" in both else sorted(both)[0]
             problem = "a study has either experiments or a sweep of its own"
-            raise ConfigError(problem, "move it into an experiment", (key,), code="experiments-and-sweep")
+            raise ConfigError(problem, "move it into an experiment", (key,), code="conflicting-keys")
 
     def _check_base(self) -> None:
         if not self.simulates:
@@ -130,7 +130,7 @@ class Study(Sweep):
         points = sum(experiment.size for experiment in self.all_experiments.values())
         if points > MOST_POINTS:
             path, remedy = ("experiments" if self.experiments else "sweep",), f"stay at or below {MOST_POINTS:,}"
-            raise ConfigError(f"{points:,} points are too many", remedy, path, code="too-many-points")
+            raise ConfigError(f"{points:,} points are too many", remedy, path, code="point-count")
 
     def _check_names(self) -> None:
         axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
@@ -144,7 +144,7 @@ class Study(Sweep):
         for number, name in enumerate(self.link_loads):
             if name not in self.all_experiments:
                 path, remedy = ("link_loads", str(number)), suggestion(name, self.all_experiments)
-                raise ConfigError("no such experiment", remedy, path, name, code="no-such-experiment")
+                raise ConfigError("no such experiment", remedy, path, name, code="unknown-name")
 
     @property
     def simulates(self) -> bool:

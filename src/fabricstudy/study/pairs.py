@@ -79,13 +79,13 @@ def _check_labels(study: Study, rows: Sequence[Row]) -> None:
             if isinstance(wanted, Range) and any(isinstance(one, str) for one in labels[selection.experiment, axis]):
                 problem = "a range of labels that are text, here or in another experiment"
                 remedy = "list the labels, or rename one of the axes"
-                raise _refusal(study, problem, remedy, f"{path}.where.{axis}", "bad-label")
+                raise _refusal(study, problem, remedy, f"{path}.where.{axis}", "invalid-value")
         if isinstance(selection, Figure) and selection.x_log:
             # What is no axis is text: an engine, a job, a link class.
             along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
             if not all(isinstance(one, int | float) and not isinstance(one, bool) and one > 0 for one in along):
                 problem = f"'{selection.x}' has labels that are no numbers above zero"
-                raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "no-labels-to-scale")
+                raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "not-comparable")
 
 
 def _check_across(study: Study, rows: Sequence[Row]) -> None:
@@ -105,7 +105,7 @@ def _check_across(study: Study, rows: Sequence[Row]) -> None:
         for label in names:
             if not any(label in labels for labels in marked.values()):
                 problem = f"no mark of the figure has the label '{label}' on an axis by which the analysis has its rows"
-                raise _refusal(study, problem, "take a label of the axis", f"figures.{index}.x_key", "no-partner")
+                raise _refusal(study, problem, "take a label of the axis", f"figures.{index}.x_key", "not-comparable")
         for key, labels in marked.items():
             known = analysis.labels_of(key)
             lost = [label for label in labels if known is not None and names.get(label, label) not in known]
@@ -137,10 +137,10 @@ def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, Pla
                 name = next(one for one in meant if meant.count(one) > 1)
                 problem = f"several jobs of one point are called '{name}', so that job_name does not tell them apart"
                 remedy = "give each its own name, or tell them by their number (job)"
-                raise _refusal(study, problem, remedy, path, "ambiguous-jobs")
+                raise _refusal(study, problem, remedy, path, "not-comparable")
 
 
-def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "no-partner") -> StudyError:
+def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "not-comparable") -> StudyError:
     return StudyError(problem, remedy, None if study.file is None else str(study.file), path, code=code)
 
 

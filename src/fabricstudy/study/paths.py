@@ -88,17 +88,17 @@ def find_path(text: str, root: type[Model]) -> Path:
         if info is not None and _is_list(info.annotation):
             if key != "*" and not (key.isascii() and key.isdigit()):
                 remedy = f"go on with a position from 0, or * for all: {here}.*"
-                raise ConfigError(f"'{here}' is a list", remedy, value=text, code="no-such-path")
+                raise ConfigError(f"'{here}' is a list", remedy, value=text, code="unknown-name")
             steps.append(Step(key, True))
             info = None
             continue
         allowed = [key for model in models for key in fields_of(model) if number or key != _SEED]
         if not allowed:
             problem = f"'{here}' is a single value and has no part '{key}'"
-            raise ConfigError(problem, f"take '{here}'", value=text, code="no-such-path")
+            raise ConfigError(problem, f"take '{here}'", value=text, code="unknown-name")
         if key not in allowed:
             problem = f"no such path: there is no '{key}'" + (f" in '{here}'" if here else "")
-            raise ConfigError(problem, suggestion(key, allowed), value=text, code="no-such-path")
+            raise ConfigError(problem, suggestion(key, allowed), value=text, code="unknown-name")
         fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
         # What may stand at the end of a path is not asked for, and may be many kinds to import.
         ends = number == len(keys) - 1
@@ -134,7 +134,7 @@ def _put(node: Any, path: Path, depth: int, value: Any, allowed: list[type[Model
         items = list(node) if isinstance(node, list) else []
         if step.key != "*" and int(step.key) >= len(items):
             problem = f"there is no position {step.key} in a list of {len(items)}"
-            raise ConfigError(problem, "count from 0", value=path.text, code="no-such-path")
+            raise ConfigError(problem, "count from 0", value=path.text, code="unknown-name")
         for index in range(len(items)) if step.key == "*" else (int(step.key),):
             items[index] = _put(items[index], path, depth + 1, value, allowed)
         return items

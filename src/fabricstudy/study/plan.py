@@ -93,7 +93,7 @@ def _check_link_loads(study: Study, planner: _Planner) -> None:
         remedy = f"stay below {MOST_LINKS:,}: name an experiment of fewer points; equal points are simulated once"
         file = None if study.file is None else str(study.file)
         problem = f"about {links:,} rows of links"
-        raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "too-large")
+        raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "out-of-range")
 
 
 def _each(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
@@ -399,7 +399,7 @@ class _Expansion:
         if wrong:
             raise together(list(wrong.values()))
         if not number:
-            nothing = ConfigError("everything is excluded", "leave something over", code="everything-excluded")
+            nothing = ConfigError("everything is excluded", "leave something over", code="point-count")
             raise self.error_at(nothing, ("exclude",))
 
     def error(self, error: ConfigError, indices: tuple[int, ...]) -> StudyError:

@@ -46,7 +46,7 @@ class Schedule(Varied, RunBase):
     def _is_not_too_large(self) -> Self:
         if self.size > MOST_RUNS:
             problem, remedy = f"{self.size:,} runs are too many", f"stay at or below {MOST_RUNS:,}"
-            raise ConfigError(problem, remedy, ("sweep",), code="too-many-points")
+            raise ConfigError(problem, remedy, ("sweep",), code="point-count")
         return self
 
     @property
@@ -100,7 +100,7 @@ class RunPlanner:
             raise mistakes(error, tree, Run) from None
         if not run.trace.is_drawn and len(schedule.seeds) > 1:
             problem = "a log has no random choices, so that all seeds would give the same"
-            raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds), code="bad-seeds")
+            raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds))
         own_list = list_id(run.machine, run.partitions)
         if own_list not in self._lists:
             try:
@@ -111,7 +111,7 @@ class RunPlanner:
         largest, most = run.trace.most_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
         if largest is not None and largest > most:
             problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
-            raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="jobs-too-large")
+            raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="does-not-fit")
         needs = self._needs(run, partitions)
         row = {axis: labels.get(axis) for axis in self._axes}
         log = run.trace.digest(self._folder)
@@ -147,7 +147,7 @@ class RunPlanner:
         problem = f"no point of the study says how much longer jobs run on {nodes} nodes" + f" ({which})" * bool(which)
         remedy = "add this size to the experiment, or name one in `beyond` that has its expected link loads"
         key = "experiment" if measured.beyond is None else "beyond"
-        raise ConfigError(problem, remedy, ("slowdown", "measured", key), getattr(measured, key), "no-partner")
+        raise ConfigError(problem, remedy, ("slowdown", "measured", key), getattr(measured, key), "not-comparable")
 
     def _side(
         self, measured: Measured, experiment: str, application: Application, nodes: int, side: Mapping[str, Condition]
@@ -158,18 +158,18 @@ class RunPlanner:
             names = {row.experiment for row in self._points}
             path = ("slowdown", "measured", "experiment" if experiment == measured.experiment else "beyond")
             remedy = suggestion(experiment, names)
-            raise ConfigError("no such experiment", remedy, path, experiment, "no-such-experiment")
+            raise ConfigError("no such experiment", remedy, path, experiment, "unknown-name")
         wanted: dict[str, Condition] = {**application.where, **side, measured.nodes: nodes}
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
                 axes = [name for name, label in rows[0].labels.items() if label is not None]
                 remedy, at = suggestion(axis, axes), ("slowdown", "measured")
-                raise ConfigError("no such axis", remedy, at, axis, "no-such-axis")
+                raise ConfigError("no such axis", remedy, at, axis, "unknown-name")
         selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
         others = {tuple(row.labels.items()) for row in selected}
         if len(others) > 1:
             differing = [axis for axis in selected[0].labels if len({row.labels[axis] for row in selected}) > 1]
             problem = f"points of the experiment {experiment} that differ in {', '.join(differing)} are taken for one"
             remedy = "say in `where` of the application, `of` or `against` which"
-            raise ConfigError(problem, remedy, ("slowdown", "measured"), code="no-partner")
+            raise ConfigError(problem, remedy, ("slowdown", "measured"), code="not-comparable")
         return [row.point_id for row in selected]

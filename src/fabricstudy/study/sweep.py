@@ -39,23 +39,23 @@ def label_key(label: Label) -> float | str:
 def _check_label(label: object, path: tuple[str, ...]) -> None:
     if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
         remedy = "write values as {label: value}, with text or a number as label"
-        raise ConfigError("not a label", remedy, path, label, "bad-label")
+        raise ConfigError("not a label", remedy, path, label, "invalid-value")
     if isinstance(label, str) and not 0 < len(label) <= 100:
-        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label, code="bad-label")
+        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label)
 
 
 def _check_values(values: Any) -> Any:
     if not isinstance(values, list | dict):
         raise ConfigError("not a list of values", "write [a, b] or {label: value}", code="wrong-type")
     if not values:
-        raise ConfigError("there are no values", "give at least one, or leave the axis out", code="no-values")
+        raise ConfigError("there are no values", "give at least one, or leave the axis out")
     seen: set[float | str] = set()
     for number, label in enumerate(values):
         path = () if isinstance(values, dict) else (str(number),)
         _check_label(label, path)
         if label_key(label) in seen:
             problem = "two values have the same label"
-            raise ConfigError(problem, "give each its own: {label: value}", path, label, "repeated-label")
+            raise ConfigError(problem, "give each its own: {label: value}", path, label, "duplicate")
         seen.add(label_key(label))
     return values
 
@@ -106,11 +106,11 @@ class Axis(Model):
     def _one_way(self) -> Axis:
         if self.mix is not None and self.of != "jobs":
             problem = "a mix gives whole lists of jobs"
-            raise ConfigError(problem, "write {of: jobs, mix: {...}}", ("of",), self.of, "bad-axis")
+            raise ConfigError(problem, "write {of: jobs, mix: {...}}", ("of",), self.of, "invalid-value")
         ways = (self.values is not None) + (self.mix is not None)
         if (self.settings is None) == (self.of is None) or ways != (self.of is not None):
             problem = "an axis has either `of` and `values`, or `set`"
-            raise ConfigError(problem, "write {of: path, values: [...]}", code="bad-axis")
+            raise ConfigError(problem, "write {of: path, values: [...]}")
         return self
 
     @property
@@ -192,16 +192,22 @@ def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> Path:
 def _seed_list(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MOST_SEEDS:
-            raise ConfigError("not a number of seeds", f"take 1 to {MOST_SEEDS}, or a list of seeds", code="bad-seeds")
+            raise ConfigError(
+                "not a number of seeds", f"take 1 to {MOST_SEEDS}, or a list of seeds", code="invalid-value"
+            )
         return tuple(range(1, value + 1))
     if not isinstance(value, list | tuple) or not value:
-        raise ConfigError("not a number of seeds", "write a number like 3, or a list like [1, 2, 3]", code="bad-seeds")
+        raise ConfigError(
+            "not a number of seeds", "write a number like 3, or a list like [1, 2, 3]", code="invalid-value"
+        )
     for number, seed in enumerate(value):
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
             remedy = "take whole numbers from 0 to 2147483647"
-            raise ConfigError("not a seed", remedy, (str(number),), seed, "bad-seeds")
+            raise ConfigError("not a seed", remedy, (str(number),), seed, "invalid-value")
         if seed in value[:number]:
-            raise ConfigError("a seed is listed twice", "list each seed once", (str(number),), seed, code="bad-seeds")
+            raise ConfigError(
+                "a seed is listed twice", "list each seed once", (str(number),), seed, code="invalid-value"
+            )
     return tuple(value)
 
 
@@ -241,7 +247,7 @@ class Varied(Model):
             taken = name in self.TAKEN and not (name == "engine" and axis.of in ("engine", "engine.kind"))
             if taken or keyword.iskeyword(name):
                 problem = "the name is taken by a column of the tables or by Python"
-                raise ConfigError(problem, f"call it {name}_axis, say", ("sweep", name), name, code="reserved-name")
+                raise ConfigError(problem, f"call it {name}_axis, say", ("sweep", name), name, code="invalid-name")
             if name == "engine":
                 self._engines_are_labelled_by_kind(axis)
         return self
@@ -252,7 +258,9 @@ class Varied(Model):
             if (value.get("kind") if isinstance(value, dict) else value) != label:
                 problem = "the label of an axis called engine is not the engine's kind"
                 remedy = "label each engine by its kind, or call the axis otherwise"
-                raise ConfigError(problem, remedy, ("sweep", "engine", "values", str(label)), label, code="bad-label")
+                raise ConfigError(
+                    problem, remedy, ("sweep", "engine", "values", str(label)), label, code="invalid-value"
+                )
 
     @model_validator(mode="after")
     def _paths_fit(self) -> Self:
@@ -263,7 +271,7 @@ class Varied(Model):
                     name, before = names[later], names[earlier]
                     problem = f"this axis sets {path.text} and so overwrites {other.text} of axis '{before}'"
                     remedy = f"put '{name}' before '{before}', or let them set different paths"
-                    raise ConfigError(problem, remedy, ("sweep", name), code="overwritten-axis")
+                    raise ConfigError(problem, remedy, ("sweep", name), code="conflicting-keys")
         return self
 
     def _paths_of(self, name: str) -> list[Path]:
@@ -296,19 +304,19 @@ class Varied(Model):
             path = ("zip", str(number))
             if len(group) < 2:
                 problem = "a group of fewer than two axes"
-                raise ConfigError(problem, "name at least two: [[a, b]]", path, list(group), "bad-zip")
+                raise ConfigError(problem, "name at least two: [[a, b]]", path, list(group), "invalid-value")
             for name in group:
                 if name not in self.sweep:
-                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="no-such-axis")
+                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="unknown-name")
                 if name in used:
                     remedy = "name each axis in one group, once"
-                    raise ConfigError("an axis is named twice", remedy, path, name, "bad-zip")
+                    raise ConfigError("an axis is named twice", remedy, path, name, "invalid-value")
                 used.add(name)
             sizes = {name: len(self.sweep[name]) for name in group}
             if len(set(sizes.values())) > 1:
                 lengths = ", ".join(f"{name} has {size}" for name, size in sizes.items())
                 problem = f"axes of unequal lengths move together: {lengths}"
-                raise ConfigError(problem, "give them equally many values", path, list(group), "bad-zip")
+                raise ConfigError(problem, "give them equally many values", path, list(group), "invalid-value")
         return self
 
     @model_validator(mode="after")
@@ -316,16 +324,16 @@ class Varied(Model):
         for number, entry in enumerate(self.exclude):
             if not entry:
                 problem = "an empty entry would leave out everything"
-                raise ConfigError(problem, "name an axis", ("exclude", str(number)), code="everything-excluded")
+                raise ConfigError(problem, "name an axis", ("exclude", str(number)), code="point-count")
             for name, labels in entry.items():
                 path = ("exclude", str(number), name)
                 if name not in self.sweep:
-                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="no-such-axis")
+                    raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="unknown-name")
                 for label in labels if isinstance(labels, list) else [labels]:
                     _check_label(label, path)
                     if self.sweep[name].index(label) is None:
                         remedy = suggestion(label, map(str, self.sweep[name].labels))
-                        raise ConfigError("no such label", remedy, path, label, "no-such-label")
+                        raise ConfigError("no such label", remedy, path, label, "unknown-name")
         return self
 
     @cached_property

@@ -272,7 +272,7 @@ def study_file(name: str, configs: Path = CONFIGS) -> Path:
         "no study of this name",
         f"{hint}known are {', '.join(names)}; or give a path to a .yaml file",
         value=name,
-        code="no-such-study",
+        code="file-not-found",
     )
 
 
@@ -296,7 +296,7 @@ def pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CP
                 str(file),
                 "study",
                 study.name,
-                "same-study-name",
+                "duplicate",
             )
         by_name[study.name] = study
     return by_name

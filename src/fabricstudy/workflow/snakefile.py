@@ -41,7 +41,7 @@ def _names(value: object) -> object:
     # Snakemake reads what is given on the command line as YAML: a study called 2024 is a number to it.
     named = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if named is None or named == "":
-        raise ConfigError("no study is named", "write study=NAME, or leave it out for quick", code="no-value")
+        raise ConfigError("no study is named", "write study=NAME, or leave it out for quick", code="missing-key")
     return named
 
 
@@ -82,7 +82,7 @@ def settings(config: Mapping[str, Any]) -> Settings:
         problem = "a study file is not a file of settings"
         name = config.get("study", "PATH")
         raise StudyError(
-            problem, f"leave --configfile out and write --config study={name}", "--configfile", code="wrong-call"
+            problem, f"leave --configfile out and write --config study={name}", "--configfile", code="usage"
         )
     try:
         return validated(Settings, dict(config), {})
@@ -256,14 +256,14 @@ def check_dates(studies: Mapping[str, Jobs]) -> None:
                         "results are dated in the future: this clock was set back, or that of another computer is fast",
                         "set the clock, or date all results now: find results reports -exec touch {} +",
                         made,
-                        code="file-from-the-future",
+                        code="file-unreadable",
                     )
         if jobs.file.stat().st_mtime > latest_s:
             raise StudyError(
                 "the file is dated in the future, so nothing made from it would ever be newer",
                 "give it today's date: touch FILE",
                 str(jobs.file),
-                code="file-from-the-future",
+                code="file-unreadable",
             )
 
 

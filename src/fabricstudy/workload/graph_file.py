@@ -73,7 +73,7 @@ def read_graph(path: Path) -> tuple[GraphFile, str]:
 
     Raises ConfigError, with the path ``file`` if it cannot be read or is no such graph.
     """
-    return read(path, graph_of, "graph-file")
+    return read(path, graph_of, "invalid-data-file")
 
 
 def graph_of(path: Path, data: bytes) -> GraphFile:
@@ -220,7 +220,7 @@ def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
     """
     if ranks > graph.tasks:
         problem = f"the graph has {graph.tasks} vertices for {ranks} ranks"
-        raise ConfigError(problem, "take fewer ranks, or a larger graph", ("file",), None, "graph-file")
+        raise ConfigError(problem, "take fewer ranks, or a larger graph", ("file",), None, "invalid-data-file")
     if how == "blocks" or ranks == graph.tasks:
         return np.arange(graph.tasks) * ranks // graph.tasks
     import pymetis

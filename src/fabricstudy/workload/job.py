@@ -47,14 +47,14 @@ class Job(Model):
         sizes = (self.share is not None) + (self.nodes is not None) + explicit
         if sizes != 1:
             remedy = "give it exactly once: as share (like 0.5), as nodes (like 36), or by an explicit allocation"
-            raise ConfigError(f"the job's size is given {sizes} times", remedy, code="given-twice-or-not")
+            raise ConfigError(f"the job's size is given {sizes} times", remedy, code="conflicting-keys")
         return self
 
     @model_validator(mode="after")
     def _computes_beside_messages(self) -> Job:
         if self.compute is not None and self.pattern.silent:
             problem = f"{self.pattern.kind} has no phases before which it could compute"
-            raise ConfigError(problem, "leave compute out", ("compute",), code="not-with-these-keys")
+            raise ConfigError(problem, "leave compute out", ("compute",), code="conflicting-keys")
         return self
 
     def node_count(self, machine_nodes: int) -> int:

@@ -45,7 +45,7 @@ def test_two_equal_runs_agree(ran: Ran, again: Ran) -> None:
 @pytest.mark.parametrize("tolerance", ["nan", "inf", "-1"])
 def test_a_tolerance_that_is_none_is_a_wrong_call(tolerance: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compare", "a", "b", "--json", "--tolerance", tolerance]) == 2
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-call"
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "usage"
 
 
 def test_the_tables_that_are_compared_are_not_overwritten(
@@ -54,7 +54,7 @@ def test_the_tables_that_are_compared_are_not_overwritten(
     table = next(again.base.rglob("points.csv"), None) or next(again.base.rglob("points.parquet"))
     before = table.read_bytes()
     assert cli.main(["compare", str(ran.base), str(again.base), "--csv", str(table), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "wrong-value"
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "invalid-value"
     assert table.read_bytes() == before
 
 

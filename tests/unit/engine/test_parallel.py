@@ -73,7 +73,7 @@ def study(engine: object) -> Study:
 def test_an_engine_that_cannot_is_refused_with_its_place(kind: str) -> None:
     with pytest.raises(StudyError) as error:
         plan(study({"kind": kind, "processes": 3}))
-    assert (error.value.code, error.value.path, error.value.value) == ("engine-does-not-fit", "engine.processes", 3)
+    assert (error.value.code, error.value.path, error.value.value) == ("unsupported", "engine.processes", 3)
     assert plan(study({"kind": kind, "processes": 1})).points
 
 

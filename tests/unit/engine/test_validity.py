@@ -482,7 +482,7 @@ def test_a_record_of_another_format_is_refused_by_its_name(stored: tuple[Planned
     edit(*stored, format=99)
     with pytest.raises(FabricstudyError, match="99") as caught:
         stores.record(planned.point_id)
-    assert caught.value.code == "other-format"
+    assert caught.value.code == "unsupported-format"
 
 
 @pytest.mark.parametrize("text", ["", "f", "a-b", None, 3, "x" * 100])

@@ -124,7 +124,7 @@ def test_the_point_holds_the_content_and_not_the_name(tmp_path):
     assert (from_record.physics(), from_record.nodes) == (config.physics(), 4)
     with pytest.raises(StudyError) as refusal:
         from_record.build()
-    assert refusal.value.code == "gone-from-store"
+    assert refusal.value.code == "results-damaged"
     (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("h3,d", "h3,c"))
     assert machine_of(tmp_path, "f.csv").physics() != config.physics()
     with pytest.raises(StudyError) as refusal:
@@ -133,7 +133,7 @@ def test_the_point_holds_the_content_and_not_the_name(tmp_path):
     (tmp_path / "f.csv").unlink()
     with pytest.raises(StudyError) as refusal:
         config.build()
-    assert refusal.value.code == "fabric-file"
+    assert refusal.value.code == "invalid-data-file"
 
 
 def test_nodes_without_a_name_and_quantities_of_the_study(tmp_path):
@@ -312,7 +312,7 @@ BAD = [
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)
 def test_what_is_wrong_is_told_with_its_place(tmp_path, name, text, where, value):
     error = refusal_of(tmp_path, name, text)
-    assert (error.code, error.path, error.value) == ("fabric-file", ("file",), value)
+    assert (error.code, error.path, error.value) == ("invalid-data-file", ("file",), value)
     place = f"{name}, {where}: " if where else f"{name}: "
     assert error.problem.startswith(place) and error.remedy
 
@@ -322,13 +322,13 @@ def test_what_cannot_be_read_is_refused(tmp_path):
     for name in ("gone.csv", ".", "f.csv"):
         with pytest.raises(ValidationError) as refusal:
             machine_of(tmp_path, name)
-        assert refusal.value.errors()[0]["ctx"]["error"].code == "fabric-file"
+        assert refusal.value.errors()[0]["ctx"]["error"].code == "invalid-data-file"
 
 
 def test_a_class_that_is_not_there_and_facts_of_the_file_are_refused(tmp_path):
     write_csv(fabric(), tmp_path / "f.csv")
     text = (tmp_path / "f.csv").read_text()
     assert refusal_of(tmp_path, "f.csv", text, bandwidth={"upp": "1 GB/s"}).path == ("bandwidth", "upp")
-    assert refusal_of(tmp_path, "f.csv", text, bandwidth={"up": "1 G"}).code == "not-a-quantity"
+    assert refusal_of(tmp_path, "f.csv", text, bandwidth={"up": "1 G"}).code == "invalid-quantity"
     for key in ("router_count", "sha256"):
         assert refusal_of(tmp_path, "f.csv", text, **{key: 3}).code == "unknown-key"

@@ -160,7 +160,7 @@ def test_a_graph_is_drawn_by_its_hops() -> None:
 def test_what_could_not_be_read_is_refused(written: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as error:
         drawn(written)
-    assert error.value.code == "too-large" and error.value.remedy
+    assert error.value.code == "out-of-range" and error.value.remedy
 
 
 def test_a_line_has_the_load_of_its_fullest_direction() -> None:

@@ -77,32 +77,32 @@ def test_ways_of_writing(tmp_path: Path, text: str | bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "path"),
     [
-        (line(1) + "\n1 2 3\n", "trace-fields", "line 2"),
-        (line(1) + " 5\n", "trace-fields", "line 1"),
-        (";\n" + line(1, run="{1,2}"), "trace-number", "line 2, column 4 (run time)"),
-        (line(1, run="nan"), "trace-number", "line 1, column 4 (run time)"),
-        (line(1, run="1_0"), "trace-number", "line 1, column 4 (run time)"),
-        ("; nothing\n", "trace-empty", None),
-        (line(1, run=-1), "trace-empty", None),
-        (line(1, 10) + "\n" + line(2, 8), "trace-order", "line 2, column 2 (submit time)"),
-        (line(1) + "\n" + line(1, 8), "trace-twice", "line 2, column 1 (job number)"),
-        (line(1, -5), "trace-negative", "line 1, column 2 (submit time)"),
-        (line(1, asked=101), "trace-too-large", "line 1, column 8 (requested processors)"),
-        (line(1, asked=-1, got=101), "trace-too-large", "line 1, column 5 (allocated processors)"),
-        ("; MaxProcs: 101\n" + line(1), "trace-too-large", "line 1"),
-        ("; MaxNodes: 25\n; MaxProcs: 100\n" + line(1), "trace-cores", "line 2"),
-        (line(-7), "trace-number", "line 1, column 1 (job number)"),
-        (line(1.5), "trace-number", "line 1, column 1 (job number)"),
-        (line(2**53) + "\n" + line(2**53 + 1), "trace-twice", "line 2, column 1 (job number)"),
-        (line(10**17), "trace-number", "line 1, column 1 (job number)"),
-        (line(1, run="1e308"), "trace-number", "line 1, column 4 (run time)"),
-        (line(1, request="1e308"), "trace-number", "line 1, column 9 (requested time)"),
-        (line(1, asked="1e30"), "trace-number", "line 1, column 8 (requested processors)"),
-        (line(1, got=10**19), "trace-number", "line 1, column 5 (allocated processors)"),
-        (line(1, 1e12), "trace-number", "line 1, column 2 (submit time)"),
-        ("; MaxProcs: " + "9" * 5000 + "\n" + line(1) + "x" * 20_000, "trace-fields", "line 2"),
-        (b"PK\x03\x04" + bytes(20), "trace-not-text", None),
-        (gzip.compress(line(1).encode(), mtime=0)[:-9], "trace-not-text", None),
+        (line(1) + "\n1 2 3\n", "invalid-trace", "line 2"),
+        (line(1) + " 5\n", "invalid-trace", "line 1"),
+        (";\n" + line(1, run="{1,2}"), "invalid-trace", "line 2, column 4 (run time)"),
+        (line(1, run="nan"), "invalid-trace", "line 1, column 4 (run time)"),
+        (line(1, run="1_0"), "invalid-trace", "line 1, column 4 (run time)"),
+        ("; nothing\n", "invalid-trace", None),
+        (line(1, run=-1), "invalid-trace", None),
+        (line(1, 10) + "\n" + line(2, 8), "invalid-trace", "line 2, column 2 (submit time)"),
+        (line(1) + "\n" + line(1, 8), "duplicate", "line 2, column 1 (job number)"),
+        (line(1, -5), "invalid-trace", "line 1, column 2 (submit time)"),
+        (line(1, asked=101), "invalid-trace", "line 1, column 8 (requested processors)"),
+        (line(1, asked=-1, got=101), "invalid-trace", "line 1, column 5 (allocated processors)"),
+        ("; MaxProcs: 101\n" + line(1), "invalid-trace", "line 1"),
+        ("; MaxNodes: 25\n; MaxProcs: 100\n" + line(1), "invalid-trace", "line 2"),
+        (line(-7), "invalid-trace", "line 1, column 1 (job number)"),
+        (line(1.5), "invalid-trace", "line 1, column 1 (job number)"),
+        (line(2**53) + "\n" + line(2**53 + 1), "duplicate", "line 2, column 1 (job number)"),
+        (line(10**17), "invalid-trace", "line 1, column 1 (job number)"),
+        (line(1, run="1e308"), "invalid-trace", "line 1, column 4 (run time)"),
+        (line(1, request="1e308"), "invalid-trace", "line 1, column 9 (requested time)"),
+        (line(1, asked="1e30"), "invalid-trace", "line 1, column 8 (requested processors)"),
+        (line(1, got=10**19), "invalid-trace", "line 1, column 5 (allocated processors)"),
+        (line(1, 1e12), "invalid-trace", "line 1, column 2 (submit time)"),
+        ("; MaxProcs: " + "9" * 5000 + "\n" + line(1) + "x" * 20_000, "invalid-trace", "line 2"),
+        (b"PK\x03\x04" + bytes(20), "file-unreadable", None),
+        (gzip.compress(line(1).encode(), mtime=0)[:-9], "file-unreadable", None),
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str | bytes, code: str, path: str | None) -> None:
@@ -139,13 +139,13 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
         (tmp_path / "log.swf").symlink_to("/dev/zero")
     with pytest.raises(StudyError) as error:
         Trace.model_validate({"kind": "swf", "file": "log.swf"}).jobs(NODES, 1, 1, tmp_path)
-    assert (error.value.code, error.value.file) == ("not-a-file", "log.swf")
+    assert (error.value.code, error.value.file) == ("file-unreadable", "log.swf")
 
 
 def test_a_log_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StudyError) as error:
         Trace.model_validate({"kind": "swf", "file": "no.swf"}).jobs(NODES, 1, 1, tmp_path)
-    assert (error.value.code, error.value.file) == ("no-such-file", "no.swf")
+    assert (error.value.code, error.value.file) == ("file-not-found", "no.swf")
 
 
 def test_another_file_than_its_digest_says(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_another_file_than_its_digest_says(tmp_path: Path) -> None:
     assert Trace.model_validate({"kind": "swf", "file": "log.swf"}).digest(tmp_path) == right
     with pytest.raises(StudyError) as error:
         read(tmp_path, line(2), sha256=right)
-    assert error.value.code == "trace-digest"
+    assert error.value.code == "invalid-trace"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_arrivals_are_stretched_to_a_load(tmp_path: Path) -> None:
     assert jobs.submit_s.tolist() == [0.0, 9.6]
     with pytest.raises(StudyError) as error:
         read(tmp_path, line(1), load=0.5)
-    assert error.value.code == "trace-load"
+    assert error.value.code == "invalid-trace"
 
 
 SYNTHETIC: dict[str, Any] = {
@@ -238,7 +238,7 @@ def test_a_synthetic_mix_is_the_one_asked_for() -> None:
 def test_a_load_that_no_times_can_reach_is_refused() -> None:
     with pytest.raises(StudyError) as error:
         synthetic(jobs=10)
-    assert error.value.code == "trace-load"
+    assert error.value.code == "invalid-trace"
 
 
 def lublin(**keys: Any) -> Jobs:

@@ -121,4 +121,4 @@ def test_the_analysis(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_bytes(csv(port=None))
     with pytest.raises(StudyError) as refusal:
         load_study(tmp_path / "s.yaml")
-    assert (refusal.value.code, refusal.value.path) == ("price-file", "analyses.c.prices.file")
+    assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", "analyses.c.prices.file")

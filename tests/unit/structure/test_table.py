@@ -155,7 +155,7 @@ def test_a_table_that_does_not_fit_is_refused_with_its_pair(tmp_path, name, text
     with pytest.raises(ConfigError) as refusal:
         check_point(config, routing, point_on(RING).jobs)
     error = refusal.value
-    assert (error.code, error.path, error.value) == ("route-file", ("routing", "file"), value)
+    assert (error.code, error.path, error.value) == ("invalid-data-file", ("routing", "file"), value)
     assert error.problem.startswith(f"{name}, {where}: " if where else f"{name}: ")
 
 
@@ -205,7 +205,9 @@ def test_what_is_no_table_is_refused(tmp_path, name, text, where):
     with pytest.raises(ValueError) as refusal:
         routing_of(tmp_path, text, name)
     error = refusal.value.errors()[0]["ctx"]["error"]
-    assert error.code == "route-file" and error.problem.startswith(f"{name}, {where}: " if where else f"{name}: ")
+    assert error.code == "invalid-data-file" and error.problem.startswith(
+        f"{name}, {where}: " if where else f"{name}: "
+    )
 
 
 def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path):

@@ -44,20 +44,20 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "attribute instead of key": (
         {"jobs/0/pattern": {"kind": "ring", "message_bytes": "1 kB"}}, "jobs.0.pattern.message_bytes", "unknown-key",
     ),
-    "wrong unit": ({"machine/bandwidth/local": "1 GB"}, "machine.bandwidth.local", "not-a-quantity"),
-    "no unit": ({"machine/bandwidth": "1G"}, "machine.bandwidth", "not-a-quantity"),
-    "number without unit": ({"machine/latency": 40}, "machine.latency", "no-unit"),
-    "arithmetic": ({"machine/bandwidth": "9**9**9 GB/s"}, "machine.bandwidth", "not-a-quantity"),
+    "wrong unit": ({"machine/bandwidth/local": "1 GB"}, "machine.bandwidth.local", "invalid-quantity"),
+    "no unit": ({"machine/bandwidth": "1G"}, "machine.bandwidth", "invalid-quantity"),
+    "number without unit": ({"machine/latency": 40}, "machine.latency", "invalid-quantity"),
+    "arithmetic": ({"machine/bandwidth": "9**9**9 GB/s"}, "machine.bandwidth", "invalid-quantity"),
     "negative size": ({"jobs/0/pattern/message": "-1 kB"}, "jobs.0.pattern.message", "out-of-range"),
     "part of a byte": ({"jobs/0/pattern/message": "0.5 B"}, "jobs.0.pattern.message", "wrong-type"),
     "infinite bandwidth": ({"machine/bandwidth": "1e999 GB/s"}, "machine.bandwidth", "out-of-range"),
-    "empty value": ({"jobs/0/pattern/message": None}, "jobs.0.pattern.message", "no-value"),
+    "empty value": ({"jobs/0/pattern/message": None}, "jobs.0.pattern.message", "missing-key"),
     "share over 1": ({"jobs/0/share": 1.5}, "jobs.0.share", "out-of-range"),
     "bandwidth of no link": ({"machine/bandwidth": "1e30 GB/s"}, "machine.bandwidth", "out-of-range"),
     "limit of no time": ({"limits": {"time": "1 us"}}, "limits.time", "out-of-range"),
     "limit of no memory": ({"limits": {"memory": "1 kB"}}, "limits.memory", "out-of-range"),
     "share of zero": ({"jobs/0/share": 0}, "jobs.0.share", "out-of-range"),
-    "share too small for a node": ({"jobs/0/share": 0.001}, "jobs.0.share", "no-node"),
+    "share too small for a node": ({"jobs/0/share": 0.001}, "jobs.0.share", "does-not-fit"),
     "nan": ({"jobs/0/share": float("nan")}, "jobs.0.share", "wrong-type"),
     "inf": ({"jobs/0/share": float("inf")}, "jobs.0.share", "wrong-type"),
     "boolean for a number": ({"machine/groups": True}, "machine.groups", "wrong-type"),
@@ -65,165 +65,165 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "text for a number": ({"machine/groups": "9"}, "machine.groups", "wrong-type"),
     "fraction for a whole number": ({"machine/groups": 9.5}, "machine.groups", "wrong-type"),
     "text for a list": ({"jobs": "all"}, "jobs", "wrong-type"),
-    "no jobs": ({"jobs": []}, "jobs", "wrong-length"),
+    "no jobs": ({"jobs": []}, "jobs", "out-of-range"),
     "shares over 1 together": (
         {"jobs": [{"share": 0.6, "pattern": RING}, {"share": 0.6, "pattern": RING}]}, "jobs",
-        "jobs-too-large",
+        "does-not-fit",
     ),
     "job larger than the machine": (
-        {"jobs/0": {"nodes": 73, "pattern": RING}}, "jobs.0.nodes", "jobs-too-large",
+        {"jobs/0": {"nodes": 73, "pattern": RING}}, "jobs.0.nodes", "does-not-fit",
     ),
     "jobs larger than the machine": (
         {"jobs": [{"nodes": 70, "pattern": RING}, {"nodes": 3, "pattern": RING}]}, "jobs.1.nodes",
-        "jobs-too-large",
+        "does-not-fit",
     ),
-    "no size": ({"jobs/0/share": ...}, "jobs.0", "given-twice-or-not"),
-    "two sizes": ({"jobs/0/nodes": 3}, "jobs.0", "given-twice-or-not"),
+    "no size": ({"jobs/0/share": ...}, "jobs.0", "conflicting-keys"),
+    "two sizes": ({"jobs/0/nodes": 3}, "jobs.0", "conflicting-keys"),
     "one rank": (
         {"jobs/0": {"nodes": 1, "ranks_per_node": 1, "pattern": RING}}, "jobs.0.nodes",
-        "too-few-ranks",
+        "does-not-fit",
     ),
-    "more ranks than cores": ({"jobs/0/ranks_per_node": 3}, "jobs.0.ranks_per_node", "too-many-ranks"),
+    "more ranks than cores": ({"jobs/0/ranks_per_node": 3}, "jobs.0.ranks_per_node", "does-not-fit"),
     "shape without dimensions": (
         {"jobs/0/pattern": {"kind": "stencil", "message": "1 kB", "shape": [12, 12]}}, "jobs.0.pattern.shape",
-        "wrong-length",
+        "out-of-range",
     ),
     "shape of other product": (
         {"jobs/0/pattern": {"kind": "stencil", "message": "1 kB", "shape": [2, 8, 8]}}, "jobs.0.pattern.shape",
-        "ranks-do-not-fit",
+        "does-not-fit",
     ),
     "mapping by traffic of traffic by placement": (
         {"jobs/0/pattern/kind": "bisection", "jobs/0/mapping": "recursive-bisection"}, "jobs.0.mapping",
-        "mapping-does-not-fit",
+        "unsupported",
     ),
     "circulant with even groups": (
         {"machine/groups": 8, "machine/arrangement": "circulant"}, "machine.arrangement",
-        "cannot-be-built",
+        "invalid-machine",
     ),
     "too large a machine": (
-        {"machine/groups": 100_000, "machine/routers_per_group": 10_000}, "machine", "too-large",
+        {"machine/groups": 100_000, "machine/routers_per_group": 10_000}, "machine", "out-of-range",
     ),
-    "unknown kind": ({"machine/kind": "kautz"}, "machine.kind", "unknown-kind"),
-    "unknown kind by name": ({"routing": "minmal"}, "routing", "unknown-kind"),
-    "unknown engine": ({"engine": "camino"}, "engine", "unknown-kind"),
+    "unknown kind": ({"machine/kind": "kautz"}, "machine.kind", "unknown-value"),
+    "unknown kind by name": ({"routing": "minmal"}, "routing", "unknown-value"),
+    "unknown engine": ({"engine": "camino"}, "engine", "unknown-value"),
     "unknown arrangement": (
-        {"machine/arrangement": "circular"}, "machine.arrangement", "unknown-word",
+        {"machine/arrangement": "circular"}, "machine.arrangement", "unknown-value",
     ),
     "no kind": ({"machine/kind": ...}, "machine.kind", "missing-key"),
     "no machine": ({"machine": ...}, "machine", "missing-key"),
     "no groups": ({"machine/groups": ...}, "machine.groups", "missing-key"),
     "kind alone lacks a key": ({"jobs/0/pattern": "ring"}, "jobs.0.pattern.message", "missing-key"),
-    "study name with blanks": ({"study": "my study"}, "study", "bad-name"),
-    "study name with quotes": ({"study": "a'b\"c"}, "study", "bad-name"),
-    "study name as a command": ({"study": "$(touch x)"}, "study", "bad-name"),
-    "study name as a path": ({"study": "../up"}, "study", "bad-name"),
-    "study name with line end": ({"study": "ab\n"}, "study", "bad-name"),
-    "bad job name": ({"jobs/0/name": "a b"}, "jobs.0.name", "bad-name"),
-    "node listed twice": ({"jobs/0": explicit(1, 2, 1)}, "jobs.0.allocation.nodes", "repeated-entry"),
+    "study name with blanks": ({"study": "my study"}, "study", "invalid-name"),
+    "study name with quotes": ({"study": "a'b\"c"}, "study", "invalid-name"),
+    "study name as a command": ({"study": "$(touch x)"}, "study", "invalid-name"),
+    "study name as a path": ({"study": "../up"}, "study", "invalid-name"),
+    "study name with line end": ({"study": "ab\n"}, "study", "invalid-name"),
+    "bad job name": ({"jobs/0/name": "a b"}, "jobs.0.name", "invalid-name"),
+    "node listed twice": ({"jobs/0": explicit(1, 2, 1)}, "jobs.0.allocation.nodes", "duplicate"),
     "node out of range": (
-        {"jobs/0": explicit(1, 72)}, "jobs.0.allocation.nodes", "no-such-node",
+        {"jobs/0": explicit(1, 72)}, "jobs.0.allocation.nodes", "unknown-name",
     ),
     "negative node": ({"jobs/0": explicit(-1, 2)}, "jobs.0.allocation.nodes.0", "out-of-range"),
     "node held by two jobs": (
-        {"jobs": [explicit(1, 2), explicit(2, 3)]}, "jobs.1.allocation.nodes", "node-taken",
+        {"jobs": [explicit(1, 2), explicit(2, 3)]}, "jobs.1.allocation.nodes", "duplicate",
     ),
     "node that a cluster takes": (
         {"jobs": [{"nodes": 3, "pattern": RING}, explicit(2, 3)]}, "jobs.1.allocation.nodes",
-        "node-taken",
+        "duplicate",
     ),
     "explicit after random": (
         {"jobs": [{"nodes": 3, "pattern": RING, "allocation": "random"}, explicit(2, 3)]}, "jobs.1.allocation",
-        "node-taken",
+        "duplicate",
     ),
     "mapping file missing": (
-        {"jobs/0/mapping": {"kind": "file", "file": "no.txt"}}, "jobs.0.mapping.file", "mapping-file",
+        {"jobs/0/mapping": {"kind": "file", "file": "no.txt"}}, "jobs.0.mapping.file", "invalid-data-file",
     ),
     "mapping file is a study": (
-        {"jobs/0/mapping": {"kind": "file", "file": "a study.yaml"}}, "jobs.0.mapping.file", "mapping-file",
+        {"jobs/0/mapping": {"kind": "file", "file": "a study.yaml"}}, "jobs.0.mapping.file", "invalid-data-file",
     ),
     "mapping file is a folder": (
-        {"jobs/0/mapping": {"kind": "file", "file": "."}}, "jobs.0.mapping.file", "mapping-file",
+        {"jobs/0/mapping": {"kind": "file", "file": "."}}, "jobs.0.mapping.file", "invalid-data-file",
     ),
-    "limits in wrong unit": ({"limits": {"time": "10 GB"}}, "limits.time", "not-a-quantity"),
+    "limits in wrong unit": ({"limits": {"time": "10 GB"}}, "limits.time", "invalid-quantity"),
     "unknown path": (
         {"sweep/alpha/of": "machine.bandwith.global"}, "sweep.alpha.of",
-        "no-such-path",
+        "unknown-name",
     ),
     "path below a value": (
-        {"sweep/alpha/of": "machine.groups.x"}, "sweep.alpha.of", "no-such-path",
+        {"sweep/alpha/of": "machine.groups.x"}, "sweep.alpha.of", "unknown-name",
     ),
-    "path into a list": ({"sweep/alpha/of": "jobs.pattern"}, "sweep.alpha.of", "no-such-path"),
-    "path beyond a list": ({"sweep/alpha/of": "jobs.1.share"}, "sweep.alpha.of", "no-such-path"),
-    "path to a seed": ({"sweep/alpha/of": "seed"}, "sweep.alpha.of", "no-such-path"),
+    "path into a list": ({"sweep/alpha/of": "jobs.pattern"}, "sweep.alpha.of", "unknown-name"),
+    "path beyond a list": ({"sweep/alpha/of": "jobs.1.share"}, "sweep.alpha.of", "unknown-name"),
+    "path to a seed": ({"sweep/alpha/of": "seed"}, "sweep.alpha.of", "unknown-name"),
     "unknown path in set": (
-        {"sweep/alpha": {"set": {"a": {"machine.group": 9}}}}, "sweep.alpha.set.a.machine.group", "no-such-path",
+        {"sweep/alpha": {"set": {"a": {"machine.group": 9}}}}, "sweep.alpha.set.a.machine.group", "unknown-name",
     ),
-    "short axis of no part": ({"sweep/speed": ["1 GB/s"]}, "sweep.speed.of", "no-such-path"),
-    "short axis without values": ({"sweep/routing": []}, "sweep.routing", "no-values"),
-    "axis with nothing": ({"sweep/alpha": {}}, "sweep.alpha", "bad-axis"),
-    "axis without values": ({"sweep/alpha/values": ...}, "sweep.alpha", "bad-axis"),
+    "short axis of no part": ({"sweep/speed": ["1 GB/s"]}, "sweep.speed.of", "unknown-name"),
+    "short axis without values": ({"sweep/routing": []}, "sweep.routing", "invalid-value"),
+    "axis with nothing": ({"sweep/alpha": {}}, "sweep.alpha", "invalid-value"),
+    "axis without values": ({"sweep/alpha/values": ...}, "sweep.alpha", "invalid-value"),
     "axis with both": (
-        {"sweep/alpha/set": {"a": {"machine.groups": 9}}}, "sweep.alpha", "bad-axis",
+        {"sweep/alpha/set": {"a": {"machine.groups": 9}}}, "sweep.alpha", "invalid-value",
     ),
     "values are no list": ({"sweep/alpha/values": "1 GB/s"}, "sweep.alpha.values", "wrong-type"),
-    "no values": ({"sweep/alpha/values": []}, "sweep.alpha.values", "no-values"),
-    "label twice": ({"sweep/alpha/values": ["1 GB/s", "1 GB/s"]}, "sweep.alpha.values.1", "repeated-label"),
+    "no values": ({"sweep/alpha/values": []}, "sweep.alpha.values", "invalid-value"),
+    "label twice": ({"sweep/alpha/values": ["1 GB/s", "1 GB/s"]}, "sweep.alpha.values.1", "duplicate"),
     "mapping as label": (
-        {"sweep/alpha/values": [{"kind": "x"}]}, "sweep.alpha.values.0", "bad-label",
+        {"sweep/alpha/values": [{"kind": "x"}]}, "sweep.alpha.values.0", "invalid-value",
     ),
     "wrong value": (
-        {"sweep/alpha/values": {1: "1 GB/s", 2: "2 GB"}}, "sweep.alpha.values.2", "not-a-quantity",
+        {"sweep/alpha/values": {1: "1 GB/s", 2: "2 GB"}}, "sweep.alpha.values.2", "invalid-quantity",
     ),
     "wrong value deep inside": (
         {"sweep/p": {"of": "jobs.*.pattern", "values": {"a2a": {"kind": "all-to-all", "message": "1 k"}}}},
-        "sweep.p.values.a2a.message", "not-a-quantity",
+        "sweep.p.values.a2a.message", "invalid-quantity",
     ),
     "wrong value of two axes": (
         {"sweep/arrangement/values": ["absolute", "circulant"], "sweep/groups": EVEN},
-        "sweep.arrangement.values.circulant", "cannot-be-built",
+        "sweep.arrangement.values.circulant", "invalid-machine",
     ),
     "machine too small at one label": (
         {"jobs/0": {"nodes": 70, "pattern": RING}, "sweep/groups": {"of": "machine.groups", "values": [9, 3]}},
-        "sweep.groups.values.3", "jobs-too-large",
+        "sweep.groups.values.3", "does-not-fit",
     ),
     "axis that undoes another": (
         {"sweep/machine": {"of": "machine.bandwidth", "values": ["1 GB/s"]}}, "sweep.machine",
-        "overwritten-axis",
+        "conflicting-keys",
     ),
-    "reserved axis name": ({"sweep/seed": EVEN}, "sweep.seed", "reserved-name"),
-    "axis called like a Python word": ({"sweep/class": EVEN}, "sweep.class", "reserved-name"),
-    "bad axis name": ({"sweep/Big Groups": EVEN}, "sweep.Big Groups", "bad-name"),
-    "number as axis name": ({"sweep/1": EVEN}, "sweep.1", "bad-name"),
+    "reserved axis name": ({"sweep/seed": EVEN}, "sweep.seed", "invalid-name"),
+    "axis called like a Python word": ({"sweep/class": EVEN}, "sweep.class", "invalid-name"),
+    "bad axis name": ({"sweep/Big Groups": EVEN}, "sweep.Big Groups", "invalid-name"),
+    "number as axis name": ({"sweep/1": EVEN}, "sweep.1", "invalid-name"),
     "engine labelled otherwise": (
         {"sweep/engine": {"of": "engine", "values": {"fast": "caminos"}}}, "sweep.engine.values.fast",
-        "bad-label",
+        "invalid-value",
     ),
     "zip of unequal lengths": (
-        {"zip": [["arrangement", "alpha"]]}, "zip.0", "bad-zip",
+        {"zip": [["arrangement", "alpha"]]}, "zip.0", "invalid-value",
     ),
     "zip of an unknown axis": (
-        {"zip": [["alpha", "arangement"]]}, "zip.0", "no-such-axis",
+        {"zip": [["alpha", "arangement"]]}, "zip.0", "unknown-name",
     ),
-    "zip of one axis": ({"zip": [["alpha"]]}, "zip.0", "bad-zip"),
-    "zip of an axis twice": ({"zip": [["alpha", "alpha"]]}, "zip.0", "bad-zip"),
+    "zip of one axis": ({"zip": [["alpha"]]}, "zip.0", "invalid-value"),
+    "zip of an axis twice": ({"zip": [["alpha", "alpha"]]}, "zip.0", "invalid-value"),
     "exclude of an unknown axis": (
-        {"exclude": [{"alfa": 1}]}, "exclude.0.alfa", "no-such-axis",
+        {"exclude": [{"alfa": 1}]}, "exclude.0.alfa", "unknown-name",
     ),
     "exclude of an unknown label": (
-        {"exclude": [{"alpha": [1, 3]}]}, "exclude.0.alpha", "no-such-label",
+        {"exclude": [{"alpha": [1, 3]}]}, "exclude.0.alpha", "unknown-name",
     ),
-    "exclude of nothing": ({"exclude": [{}]}, "exclude.0", "everything-excluded"),
-    "everything excluded": ({"exclude": [{"alpha": [0.5, 1, 2]}]}, "exclude", "everything-excluded"),
-    "no seeds": ({"seeds": 0}, "seeds", "bad-seeds"),
-    "negative seeds": ({"seeds": -2}, "seeds", "bad-seeds"),
-    "empty list of seeds": ({"seeds": []}, "seeds", "bad-seeds"),
-    "boolean seeds": ({"seeds": True}, "seeds", "bad-seeds"),
-    "seed twice": ({"seeds": [1, 2, 1]}, "seeds.2", "bad-seeds"),
-    "negative seed": ({"seeds": [-1]}, "seeds.0", "bad-seeds"),
+    "exclude of nothing": ({"exclude": [{}]}, "exclude.0", "point-count"),
+    "everything excluded": ({"exclude": [{"alpha": [0.5, 1, 2]}]}, "exclude", "point-count"),
+    "no seeds": ({"seeds": 0}, "seeds", "invalid-value"),
+    "negative seeds": ({"seeds": -2}, "seeds", "invalid-value"),
+    "empty list of seeds": ({"seeds": []}, "seeds", "invalid-value"),
+    "boolean seeds": ({"seeds": True}, "seeds", "invalid-value"),
+    "seed twice": ({"seeds": [1, 2, 1]}, "seeds.2", "invalid-value"),
+    "negative seed": ({"seeds": [-1]}, "seeds.0", "invalid-value"),
     "text for true": ({"slowdown": "yes"}, "slowdown", "wrong-type"),
-    "experiments and a sweep": ({"experiments": {"a": {}}}, "sweep", "experiments-and-sweep"),
+    "experiments and a sweep": ({"experiments": {"a": {}}}, "sweep", "conflicting-keys"),
     "bad experiment name": (
-        {"sweep": ..., "experiments": {"$(x)": {}}}, "experiments.$(x)", "bad-name",
+        {"sweep": ..., "experiments": {"$(x)": {}}}, "experiments.$(x)", "invalid-name",
     ),
     "wrong value in an experiment": (
         {"sweep": ..., "experiments": {"a": {"sweep": {"x": {"of": "machine.groups", "values": [1]}}}}},
@@ -231,39 +231,39 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "wrong set in an experiment": (
         {"sweep": ..., "experiments": {"a": {"set": {"machine.arrangement": "circulan"}}}},
-        "experiments.a.set.machine.arrangement", "unknown-word",
+        "experiments.a.set.machine.arrangement", "unknown-value",
     ),
     "unknown path in an experiment": (
         {"sweep": ..., "experiments": {"a": {"set": {"machine.size": 1}}}}, "experiments.a.set.machine.size",
-        "no-such-path",
+        "unknown-name",
     ),
     "enormous product": (
         {f"sweep/x{n}": {"of": f"network.{key}", "values": {m: f"{m} {unit}" for m in range(1, 101)}}
          for n, (key, unit) in enumerate({"packet": "B", "buffer": "kB", "router_latency": "ns"}.items())},
-        "sweep", "too-many-points",
+        "sweep", "point-count",
     ),
     "figure of an unknown axis": (
         {"figures": [{"id": "a", "kind": "line", "title": "a", "x": "beta", "y": "runtime_ns"}]}, "figures.0",
-        "no-such-axis",
+        "unknown-name",
     ),
     "slowdown without jobs alone": (
         {"figures": [{"id": "a", "kind": "bar", "title": "a", "table": "interference", "x": "seed", "y": "slowdown"}]},
-        "figures.0", "not-run-alone",
+        "figures.0", "not-comparable",
     ),
-    "study called like a store": ({"study": "points"}, "study", "reserved-name"),
-    "study called like a store of structures": ({"study": "structures"}, "study", "reserved-name"),
-    "long study name": ({"study": "a" * 300}, "study", "wrong-length"),
-    "id of a figure as a path": ({"figures": [FIGURE | {"id": "../x"}]}, "figures.0.id", "bad-name"),
-    "unit that is none": ({"figures": [FIGURE | {"unit": "furlongs"}]}, "figures.0.unit", "not-a-quantity"),
-    "unit of another kind": ({"figures": [FIGURE | {"unit": "kB"}]}, "figures.0.unit", "not-a-quantity"),
+    "study called like a store": ({"study": "points"}, "study", "invalid-name"),
+    "study called like a store of structures": ({"study": "structures"}, "study", "invalid-name"),
+    "long study name": ({"study": "a" * 300}, "study", "out-of-range"),
+    "id of a figure as a path": ({"figures": [FIGURE | {"id": "../x"}]}, "figures.0.id", "invalid-name"),
+    "unit that is none": ({"figures": [FIGURE | {"unit": "furlongs"}]}, "figures.0.unit", "invalid-quantity"),
+    "unit of another kind": ({"figures": [FIGURE | {"unit": "kB"}]}, "figures.0.unit", "invalid-quantity"),
     "logarithm of texts": (
-        {"figures": [FIGURE | {"x": "arrangement", "x_log": True}]}, "figures.0.x_log", "no-labels-to-scale",
+        {"figures": [FIGURE | {"x": "arrangement", "x_log": True}]}, "figures.0.x_log", "not-comparable",
     ),
     "bars that do not begin at 0": (
-        {"figures": [FIGURE | {"kind": "bar", "from_zero": False}]}, "figures.0.from_zero", "not-with-these-keys",
+        {"figures": [FIGURE | {"kind": "bar", "from_zero": False}]}, "figures.0.from_zero", "conflicting-keys",
     ),
     "crossing along an axis that is fixed": (
-        {"claims": [CLAIM]}, "claims.0.parts.0.measure.along", "no-such-axis",
+        {"claims": [CLAIM]}, "claims.0.parts.0.measure.along", "unknown-name",
     ),
 }  # fmt: skip
 
@@ -281,7 +281,7 @@ def test_all_mistakes_are_told(write_study: Callable[[dict[str, Any]], Path]) ->
     assert set(told(the_error(write_study(wrong)))) == {
         ("wrong-type", "machine.groups"),
         ("out-of-range", "machine.cores_per_node"),
-        ("not-a-quantity", "limits.time"),
+        ("invalid-quantity", "limits.time"),
         ("unknown-key", "seed"),
     }
 
@@ -291,7 +291,7 @@ def test_some_job_that_sends_is_not_in_the_background(write_study: Callable[[dic
     for others in ([], [{"nodes": 4, "pattern": "idle"}], [ring | {"background": True}]):
         jobs = [*others, ring | {"background": True}]
         first = next(number for number, job in enumerate(jobs) if "background" in job)
-        assert told(the_error(write_study({"jobs": jobs}))) == [("no-foreground", f"jobs.{first}.background")]
+        assert told(the_error(write_study({"jobs": jobs}))) == [("conflicting-keys", f"jobs.{first}.background")]
     plan(load_study(write_study({"jobs": [ring | {"background": True}, ring]})))
 
 
@@ -301,7 +301,7 @@ def test_mistakes_of_all_points_and_experiments_are_told(write_study: Callable[[
     assert told(the_error(write_study({"sweep": ..., "experiments": {"a": groups, "b": routing}}))) == [
         ("out-of-range", "experiments.a.sweep.x.values.1"),
         ("wrong-type", "experiments.a.sweep.x.values.a"),
-        ("unknown-kind", "experiments.b.set.routing"),
+        ("unknown-value", "experiments.b.set.routing"),
     ]
 
 
@@ -310,10 +310,10 @@ def test_mistakes_of_figures_are_told_beside_those_of_the_base(
 ) -> None:
     figures = [FIGURE | {"x": "beta"}, FIGURE | {"id": "b", "y": "slowdown", "hue": "gamma"}, FIGURE]
     assert told(the_error(write_study({"jobs/0/share": 0.001, "figures": figures}))) == [
-        ("no-node", "jobs.0.share"),
-        ("repeated-id", "figures.2.id"),
-        ("no-such-axis", "figures.0"),
-        ("no-such-axis", "figures.1"),
+        ("does-not-fit", "jobs.0.share"),
+        ("duplicate", "figures.2.id"),
+        ("unknown-name", "figures.0"),
+        ("unknown-name", "figures.1"),
     ]
 
 
@@ -324,7 +324,7 @@ def test_a_misspelt_key_is_not_also_missing(write_study: Callable[[dict[str, Any
 
 def test_what_there_is_stands_once_in_a_list(write_study: Callable[[dict[str, Any]], Path]) -> None:
     error = the_error(write_study({"sweep/alpha/of": "machine.colour"}))
-    assert error.code == "no-such-path" and error.remedy.count("bandwidth") == 1
+    assert error.code == "unknown-name" and error.remedy.count("bandwidth") == 1
 
 
 BOMB = "".join(
@@ -332,30 +332,30 @@ BOMB = "".join(
 )
 # text of the file -> code of the mistake, path in the file
 TEXTS: dict[str, tuple[bytes, str, str | None]] = {
-    "empty": (b"", "not-a-study", None),
-    "only a comment": (b"# nothing\n", "not-a-study", None),
-    "a list": (b"- a\n- b\n", "not-a-study", None),
-    "a text": (b"hello\n", "not-a-study", None),
-    "not YAML": (b"study: [a\nb: {", "not-yaml", None),
-    "two documents": (b"study: a\n---\nstudy: b\n", "not-yaml", None),
-    "a tab": (b"study:\n\t- a\n", "not-yaml", None),
-    "not UTF-8": (b"study: \xff\xfe\n", "not-utf-8", None),
-    "UTF-16": ("study: a\n".encode("utf-16"), "not-utf-8", None),
-    "a null character": (b"study: a\x00b\n", "not-yaml", None),
-    "duplicate key": (b"study: a\nstudy: b\n", "repeated-key", "study"),
-    "duplicate key below": (b"a: {b: [{c: 1, c: 2}]}\n", "repeated-key", "a.b.0.c"),
-    "duplicate label": (b"sweep: {x: {values: {1: a, 1.0: b}}}\n", "repeated-key", "sweep.x.values.1.0"),
-    "list as key": (b"? [a, b]\n: c\n", "bad-key", ""),
-    "Python tag": (b"study: !!python/object/apply:os.system ['touch x']\n", "not-yaml", None),
-    "number tag on text": (b"study: !!int abc\n", "not-yaml", None),
-    "date tag on text": (b"study: !!timestamp abc\n", "not-yaml", None),
-    "boolean tag on text": (b"study: !!bool abc\n", "not-yaml", None),
-    "unknown alias": (b"study: *a\n", "not-yaml", None),
-    "alias bomb": (b"a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + BOMB.encode(), "file-too-complex", "f.7.8.8.8.8.9"),
-    "alias of itself": (b"a: &a [*a]\n", "file-too-complex", "a.0.0.0.0.0.0.0"),
-    "deeply nested": (b"a: " + b"[" * 500 + b"]" * 500, "file-too-complex", "a.0.0.0.0.0.0.0"),
-    "never closed": (b"a: " + b"[" * 20_000, "not-yaml", None),
-    "huge number": (b"seeds: " + b"9" * 5000, "number-too-long", "seeds"),
+    "empty": (b"", "invalid-yaml", None),
+    "only a comment": (b"# nothing\n", "invalid-yaml", None),
+    "a list": (b"- a\n- b\n", "invalid-yaml", None),
+    "a text": (b"hello\n", "invalid-yaml", None),
+    "not YAML": (b"study: [a\nb: {", "invalid-yaml", None),
+    "two documents": (b"study: a\n---\nstudy: b\n", "invalid-yaml", None),
+    "a tab": (b"study:\n\t- a\n", "invalid-yaml", None),
+    "not UTF-8": (b"study: \xff\xfe\n", "file-unreadable", None),
+    "UTF-16": ("study: a\n".encode("utf-16"), "file-unreadable", None),
+    "a null character": (b"study: a\x00b\n", "invalid-yaml", None),
+    "duplicate key": (b"study: a\nstudy: b\n", "invalid-yaml", "study"),
+    "duplicate key below": (b"a: {b: [{c: 1, c: 2}]}\n", "invalid-yaml", "a.b.0.c"),
+    "duplicate label": (b"sweep: {x: {values: {1: a, 1.0: b}}}\n", "invalid-yaml", "sweep.x.values.1.0"),
+    "list as key": (b"? [a, b]\n: c\n", "invalid-yaml", ""),
+    "Python tag": (b"study: !!python/object/apply:os.system ['touch x']\n", "invalid-yaml", None),
+    "number tag on text": (b"study: !!int abc\n", "invalid-yaml", None),
+    "date tag on text": (b"study: !!timestamp abc\n", "invalid-yaml", None),
+    "boolean tag on text": (b"study: !!bool abc\n", "invalid-yaml", None),
+    "unknown alias": (b"study: *a\n", "invalid-yaml", None),
+    "alias bomb": (b"a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + BOMB.encode(), "file-too-large", "f.7.8.8.8.8.9"),
+    "alias of itself": (b"a: &a [*a]\n", "file-too-large", "a.0.0.0.0.0.0.0"),
+    "deeply nested": (b"a: " + b"[" * 500 + b"]" * 500, "file-too-large", "a.0.0.0.0.0.0.0"),
+    "never closed": (b"a: " + b"[" * 20_000, "invalid-yaml", None),
+    "huge number": (b"seeds: " + b"9" * 5000, "file-too-large", "seeds"),
     "huge file": (b"#" * 10_000_001, "file-too-large", None),
 }
 
@@ -419,7 +419,7 @@ def test_numbers_stay_numbers(text: str, number: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "code"), [("no.yaml", "no-such-file"), (".", "not-a-file"), ("/dev/null", "not-a-file")]
+    ("place", "code"), [("no.yaml", "file-not-found"), (".", "file-unreadable"), ("/dev/null", "file-unreadable")]
 )
 def test_no_file_to_read(place: str, code: str, tmp_path: Path) -> None:
     assert told(the_error(tmp_path / place)) == [(code, None)]
@@ -429,7 +429,7 @@ def test_no_file_to_read(place: str, code: str, tmp_path: Path) -> None:
 def test_mapping_file_garbage(text: str, tmp_path: Path, write_study: Callable[[dict[str, Any]], Path]) -> None:
     (tmp_path / "map.txt").write_text(text, encoding="latin-1")
     error = the_error(write_study({"jobs/0/mapping": {"kind": "file", "file": "map.txt"}}))
-    assert told(error) == [("mapping-file", "jobs.0.mapping.file")] and "map.txt" in str(error)
+    assert told(error) == [("invalid-data-file", "jobs.0.mapping.file")] and "map.txt" in str(error)
 
 
 def test_valid_study_is_taken(write_study: Callable[[dict[str, Any]], Path]) -> None:

@@ -88,15 +88,15 @@ def test_the_front_is_what_a_double_loop_finds() -> None:
 @pytest.mark.parametrize(
     ("more", "path", "code"),
     [
-        ({"families": ["dragonfy"]}, "families.0", "unknown-kind"),
-        ({"families": ["bluegene-q"]}, "families.0", "unknown-kind"),
-        ({"most_nodes": 50}, "most_nodes", "empty-range"),
+        ({"families": ["dragonfy"]}, "families.0", "unknown-value"),
+        ({"families": ["bluegene-q"]}, "families.0", "unknown-value"),
+        ({"most_nodes": 50}, "most_nodes", "out-of-range"),
         (
             {"jobs": [{"share": 1.0, "pattern": {"kind": "bisection", "message": "1 kB"}}]},
             "jobs.0.pattern",
-            "not-with-these-keys",
+            "conflicting-keys",
         ),
-        ({"jobs": [{"nodes": 61, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}, "jobs", "jobs-too-large"),
+        ({"jobs": [{"nodes": 61, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}, "jobs", "does-not-fit"),
         ({"bandwidth": "25 parsec"}, "bandwidth", None),
     ],
 )
@@ -138,4 +138,4 @@ def test_what_would_take_much_memory_is_refused_before(
         f"{{study: s, machine: {machine}, routing: minimal, jobs: [{ring}], engine: flow}}"
     )
     assert main(["candidates", "--nodes", "100000", "--families", "torus", "--json", *more]) == 1
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "too-large"
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "out-of-range"

@@ -98,25 +98,25 @@ def test_a_study_plans_them_and_may_change_all_jobs(write_study: Writer) -> None
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str, str]] = {
-    "no sizes": ({"shares": []}, "", "given-twice-or-not"),
-    "two kinds of sizes": ({"nodes": [4], "fill": 10}, "", "given-twice-or-not"),
+    "no sizes": ({"shares": []}, "", "conflicting-keys"),
+    "two kinds of sizes": ({"nodes": [4], "fill": 10}, "", "conflicting-keys"),
     "nodes without fill": ({"shares": [], "nodes": [4]}, ".fill", "missing-key"),
     "more than the machine": ({"fill": 1.5}, ".fill", "out-of-range"),
-    "nothing fits": ({"fill": 0.01}, ".shares", "mix-never-full"),
+    "nothing fits": ({"fill": 0.01}, ".shares", "does-not-fit"),
     "first job of another unit": (
-        {"first": [{"nodes": 3, "pattern": PATTERNS["sub"]}]}, ".first.0", "mixed-units",
+        {"first": [{"nodes": 3, "pattern": PATTERNS["sub"]}]}, ".first.0", "invalid-quantity",
     ),
     "never full": (
-        {"most_of_a_pattern": 1, "shares": [0.05]}, ".most_of_a_pattern", "mix-never-full",
+        {"most_of_a_pattern": 1, "shares": [0.05]}, ".most_of_a_pattern", "does-not-fit",
     ),
-    "no patterns": ({"patterns": {}}, ".patterns", "wrong-length"),
+    "no patterns": ({"patterns": {}}, ".patterns", "out-of-range"),
     "wrong pattern": (
-        {"patterns": {"a": {"kind": "ring", "message": "1 k"}}}, ".patterns.a.message", "not-a-quantity",
+        {"patterns": {"a": {"kind": "ring", "message": "1 k"}}}, ".patterns.a.message", "invalid-quantity",
     ),
     "wrong share": ({"shares": [0.1, 2]}, ".shares.1", "out-of-range"),
     "unknown key": ({"sizes": [1]}, ".sizes", "unknown-key"),
     "job too large for its allocation": (
-        {"allocation": "one-group"}, ".w01.1.allocation", "allocation-does-not-fit",
+        {"allocation": "one-group"}, ".w01.1.allocation", "does-not-fit",
     ),
 }  # fmt: skip
 
@@ -139,4 +139,4 @@ def test_broken_mix(kind: str, write_study: Writer) -> None:
 )
 def test_a_mix_needs_jobs_and_stands_alone(axis: dict[str, Any], write_study: Writer) -> None:
     (mistake,) = told(the_error(write_study({"sweep": {"workload": axis}})))
-    assert mistake[0] == "bad-axis" and str(mistake[1]).startswith("sweep.workload")
+    assert mistake[0] == "invalid-value" and str(mistake[1]).startswith("sweep.workload")

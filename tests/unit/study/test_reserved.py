@@ -48,49 +48,49 @@ def test_reserved_nodes_by_hand(kind: str) -> None:
 # machine, allocation and nodes of each job -> path, code
 BROKEN: dict[str, tuple[dict[str, Any], list[tuple[Any, int]], str, str]] = {
     "cuboid on a dragonfly": (
-        DRAGONFLY, [("cuboid", 4)], "jobs.0.allocation", "machine-does-not-fit",
+        DRAGONFLY, [("cuboid", 4)], "jobs.0.allocation", "unsupported",
     ),
-    "groups on a mesh": (MESH, [("one-group", 4)], "jobs.0.allocation", "machine-does-not-fit"),
-    "tree rules on a Slim Fly": (SLIM_FLY, [("tree-partition", 4)], "jobs.0.allocation", "machine-does-not-fit"),
+    "groups on a mesh": (MESH, [("one-group", 4)], "jobs.0.allocation", "unsupported"),
+    "tree rules on a Slim Fly": (SLIM_FLY, [("tree-partition", 4)], "jobs.0.allocation", "unsupported"),
     "cuboid of a large prime": (
-        MESH, [("cuboid", 14)], "jobs.0.allocation", "allocation-does-not-fit",
+        MESH, [("cuboid", 14)], "jobs.0.allocation", "does-not-fit",
     ),
     "cuboid of other dimensions": (
-        MESH, [({"kind": "cuboid", "shape": [2, 2, 2]}, 4)], "jobs.0.allocation.shape", "wrong-length",
+        MESH, [({"kind": "cuboid", "shape": [2, 2, 2]}, 4)], "jobs.0.allocation.shape", "out-of-range",
     ),
     "cuboid that does not fit": (
         MESH, [({"kind": "cuboid", "shape": [4, 6]}, 4)], "jobs.0.allocation.shape",
-        "shape-does-not-fit",
+        "does-not-fit",
     ),
     "cuboid too small": (
-        MESH, [({"kind": "cuboid", "shape": [2, 2]}, 9)], "jobs.0.allocation.shape", "shape-does-not-fit",
+        MESH, [({"kind": "cuboid", "shape": [2, 2]}, 9)], "jobs.0.allocation.shape", "does-not-fit",
     ),
     "block that does not divide": (
         MESH, [({"kind": "building-blocks", "block": [4, 2]}, 9)], "jobs.0.allocation.block",
-        "shape-does-not-fit",
+        "does-not-fit",
     ),
     "blocks that do not fit together": (
         MESH, [({"kind": "building-blocks", "block": [6, 1]}, 9), ("cuboid", 26)],
-        "jobs.1.allocation", "allocation-does-not-fit",
+        "jobs.1.allocation", "does-not-fit",
     ),
     "job larger than a group": (
-        SLIM_FLY, [("one-group", 16)], "jobs.0.allocation", "allocation-does-not-fit",
+        SLIM_FLY, [("one-group", 16)], "jobs.0.allocation", "does-not-fit",
     ),
     "job larger than a leaf": (
-        TREE, [({"kind": "tree-partition", "rule": "one-leaf"}, 4)], "jobs.0.allocation", "allocation-does-not-fit",
+        TREE, [({"kind": "tree-partition", "rule": "one-leaf"}, 4)], "jobs.0.allocation", "does-not-fit",
     ),
     "job larger than a pod": (
         TREE, [({"kind": "tree-partition", "rule": "whole-leaves"}, 10)],
-        "jobs.0.allocation", "allocation-does-not-fit",
+        "jobs.0.allocation", "does-not-fit",
     ),
     "whole pods that are too few": (
         TREE, [({"kind": "tree-partition", "rule": "whole-pods"}, 10)] * 4, "jobs.3.nodes",
-        "jobs-too-large",
+        "does-not-fit",
     ),
     "convex block of more than the machine": (
-        MESH, [("convex-block", 49)], "jobs.0.nodes", "jobs-too-large",
+        MESH, [("convex-block", 49)], "jobs.0.nodes", "does-not-fit",
     ),
-    "ranks for pairs": (MESH, [("cluster", 3)], "jobs.0.pattern", "ranks-do-not-fit"),
+    "ranks for pairs": (MESH, [("cluster", 3)], "jobs.0.pattern", "does-not-fit"),
 }  # fmt: skip
 
 

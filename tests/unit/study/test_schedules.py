@@ -36,7 +36,7 @@ def test_a_broken_log_is_refused_when_it_is_planned(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump({"study": "small", "schedules": {"s": schedule}}))
     with pytest.raises(StudyError) as error:
         plan(load_study(file))
-    assert (error.value.code, error.value.file, error.value.path) == ("trace-fields", "log.swf", "line 2")
+    assert (error.value.code, error.value.file, error.value.path) == ("invalid-trace", "log.swf", "line 2")
 
 
 def with_value(path: str, value: Any) -> dict[str, Any]:
@@ -47,23 +47,23 @@ def with_value(path: str, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("path", "value", "code", "place"),
     [
-        ("partitions", "intrepid-toros", "unknown-kind", "partitions"),
-        ("order", "wpf", "unknown-kind", "order"),
-        ("backfill", "eazy", "unknown-kind", "backfill"),
+        ("partitions", "intrepid-toros", "unknown-value", "partitions"),
+        ("order", "wpf", "unknown-value", "order"),
+        ("backfill", "eazy", "unknown-value", "backfill"),
         ("trace.load", 0, "out-of-range", "trace.load"),
         ("trace.load", 3.5, "out-of-range", "trace.load"),
-        ("trace.sizes", {512: 1, 40961: 1}, "jobs-too-large", "trace"),
+        ("trace.sizes", {512: 1, 40961: 1}, "does-not-fit", "trace"),
         ("slowdown.mesh", -0.1, "out-of-range", "slowdown.mesh"),
-        ("slowdown.bisection", 0.3, "given-twice-or-not", "slowdown.bisection"),
-        ("seeds", 0, "bad-seeds", "seeds"),
-        ("request", "longer", "unknown-word", "request"),
-        ("sweep", {"loss": {"of": "slowdown.mehs", "values": [0]}}, "no-such-path", "sweep.loss.of"),
-        ("sweep", {"utilisation": {"of": "slowdown.mesh", "values": [0]}}, "reserved-name", "sweep.utilisation"),
+        ("slowdown.bisection", 0.3, "conflicting-keys", "slowdown.bisection"),
+        ("seeds", 0, "invalid-value", "seeds"),
+        ("request", "longer", "unknown-value", "request"),
+        ("sweep", {"loss": {"of": "slowdown.mehs", "values": [0]}}, "unknown-name", "sweep.loss.of"),
+        ("sweep", {"utilisation": {"of": "slowdown.mesh", "values": [0]}}, "invalid-name", "sweep.utilisation"),
         ("sweep", {"loss": {"of": "slowdown.mesh", "values": [0, -1]}}, "out-of-range", "sweep.loss.values.-1"),
-        ("sweep", {"order": ["fcfs", "wpf"]}, "unknown-kind", "sweep.order.values.wpf"),
-        ("exclude", [{"network": "torus"}], "no-such-axis", "exclude.0.network"),
-        ("partitions", [{"shape": [1, 1, 9]}], "machine-does-not-fit", "partitions.shapes.0.shape"),
-        ("partitions", [{"shape": [1, 1, 1]}, {"shape": [1, 1, 1]}], "repeated-entry", "partitions.shapes"),
+        ("sweep", {"order": ["fcfs", "wpf"]}, "unknown-value", "sweep.order.values.wpf"),
+        ("exclude", [{"network": "torus"}], "unknown-name", "exclude.0.network"),
+        ("partitions", [{"shape": [1, 1, 9]}], "unsupported", "partitions.shapes.0.shape"),
+        ("partitions", [{"shape": [1, 1, 1]}, {"shape": [1, 1, 1]}], "duplicate", "partitions.shapes"),
     ],
 )
 def test_what_cannot_be_is_refused_where_it_stands(path: str, value: Any, code: str, place: str) -> None:
@@ -74,8 +74,8 @@ def test_all_mistakes_are_told_at_once() -> None:
     broken = {**SCHEDULE, "order": "wpf", "slowdown": {"mesh": -1}}
     found = refused({"study": "small", "schedules": {"a": broken, "b": {**SCHEDULE, "limit": "stop"}}})
     assert set(found) == {
-        ("unknown-kind", "schedules.a.order"), ("out-of-range", "schedules.a.slowdown.mesh"),
-        ("unknown-word", "schedules.b.limit"),
+        ("unknown-value", "schedules.a.order"), ("out-of-range", "schedules.a.slowdown.mesh"),
+        ("unknown-value", "schedules.b.limit"),
     }  # fmt: skip
 
 
@@ -115,12 +115,12 @@ def test_words_change_no_run_and_a_changed_ratio_does() -> None:
 @pytest.mark.parametrize(
     ("change", "code", "place"),
     [
-        ({"experiment": "rations"}, "no-such-experiment", "slowdown.measured.experiment"),
-        ({"nodes": "sizes"}, "no-such-axis", "slowdown.measured"),
-        ({"of": {"net": "mesh"}, "against": {"net": "torus"}}, "no-such-axis", "slowdown.measured"),
-        ({"of": {"network": "mesh"}, "against": {"net": "torus"}}, "no-partner", "slowdown.measured.against"),
-        ({"of": {"network": "tree"}}, "no-partner", "slowdown.measured.experiment"),
-        ({"beyond": "bounds"}, "no-such-experiment", "slowdown.measured.beyond"),
+        ({"experiment": "rations"}, "unknown-name", "slowdown.measured.experiment"),
+        ({"nodes": "sizes"}, "unknown-name", "slowdown.measured"),
+        ({"of": {"net": "mesh"}, "against": {"net": "torus"}}, "unknown-name", "slowdown.measured"),
+        ({"of": {"network": "mesh"}, "against": {"net": "torus"}}, "not-comparable", "slowdown.measured.against"),
+        ({"of": {"network": "tree"}}, "not-comparable", "slowdown.measured.experiment"),
+        ({"beyond": "bounds"}, "unknown-name", "slowdown.measured.beyond"),
     ],
 )
 def test_a_measured_slowdown_that_the_study_has_not(change: dict[str, Any], code: str, place: str) -> None:
@@ -132,23 +132,25 @@ def test_a_measured_slowdown_that_the_study_has_not(change: dict[str, Any], code
 
 
 def test_a_size_that_nobody_knows_is_refused_when_planned() -> None:
-    assert refused(coupled(partitions="intrepid-mesh")) == [("no-partner", "schedules.s.slowdown.measured.experiment")]
+    assert refused(coupled(partitions="intrepid-mesh")) == [
+        ("not-comparable", "schedules.s.slowdown.measured.experiment")
+    ]
 
 
 def test_points_that_differ_otherwise_are_not_taken_for_one() -> None:
     slowdown = {"measured": MEASURED, "applications": [{"name": "all"}]}
-    assert refused(coupled(slowdown=slowdown)) == [("no-partner", "schedules.s.slowdown.measured")]
+    assert refused(coupled(slowdown=slowdown)) == [("not-comparable", "schedules.s.slowdown.measured")]
 
 
 @pytest.mark.parametrize(
     ("figure", "code", "place"),
     [
-        ({"schedule": "t", "kind": "line", "x": "seed", "y": "useful"}, "no-such-schedule", "figures.0.schedule"),
-        ({"schedule": "s", "kind": "line", "x": "load", "y": "useful"}, "no-such-axis", "figures.0"),
-        ({"schedule": "s", "kind": "line", "x": "seed", "y": "runtime_ns"}, "no-such-column", "figures.0"),
-        ({"table": "schedules", "kind": "line", "x": "seed", "y": "useful"}, "no-such-schedule", "figures.0.schedule"),
-        ({"schedule": "s", "kind": "gantt", "where": {"network": "mesh"}}, "no-such-axis", "figures.0"),
-        ({"kind": "timeline"}, "no-such-schedule", "figures.0.schedule"),
+        ({"schedule": "t", "kind": "line", "x": "seed", "y": "useful"}, "unknown-name", "figures.0.schedule"),
+        ({"schedule": "s", "kind": "line", "x": "load", "y": "useful"}, "unknown-name", "figures.0"),
+        ({"schedule": "s", "kind": "line", "x": "seed", "y": "runtime_ns"}, "unknown-name", "figures.0"),
+        ({"table": "schedules", "kind": "line", "x": "seed", "y": "useful"}, "unknown-name", "figures.0.schedule"),
+        ({"schedule": "s", "kind": "gantt", "where": {"network": "mesh"}}, "unknown-name", "figures.0"),
+        ({"kind": "timeline"}, "unknown-name", "figures.0.schedule"),
     ],
 )
 def test_figures_of_schedules_are_checked(figure: dict[str, Any], code: str, place: str) -> None:

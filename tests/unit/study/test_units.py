@@ -115,7 +115,7 @@ def test_bits_a_second_are_told_as_they_are_written_here() -> None:
     machine = {"kind": "torus", "shape": [4], "bandwidth": "10 Gbps"}
     with pytest.raises(StudyError) as caught:
         read_machine(machine)
-    assert caught.value.code == "not-a-quantity" and "10 Gb/s" in caught.value.remedy
+    assert caught.value.code == "invalid-quantity" and "10 Gb/s" in caught.value.remedy
     assert read_machine({**machine, "bandwidth": "10 Gb/s"}).build().host.bandwidth_Bps == 1.25e9
     # What asks for another quantity does not offer a bandwidth.
     with pytest.raises(StudyError) as caught:

@@ -94,13 +94,13 @@ def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables) 
 @pytest.mark.parametrize(
     ("change", "code", "path"),
     [
-        ({"link_loads": "other"}, "no-such-experiment", "link_loads.0"),
+        ({"link_loads": "other"}, "unknown-name", "link_loads.0"),
         ({"link_loads": []}, "missing-key", "figures.0"),
-        ({"figures": [{**FIGURES[3], "x": "ranks"}]}, "no-such-column", "figures.0"),
+        ({"figures": [{**FIGURES[3], "x": "ranks"}]}, "unknown-name", "figures.0"),
         ({"figures": [{key: FIGURES[3][key] for key in ("id", "kind", "title")}]}, "missing-key", "figures.0.x"),
-        ({"figures": [{**FIGURES[0], "table": "jobs"}]}, "not-with-these-keys", "figures.0.table"),
-        ({"figures": [{**FIGURES[0], "where": {"class": "x"}}]}, "no-such-axis", "figures.0"),
-        ({"machine": {**STUDY["machine"], "shape": [1000, 600]}}, "too-large", "link_loads"),
+        ({"figures": [{**FIGURES[0], "table": "jobs"}]}, "conflicting-keys", "figures.0.table"),
+        ({"figures": [{**FIGURES[0], "where": {"class": "x"}}]}, "unknown-name", "figures.0"),
+        ({"machine": {**STUDY["machine"], "shape": [1000, 600]}}, "out-of-range", "link_loads"),
     ],
 )
 def test_links_that_cannot_be(change: dict[str, Any], code: str, path: str) -> None:

@@ -171,11 +171,11 @@ CORRELATION = {"kind": "correlation", "metric": "hop_bytes", "against": "runtime
 @pytest.mark.parametrize(
     ("asked", "code", "path"),
     [
-        ({**CORRELATION, "against": "time"}, "no-such-column", ""),
-        ({**CORRELATION, "against": "hop_bytes"}, "repeated-entry", ".against"),
-        ({**CORRELATION, "form": "pearson"}, "unknown-word", ".form"),
-        ({**CORRELATION, "over": "colour"}, "no-such-axis", ""),
-        ({"kind": "value", "table": "predictors", "metric": "spearman", "where": {"mapping": 1}}, "no-such-axis", ""),
+        ({**CORRELATION, "against": "time"}, "unknown-name", ""),
+        ({**CORRELATION, "against": "hop_bytes"}, "duplicate", ".against"),
+        ({**CORRELATION, "form": "pearson"}, "unknown-value", ".form"),
+        ({**CORRELATION, "over": "colour"}, "unknown-name", ""),
+        ({"kind": "value", "table": "predictors", "metric": "spearman", "where": {"mapping": 1}}, "unknown-name", ""),
     ],
 )
 def test_correlations_that_cannot_be(tmp_path: Path, asked: dict[str, Any], code: str, path: str) -> None:

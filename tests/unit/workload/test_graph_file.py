@@ -119,7 +119,7 @@ MTX = "%%MatrixMarket matrix coordinate real general\n"
 def test_what_is_no_graph_is_refused(tmp_path, name, text):
     with pytest.raises(ConfigError) as refusal:
         read_graph(written(tmp_path, name, text))
-    assert (refusal.value.code, refusal.value.path) == ("graph-file", ("file",))
+    assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", ("file",))
 
 
 @pytest.mark.parametrize(("name", "text", "where"), [
@@ -170,7 +170,7 @@ def test_metis_groups_by_the_ratio_of_weights_below_1(tmp_path):
 def test_what_cannot_be_read_is_refused(tmp_path, name):
     with pytest.raises(ConfigError) as refusal:
         read_graph(tmp_path / name)
-    assert refusal.value.code == "graph-file"
+    assert refusal.value.code == "invalid-data-file"
 
 
 def ring_file(folder: Path, tasks: int) -> Path:
@@ -187,7 +187,7 @@ def test_a_ring_is_grouped_into_arcs(tmp_path, how):
     assert len(messages) == 8 and set(messages.size_bytes.tolist()) == {20}
     with pytest.raises(ConfigError) as refusal:
         grouped(graph, 65, how)
-    assert refusal.value.code == "graph-file"
+    assert refusal.value.code == "invalid-data-file"
 
 
 def pattern_of(folder: Path, **keys) -> Pattern:
@@ -248,7 +248,7 @@ def test_a_file_that_changed_since_is_refused(tmp_path):
 def test_more_ranks_than_vertices_are_refused_when_planned(tmp_path):
     with pytest.raises(ConfigError) as refusal:
         pattern_of(tmp_path).check_ranks(17)
-    assert (refusal.value.code, refusal.value.path) == ("graph-file", ("file",))
+    assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", ("file",))
 
 
 def test_what_the_file_tells_may_not_be_written(tmp_path):

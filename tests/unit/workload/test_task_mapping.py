@@ -386,4 +386,4 @@ def test_what_a_mapping_cannot_have_is_refused_when_planned(kind, machine, patte
         )
     if path is not None:
         error = refusal.value
-        assert isinstance(error, ConfigError) and (error.code, error.path) == ("mapping-does-not-fit", path)
+        assert isinstance(error, ConfigError) and (error.code, error.path) == ("unsupported", path)

@@ -99,7 +99,7 @@ def test_hop_pairs_beyond_the_machine_are_refused_when_planned(pattern, machine,
     described = Topology.model_validate({"bandwidth": "1 GB/s"} | machine)
     with pytest.raises(ConfigError) as refusal:
         Pattern.model_validate({"kind": "hop-pairs", "message": "1 kB"} | pattern).check_machine(described)
-    assert (refusal.value.code, refusal.value.path) == ("machine-does-not-fit", path)
+    assert (refusal.value.code, refusal.value.path) == ("unsupported", path)
 
 
 @pytest.mark.parametrize(("ranks", "distance", "path"), [(7, None, ()), (12, 4, ("distance",)), (6, 6, ("distance",))])

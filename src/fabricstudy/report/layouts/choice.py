@@ -25,7 +25,7 @@ def lay_out(machine: Machine) -> Layout:
     """
     if machine.coordinates is not None and machine.routers > MOST_SPOTS:
         problem = f"a grid of {machine.routers:,} routers cannot be drawn"
-        raise ConfigError(problem, f"{_SMALLER}; stay at or below {MOST_SPOTS:,}", code="too-large")
+        raise ConfigError(problem, f"{_SMALLER}; stay at or below {MOST_SPOTS:,}", code="out-of-range")
     for rule in (grid.lay_out, tree.lay_out, groups.lay_out):
         layout = rule(machine)
         if layout is not None:
@@ -33,10 +33,10 @@ def lay_out(machine: Machine) -> Layout:
     else:
         if machine.routers > graph.MOST_ROUTERS:
             problem = f"a graph of {machine.routers:,} routers without groups, levels or coordinates cannot be drawn"
-            raise ConfigError(problem, f"stay at or below {graph.MOST_ROUTERS:,}", code="too-large")
+            raise ConfigError(problem, f"stay at or below {graph.MOST_ROUTERS:,}", code="out-of-range")
         layout = graph.lay_out(machine)
     if len(layout.place) > MOST_SPOTS or len(layout.paths) > MOST_LINES:
         problem = f"a picture of {len(layout.place):,} spots and {len(layout.paths):,} lines cannot be read"
         limits = f"at most {MOST_SPOTS:,} spots and {MOST_LINES:,} lines are drawn"
-        raise ConfigError(problem, f"{_SMALLER}; {limits}", code="too-large")
+        raise ConfigError(problem, f"{_SMALLER}; {limits}", code="out-of-range")
     return layout

@@ -59,7 +59,7 @@ class Backfill(Kind):
         if not self.on_nodes:
             problem = "this rule of backfilling needs partitions"
             remedy = "take none, easy or conservative, or a list of partitions"
-            raise ConfigError(problem, remedy, code="not-with-these-keys")
+            raise ConfigError(problem, remedy, code="conflicting-keys")
         from ..kernel import run_nodes
 
         return run_nodes(task, score, pool.machine_nodes, self.rule, pool.counts_only)

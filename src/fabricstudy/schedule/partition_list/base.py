@@ -38,7 +38,7 @@ class PartitionList(Kind):
         """Refuse the name of a list that is not published."""
         if isinstance(value, str) and value not in LISTS and cls.FAMILY.find(value) is None:
             remedy = suggestion(value, [*LISTS, *cls.FAMILY.kinds])
-            raise ConfigError("no list of this name", remedy, code="unknown-kind")
+            raise ConfigError("no list of this name", remedy, code="unknown-value")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -75,5 +75,5 @@ def grid_of(machine: Topology) -> GridConfig:
     """
     if not isinstance(machine, GridConfig):
         problem = f"a machine of kind {machine.kind} has no cuboids"
-        raise ConfigError(problem, "take `kind: nodes`, or a machine that is a grid", code="machine-does-not-fit")
+        raise ConfigError(problem, "take `kind: nodes`, or a machine that is a grid", code="unsupported")
     return machine

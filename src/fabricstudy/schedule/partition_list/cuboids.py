@@ -52,7 +52,7 @@ class Cuboids(PartitionList):
     def _has_its_list(self) -> Cuboids:
         if (self.prefer == "production") != (self.production is not None):
             problem = "`production` belongs to `prefer: production`, and goes with it"
-            raise ConfigError(problem, "give both, or neither", ("production",), code="given-twice-or-not")
+            raise ConfigError(problem, "give both, or neither", ("production",), code="conflicting-keys")
         return self
 
     def partitions(self, machine: Topology) -> Partitions:
@@ -71,7 +71,7 @@ class Cuboids(PartitionList):
         ]
         if len(listed) > MOST_PARTITIONS:
             problem = f"{len(listed):,} partitions are too many; at most {MOST_PARTITIONS:,} are scheduled"
-            raise ConfigError(problem, "give `sizes`, or `at: aligned`", code="too-large")
+            raise ConfigError(problem, "give `sizes`, or `at: aligned`", code="out-of-range")
         return partitions_of(space, lines, listed, self._ranks(space, shapes))
 
     def _shapes(self, space: Space) -> list[Geometry]:
@@ -89,7 +89,7 @@ class Cuboids(PartitionList):
             and (self.sizes is None or math.prod(shape) in self.sizes)
         ]
         if not shapes:
-            raise ConfigError("no cuboid is left", "take other sizes or geometries", code="shape-does-not-fit")
+            raise ConfigError("no cuboid is left", "take other sizes or geometries", code="does-not-fit")
         return sorted(shapes, key=lambda shape: (math.prod(shape), shape))
 
     def _ranks(self, space: Space, shapes: list[Geometry]) -> dict[Geometry, int]:
@@ -113,5 +113,5 @@ def canonical(space: Space, geometries: tuple[Geometry, ...], key: str) -> set[G
         except FabricstudyError as error:
             problem, remedy = str(error).split("; ", 1)
             path = (key, str(place))
-            raise ConfigError(problem, remedy, path, list(geometry), "machine-does-not-fit") from None
+            raise ConfigError(problem, remedy, path, list(geometry), "unsupported") from None
     return written

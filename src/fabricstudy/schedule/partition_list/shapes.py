@@ -76,10 +76,10 @@ def _placed(space: Space, lines: Lines, shape: Shape) -> Iterator[Partition]:
             f"{len(shape.shape)} sides for {len(lines.lengths)} dimensions",
             f"give one side a dimension of {blocks}",
         )
-        raise ConfigError(problem, remedy, ("shape",), list(shape.shape), "wrong-length")
+        raise ConfigError(problem, remedy, ("shape",), list(shape.shape), "out-of-range")
     if any(side > length for side, length in zip(shape.shape, lines.lengths, strict=True)):
         problem = f"it does not fit into the {blocks} blocks of the machine"
-        raise ConfigError(problem, "take sides that do", ("shape",), list(shape.shape), "machine-does-not-fit")
+        raise ConfigError(problem, "take sides that do", ("shape",), list(shape.shape), "unsupported")
     wrap = _wrap(lines, shape)
     if isinstance(shape.at, str):
         yield from (
@@ -90,7 +90,7 @@ def _placed(space: Space, lines: Lines, shape: Shape) -> Iterator[Partition]:
     for place, corner in enumerate(shape.at):
         if len(corner) != len(firsts) or any(first not in of for first, of in zip(corner, firsts, strict=True)):
             problem = f"a partition of this shape cannot begin there in {blocks} blocks"
-            raise ConfigError(problem, "take another corner", ("at", str(place)), list(corner), "machine-does-not-fit")
+            raise ConfigError(problem, "take another corner", ("at", str(place)), list(corner), "unsupported")
         yield Partition(corner, shape.shape, wrap)
 
 
@@ -100,11 +100,11 @@ def _wrap(lines: Lines, shape: Shape) -> tuple[bool, ...]:
         return rings
     if len(shape.wrap) not in (1, len(rings)):
         problem = f"{len(shape.wrap)} values for {len(rings)} dimensions"
-        raise ConfigError(problem, "give one for all, or one a dimension", ("wrap",), list(shape.wrap), "wrong-length")
+        raise ConfigError(problem, "give one for all, or one a dimension", ("wrap",), list(shape.wrap), "out-of-range")
     asked = spread(shape.wrap, len(rings))
     for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
         if wanted and not possible:
             problem = f"the machine cannot close a ring of {shape.shape[number]} blocks in dimension {number}"
             remedy = "leave `wrap` out, or say false there"
-            raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), code="shape-does-not-fit")
+            raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), code="does-not-fit")
     return tuple(wanted or side == 1 for wanted, side in zip(asked, shape.shape, strict=True))

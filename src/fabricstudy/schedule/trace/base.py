@@ -31,7 +31,7 @@ class Request(Model):
         least, most = self.factor
         if least > most:
             path = ("request", "factor")
-            raise ConfigError("an empty range", "swap the two", path, [least, most], code="empty-range")
+            raise ConfigError("an empty range", "swap the two", path, [least, most], code="out-of-range")
 
     def times(self, runtime_s: Floats, rng: np.random.Generator) -> Floats:
         """Draw the requested time of each job."""
@@ -91,7 +91,7 @@ def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: fl
     first_s, last_s = float(submit_s.min()), float(submit_s.max())
     if last_s == first_s:
         remedy = "leave `load` out, or take a longer part"
-        raise StudyError("jobs that all come at once have no load", remedy, path="load", value=load, code="trace-load")
+        raise StudyError("jobs that arrive at once have no load", remedy, path="load", value=load, code="invalid-trace")
     return first_s + (submit_s - first_s) * (work_node_s / (machine_nodes * load * (last_s - first_s)))
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pydantic
 from pydantic import model_validator
 
-from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.errors import StudyError
 from fabricstudy.core.input_files import LARGEST_BYTES, FileMistake, bytes_of, changed_ns
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
@@ -74,7 +74,7 @@ class Swf(Trace):
     def _in_order(self) -> Swf:
         if self.to_s is not None and self.to_s <= self.from_s:
             remedy = "let it end after it begins"
-            raise ConfigError("an empty part of the log", remedy, ("to",), self.to_s, code="empty-range")
+            raise ConfigError("an empty part of the log", remedy, ("to",), self.to_s, code="out-of-range")
         return self
 
     def digest(self, folder: Path) -> str:
@@ -85,7 +85,7 @@ class Swf(Trace):
         log, sha256 = self._read(folder)
         if self.sha256 is not None and sha256 != self.sha256:
             remedy = "take the file that is meant, or correct `sha256`"
-            raise StudyError("another file than `sha256` says", remedy, self.file, code="trace-digest")
+            raise StudyError("another file than `sha256` says", remedy, self.file, code="invalid-trace")
         cores_per_node = self._cores(log, machine_nodes)
         counted: dict[str, int] = {}
         is_part, number = np.isin(log.column(Field.STATUS), (2, 3, 4)), log.column(Field.JOB)
@@ -104,7 +104,7 @@ class Swf(Trace):
         _count(counted, "no_processors", nowhere)
         log = log.only(~(idle | nowhere))
         if not len(log.line):
-            raise StudyError("no job is left", "take another file or another part of it", self.file, code="trace-empty")
+            raise StudyError("no job is left", "take another part of the trace", self.file, code="invalid-trace")
         nodes = self._nodes(log, cores_per_node, machine_nodes, counted)
         submit_s, runtime_s = log.column(Field.SUBMIT), log.column(Field.RUN)
         if self.load is not None:
@@ -122,8 +122,7 @@ class Swf(Trace):
         try:
             return _kept(path, changed_ns(path), self.file)
         except FileMistake as mistake:
-            code: Code = "no-such-file" if mistake.code == "file-unreadable" else mistake.code
-            raise StudyError(f"the log: {mistake.problem}", mistake.remedy, self.file, code=code) from None
+            raise StudyError(f"the log: {mistake.problem}", mistake.remedy, self.file, code=mistake.code) from None
 
     def _cores(self, log: Log, machine_nodes: int) -> int:
         """Give the processors of a node."""
@@ -131,11 +130,11 @@ class Swf(Trace):
         if self.cores_per_node is None and nodes and processors and nodes[0] != processors[0]:
             problem = f"a machine of {nodes[0]} nodes and {processors[0]} processors"
             remedy = f"say `cores_per_node`, such as {max(processors[0] // max(nodes[0], 1), 1)}"
-            raise StudyError(problem, remedy, self.file, f"line {processors[1]}", processors[0], "trace-cores")
+            raise StudyError(problem, remedy, self.file, f"line {processors[1]}", processors[0], "invalid-trace")
         cores = self.cores_per_node or 1
         if processors and processors[0] > machine_nodes * cores and self.too_large == "refuse":
             problem = f"the log's machine has more processors than the {machine_nodes * cores} of this one"
-            raise StudyError(problem, TOO_LARGE, self.file, f"line {processors[1]}", processors[0], "trace-too-large")
+            raise StudyError(problem, TOO_LARGE, self.file, f"line {processors[1]}", processors[0], "invalid-trace")
         return cores
 
     def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, counted: dict[str, int]) -> Ints:
@@ -148,7 +147,7 @@ class Swf(Trace):
         if len(large) and self.too_large == "refuse":
             problem = f"the job needs {nodes[large[0]]} nodes, and the machine has {machine_nodes}"
             field = Field.PROCESSORS if asked[large[0]] > 0 else Field.ALLOCATED
-            raise log.refusal(large[0], field, problem, TOO_LARGE, "trace-too-large")
+            raise log.refusal(large[0], field, problem, TOO_LARGE, "invalid-trace")
         _count(counted, "too_large", nodes > machine_nodes)
         return nodes
 
@@ -169,13 +168,13 @@ def _text(content: bytes) -> str:
                 content = packed.read(LARGEST_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
             problem = f"packed by gzip, but damaged ({error})"
-            raise FileMistake(problem, "fetch it again", code="trace-not-text") from None
+            raise FileMistake(problem, "fetch it again", code="file-unreadable") from None
         if len(content) > LARGEST_BYTES:
             problem = f"more than {LARGEST_BYTES:,} bytes when unpacked"
             raise FileMistake(problem, "take a part of the log", code="file-too-large")
     if _NO_TEXT.search(content):
         remedy = "give a log in the standard workload format, as text or packed by gzip"
-        raise FileMistake("not a text file", remedy, code="trace-not-text")
+        raise FileMistake("not a text file", remedy, code="file-unreadable")
     # Names in headers come in any encoding, and nothing else is no ASCII.
     return content.removeprefix(BOM_UTF8).decode("latin-1").replace("\r\n", "\n")
 
@@ -190,7 +189,7 @@ def _check_ranges(log: Log) -> None:
         if wrong.any():
             kind = "whole number" if field in _WHOLE else "number"
             problem, remedy = f"not a {kind} that can be", f"write one from {least:.0f} to {most:.0f}"
-            raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "trace-number")
+            raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "invalid-trace")
 
 
 def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> None:
@@ -206,7 +205,7 @@ def _check_numbers(log: Log) -> None:
     again = np.flatnonzero(first[place] != np.arange(len(number)))
     if len(again):
         problem = f"two jobs of one number; the other is in line {log.line[first[place[again[0]]]]}"
-        raise log.refusal(again[0], Field.JOB, problem, "give each job its own number", "trace-twice")
+        raise log.refusal(again[0], Field.JOB, problem, "give each job its own number", "duplicate")
 
 
 def _check_times(log: Log, counted: dict[str, int]) -> None:
@@ -215,10 +214,10 @@ def _check_times(log: Log, counted: dict[str, int]) -> None:
     negative = np.flatnonzero(submit_s < 0)
     if len(negative):
         problem, remedy = "a negative time of submission", "count seconds from the start of the log"
-        raise log.refusal(negative[0], Field.SUBMIT, problem, remedy, "trace-negative")
+        raise log.refusal(negative[0], Field.SUBMIT, problem, remedy, "invalid-trace")
     back_s = np.maximum.accumulate(submit_s) - submit_s if len(submit_s) else submit_s
     far = np.flatnonzero(back_s > 1)
     if len(far):
         problem = f"submitted {back_s[far[0]]:g} s before a job that stands above it"
-        raise log.refusal(far[0], Field.SUBMIT, problem, "sort the lines by their submit time", "trace-order")
+        raise log.refusal(far[0], Field.SUBMIT, problem, "sort the lines by their submit time", "invalid-trace")
     _count(counted, "out_of_order", back_s > 0)

@@ -104,7 +104,7 @@ def read_swf(text: str, file: str) -> Log:
                 header[match[1]] = (int(match[2]), number)
         elif len(line) > LONGEST_LINE:
             problem, remedy = f"a line of {len(line):,} characters", "give a log in the standard workload format"
-            raise refusal(file, number, None, problem, line[:60], remedy, "trace-fields")
+            raise refusal(file, number, None, problem, line[:60], remedy, "invalid-trace")
         elif words := line.strip():
             if len(words) < SHORTEST_LINE:  # refused now, before millions of them are kept
                 _slow_table([line], [number], file)
@@ -127,11 +127,11 @@ def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.
         for column, word in enumerate(words[: len(FIELDS)], start=1):
             if _NUMBER.fullmatch(word) is None or not np.isfinite(float(word)):
                 remedy = "write a number, or -1 for what is not known"
-                raise refusal(file, number, column, "this field is no number", word, remedy, "trace-number")
+                raise refusal(file, number, column, "this field is no number", word, remedy, "invalid-trace")
         if len(words) != len(FIELDS):
             problem, text = f"a line of {len(words)} fields", line.strip()[:60]
             remedy = f"write {len(FIELDS)} fields a line, as the standard workload format has them"
-            raise refusal(file, number, None, problem, text, remedy, "trace-fields")
+            raise refusal(file, number, None, problem, text, remedy, "invalid-trace")
         fields[place] = [float(word) for word in words]
     return fields
 

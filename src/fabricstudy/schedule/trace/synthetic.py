@@ -80,6 +80,6 @@ class Synthetic(Trace):
                 most = float(nodes.sum()) * runtime.longest_s / (machine_nodes * self.span_s)
                 problem = f"{self.number} jobs of at most {runtime.longest_s:g} s come to a load of {most:.2f} at most"
                 remedy = "take more jobs, longer ones, or a lower load"
-                raise StudyError(problem, remedy, path="load", value=self.load, code="trace-load")
+                raise StudyError(problem, remedy, path="load", value=self.load, code="invalid-trace")
         runtime_s: Floats = np.minimum(drawn * factor, runtime.longest_s)
         return runtime_s

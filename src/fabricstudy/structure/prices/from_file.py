@@ -61,7 +61,7 @@ class PricesFromFile(FromFile, Prices):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_tariff, "price-file")
+        return read(path, read_tariff, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

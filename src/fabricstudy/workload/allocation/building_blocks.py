@@ -29,7 +29,7 @@ class BuildingBlocks(Box):
         if any(line.length % side for side, line in zip(self.block, lines, strict=True)):
             problem = f"the block does not divide {shape_of(machine)}"
             remedy = "let each side divide its dimension"
-            raise ConfigError(problem, remedy, ("block",), list(self.block), "shape-does-not-fit")
+            raise ConfigError(problem, remedy, ("block",), list(self.block), "does-not-fit")
         boxes = convex_boxes(routers_needed(machine, nodes), lines, self.block)
         return nodes_of_box(machine, boxes[0]) if boxes else nodes
 

@@ -31,13 +31,13 @@ class Cuboid(Box):
             if not boxes:
                 problem = f"no cuboid of exactly {routers} routers fits in {shape_of(machine)}"
                 remedy = "change the job's size, give a shape, or take convex-block"
-                raise ConfigError(problem, remedy, code="allocation-does-not-fit")
+                raise ConfigError(problem, remedy, code="does-not-fit")
             return nodes_of_box(machine, boxes[0])
         check_sides(self.shape, machine, "shape")
         cells = math.prod(self.shape)
         if cells < routers:
             problem = f"the cuboid has {cells} routers, and the job's {nodes} nodes need {routers}"
-            raise ConfigError(problem, "make it larger", ("shape",), list(self.shape), "shape-does-not-fit")
+            raise ConfigError(problem, "make it larger", ("shape",), list(self.shape), "does-not-fit")
         return nodes_of_box(machine, self.shape)
 
     def allocate(self, request: Request) -> Grant:

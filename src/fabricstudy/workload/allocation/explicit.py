@@ -30,7 +30,7 @@ class ExplicitNodes(Allocation):
     def _no_node_twice(self) -> ExplicitNodes:
         if len(set(self.nodes)) != len(self.nodes):
             twice = next(node for index, node in enumerate(self.nodes) if node in self.nodes[:index])
-            raise ConfigError("a node is listed twice", "list each node once", ("nodes",), twice, code="repeated-entry")
+            raise ConfigError("a node is listed twice", "list each node once", ("nodes",), twice, code="duplicate")
         return self
 
     def node_count(self) -> int:
@@ -40,14 +40,14 @@ class ExplicitNodes(Allocation):
         outside = [node for node in self.nodes if node >= machine.nodes]
         if outside:
             problem = f"there is no such node on a machine of {machine.nodes}"
-            raise ConfigError(problem, f"take 0 to {machine.nodes - 1}", ("nodes",), outside[0], "no-such-node")
+            raise ConfigError(problem, f"take 0 to {machine.nodes - 1}", ("nodes",), outside[0], "unknown-name")
         if holder is None:
             problem = "an earlier job may take these nodes"
-            raise ConfigError(problem, "put jobs with explicit nodes first", code="node-taken")
+            raise ConfigError(problem, "put jobs with explicit nodes first", code="duplicate")
         taken = [node for node in self.nodes if node in holder]
         if taken:
             problem = f"job {holder[taken[0]]} holds the node already"
-            raise ConfigError(problem, "give each node to one job", ("nodes",), taken[0], "node-taken")
+            raise ConfigError(problem, "give each node to one job", ("nodes",), taken[0], "duplicate")
         return self.nodes
 
     def allocate(self, request: Request) -> Grant:

@@ -54,10 +54,10 @@ def check_sides(sides: Sides, machine: Topology, key: str) -> None:
     lines = dimensions_of(machine)
     if len(sides) != len(lines):
         problem = f"{len(sides)} sides, and the machine has {len(lines)} dimensions"
-        raise ConfigError(problem, "give one a dimension", (key,), list(sides), "wrong-length")
+        raise ConfigError(problem, "give one a dimension", (key,), list(sides), "out-of-range")
     if any(side > line.length for side, line in zip(sides, lines, strict=True)):
         problem = f"it does not fit in {shape_of(machine)}"
-        raise ConfigError(problem, "shorten it", (key,), list(sides), "shape-does-not-fit")
+        raise ConfigError(problem, "shorten it", (key,), list(sides), "does-not-fit")
 
 
 def shape_of(machine: Topology) -> str:

@@ -32,7 +32,7 @@ def check_fits(nodes: int, most: int, part: str, value: str) -> None:
     if nodes > most:
         problem = f"the job needs {nodes} nodes, and a {part} has {most}"
         remedy = "make the job smaller, or take another allocation"
-        raise ConfigError(problem, remedy, value=value, code="allocation-does-not-fit")
+        raise ConfigError(problem, remedy, value=value, code="does-not-fit")
 
 
 def reserved_groups(request: Request, groups: Indices) -> Grant:

@@ -52,17 +52,17 @@ class Mapping(Kind):
         if self.needs_traffic and pattern.follows_placement:
             problem = f"{self.kind} places ranks by their traffic, and {pattern.kind} gets its traffic by placement"
             remedy = "take another mapping, such as linear or random"
-            raise ConfigError(problem, remedy, (), self.kind, "mapping-does-not-fit")
+            raise ConfigError(problem, remedy, (), self.kind, "unsupported")
         if self.needs_places and not pattern.has_places:
             problem = f"{self.kind} goes by where ranks stand in the application, and {pattern.kind} has no coordinates"
-            raise ConfigError(problem, "take another mapping, such as greedy", (), self.kind, "mapping-does-not-fit")
+            raise ConfigError(problem, "take another mapping, such as greedy", (), self.kind, "unsupported")
         predicted = self.predict_cpu_s(ranks, degree_of(pattern, ranks))
         if predicted > LONGEST_CPU_S:
             problem = (
                 f"{self.kind} would take about {predicted:.2g} s on {ranks} ranks, and at most {LONGEST_CPU_S:g} s"
             )
             remedy = "lower its effort, or take greedy or exchange with neighbourhood: near"
-            raise ConfigError(problem, remedy, (), self.kind, "mapping-does-not-fit")
+            raise ConfigError(problem, remedy, (), self.kind, "unsupported")
         self.check_ranks(ranks)
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
@@ -140,7 +140,7 @@ class Refinement(TrafficMapping):
         if self.objective == "link-load" and "dimensions" not in machine.traits:
             problem = f"link loads go by dimension order, and a machine of kind {machine.kind} has no dimensions"
             remedy = "take objective: hop-bytes"
-            raise ConfigError(problem, remedy, ("objective",), self.objective, "mapping-does-not-fit")
+            raise ConfigError(problem, remedy, ("objective",), self.objective, "unsupported")
         try:
             self.start.check_fit(machine, pattern, ranks)
         except ConfigError as error:

@@ -38,7 +38,7 @@ class MappingFile(Mapping):
         """Refuse a number of ranks other than that of the file's lines."""
         if len(self.cores) != ranks:
             problem = f"the mapping file has {len(self.cores)} lines for {ranks} ranks"
-            raise ConfigError(problem, "write one core a rank", ("file",), self.file, "mapping-file")
+            raise ConfigError(problem, "write one core a rank", ("file",), self.file, "invalid-data-file")
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Map rank r to the core that line r names."""
@@ -56,7 +56,7 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
 
     Raises ConfigError if the file cannot be read, or does not hold that.
     """
-    cores: tuple[int, ...] = read(folder / name, _cores_of, "mapping-file")[0]
+    cores: tuple[int, ...] = read(folder / name, _cores_of, "invalid-data-file")[0]
     return cores
 
 

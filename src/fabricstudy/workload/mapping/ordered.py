@@ -41,7 +41,7 @@ class OrderedMapping(Mapping):
         if "dimensions" not in machine.traits:
             problem = f"{self.kind} goes along dimensions, and a machine of kind {machine.kind} has none"
             remedy = "take another mapping, such as linear"
-            raise ConfigError(problem, remedy, ("order",), self.order, "mapping-does-not-fit")
+            raise ConfigError(problem, remedy, ("order",), self.order, "unsupported")
         _check_letters(self.order, names)
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
@@ -65,4 +65,4 @@ def _check_letters(order: str, names: str) -> None:
     if sorted(order.upper()) != sorted(wanted):
         problem = f"the order is no permutation of the letters {wanted}"
         remedy = f"write each of them once, such as {wanted}"
-        raise ConfigError(problem, remedy, ("order",), order, "mapping-does-not-fit")
+        raise ConfigError(problem, remedy, ("order",), order, "unsupported")

@@ -37,7 +37,7 @@ class AllGather(MessagePattern):
         if self.algorithm == "recursive-doubling" and ranks & (ranks - 1):
             problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
             remedy = "change the job's size, or take ring"
-            raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         rank = np.arange(ranks, dtype=np.int32)

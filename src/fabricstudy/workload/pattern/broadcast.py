@@ -48,7 +48,7 @@ class Broadcast(Collective):
         if self.chosen(ranks) == "scatter-recursive-doubling" and power_below(ranks) != ranks:
             problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
             remedy = "change the job's size, or take scatter-ring"
-            raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "does-not-fit")
 
     def parts(self, ranks: int) -> list[Part]:
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)

@@ -175,14 +175,14 @@ class Collective(MessagePattern):
         """Refuse a root that is no rank."""
         if self.root >= ranks:
             remedy = f"take 0 to {ranks - 1}"
-            raise ConfigError(f"there is no such rank among {ranks}", remedy, ("root",), self.root, "ranks-do-not-fit")
+            raise ConfigError(f"there is no such rank among {ranks}", remedy, ("root",), self.root, "does-not-fit")
 
     def check_blocks(self, ranks: int, algorithm: str) -> None:
         """Refuse a vector with less bytes than ranks, which cannot be divided."""
         if self.message_bytes < ranks:
             problem = f"{algorithm} divides the message among {ranks} ranks"
             remedy = f"take {ranks} B or more, or an algorithm that sends it whole"
-            raise ConfigError(problem, remedy, ("message",), f"{self.message_bytes} B", "ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("message",), f"{self.message_bytes} B", "does-not-fit")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
         """Count the messages by size, each size spread over the steps in which it is sent."""

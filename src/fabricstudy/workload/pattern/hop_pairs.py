@@ -43,13 +43,13 @@ class HopPairs(MessagePattern):
         if "dimensions" not in machine.traits or self.dimension.lower() not in names[: len(grid)]:
             problem = f"a machine of kind {machine.kind} has no such dimension"
             dimensions = ", ".join(names[: len(grid)]) or "none here"
-            raise ConfigError(problem, f"known: {dimensions}", ("dimension",), self.dimension, "machine-does-not-fit")
+            raise ConfigError(problem, f"known: {dimensions}", ("dimension",), self.dimension, "unsupported")
         dimension = grid[names.index(self.dimension.lower())]
         longest = int(dimension.hops().max())
         if self.hops > longest or dimension.gap is not None:
             problem = f"no shortest way along this dimension has so many hops (the longest has {longest})"
             remedy = "take fewer hops, on a torus or a mesh"
-            raise ConfigError(problem, remedy, ("hops",), self.hops, "machine-does-not-fit")
+            raise ConfigError(problem, remedy, ("hops",), self.hops, "unsupported")
 
     def sends_at(self, site: Site) -> Sends:
         """Send between the k-th ranks of the two routers of a pair."""

@@ -37,7 +37,7 @@ class Matrix(TrafficFile, MessagePattern):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_matrix, "traffic-file")
+        return read(path, read_matrix, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Matrix(TrafficFile, MessagePattern):
     def check_ranks(self, ranks: int) -> None:
         if ranks != self.rows:
             problem = f"the matrix has {self.rows} rows and the job {ranks} ranks"
-            raise ConfigError(problem, f"give the job {self.rows} ranks", ("file",), self.file, "ranks-do-not-fit")
+            raise ConfigError(problem, f"give the job {self.rows} ranks", ("file",), self.file, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send what each pair sends in messages of `message_bytes`, and a smaller one for the rest."""

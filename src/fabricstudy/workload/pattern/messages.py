@@ -34,7 +34,7 @@ class MessageList(TrafficFile, Pattern):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_messages, "traffic-file")
+        return read(path, read_messages, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class MessageList(TrafficFile, Pattern):
         if ranks != self.listed_ranks:
             problem = f"the messages are of {self.listed_ranks} ranks and the job has {ranks}"
             remedy = f"give the job {self.listed_ranks} ranks"
-            raise ConfigError(problem, remedy, ("file",), self.file, "ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         listed = self.listed()

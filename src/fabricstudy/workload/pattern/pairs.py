@@ -34,11 +34,11 @@ class Pairs(MessagePattern):
         """Refuse an odd number of ranks, and one that the distance does not pair."""
         if ranks % 2:
             problem = f"pairs need an even number of ranks and get {ranks}"
-            raise ConfigError(problem, "change the job's size", code="ranks-do-not-fit")
+            raise ConfigError(problem, "change the job's size", code="does-not-fit")
         if ranks % (2 * (self.distance or 1)):
             problem = f"{ranks} ranks cannot be paired at this distance"
             remedy = "let twice the distance divide the ranks"
-            raise ConfigError(problem, remedy, ("distance",), self.distance, "ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("distance",), self.distance, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send once from each rank to its partner, at once or as question and answer."""

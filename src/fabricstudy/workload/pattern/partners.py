@@ -27,7 +27,7 @@ class RandomPartners(MessagePattern):
     def _degree_ascends(self) -> RandomPartners:
         if self.degree[0] > self.degree[1]:
             problem = "the least is above the most"
-            raise ConfigError(problem, "write [least, most]", ("degree",), list(self.degree), "empty-range")
+            raise ConfigError(problem, "write [least, most]", ("degree",), list(self.degree), "out-of-range")
         return self
 
     def traffic_messages(self, ranks: int) -> float:

@@ -48,7 +48,7 @@ class PencilFft(MessagePattern):
         """Refuse rows that do not divide the ranks."""
         if self.rows is not None and ranks % self.rows:
             problem = f"{ranks} ranks cannot stand in such rows"
-            raise ConfigError(problem, "take a divisor", ("rows",), self.rows, "ranks-do-not-fit")
+            raise ConfigError(problem, "take a divisor", ("rows",), self.rows, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send from each rank to the others of its row, then of its column; a row holds consecutive ranks."""

@@ -28,7 +28,7 @@ class RankGrid(MessagePattern):
     def _shape_has_dimensions(self) -> RankGrid:
         if self.shape is not None and len(self.shape) != self.dimensions:
             problem = f"the shape has {len(self.shape)} numbers for {self.dimensions} dimensions"
-            raise ConfigError(problem, "make them agree", ("shape",), list(self.shape), "wrong-length")
+            raise ConfigError(problem, "make them agree", ("shape",), list(self.shape), "out-of-range")
         return self
 
     def grid(self, ranks: int) -> tuple[int, ...]:
@@ -48,4 +48,4 @@ class RankGrid(MessagePattern):
         if cells != ranks:
             problem = f"the shape has {cells} places for {ranks} ranks"
             remedy = "let its product be the ranks, or leave it out"
-            raise ConfigError(problem, remedy, ("shape",), list(self.shape or ()), "ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("shape",), list(self.shape or ()), "does-not-fit")

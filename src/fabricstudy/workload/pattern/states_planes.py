@@ -38,7 +38,7 @@ class StatesPlanes(MessagePattern):
         if parts % ranks:
             problem = f"{parts} parts cannot be dealt evenly to {ranks} ranks"
             remedy = "let the ranks divide states times planes"
-            raise ConfigError(problem, remedy, ("states",), self.states, code="ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("states",), self.states, code="does-not-fit")
 
     def traffic(self, ranks: int) -> tuple[Traffic, ...]:
         """Count the messages by size (upper estimate: no two parts share a rank)."""

@@ -40,7 +40,7 @@ class StrassenBfs(MessagePattern):
         if ranks % 7**self.steps:
             problem = f"{self.steps} steps need a multiple of {7**self.steps} ranks and get {ranks}"
             remedy = "change the job's size, or take fewer steps"
-            raise ConfigError(problem, remedy, ("steps",), self.steps, "ranks-do-not-fit")
+            raise ConfigError(problem, remedy, ("steps",), self.steps, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send in each step once from each rank to its counterparts in the other 6 groups, down and then up again."""

@@ -66,7 +66,7 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
     def check_ranks(self, ranks: int) -> None:
         if ranks > self.vertices:
             problem = f"the graph has {self.vertices} vertices for {ranks} ranks"
-            raise ConfigError(problem, "take fewer ranks, or a larger graph", ("file",), self.file, "graph-file")
+            raise ConfigError(problem, "take fewer ranks, or a larger graph", ("file",), self.file, "invalid-data-file")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send the bytes of all edges between two ranks as one message each way."""
