@@ -25,7 +25,7 @@ except ImportError:
 
 from fabricstudy.artifact.checkout import checkout
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
-from fabricstudy.core.paths import import_from_clone, use_own_programs
+from fabricstudy.core.bundled_files import import_from_clone, use_own_programs
 from fabricstudy.machine.definitions import FILES as MACHINE_FILES
 from fabricstudy.study.plan_file import FILES as PLAN_FILES
 from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies

@@ -11,14 +11,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.contract import Engine
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.quality import loads_by_routes
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 from fabricstudy.workload.placing import place
 
 ENGINES = ("caminos", "sst", "codes", "flow")
@@ -45,9 +45,9 @@ def point(kind: str, sizes: dict[str, Any], routing: str, engine: str) -> Point:
 def simulate(this: Point, engine: Engine) -> None:
     """Simulate a point once and print what it took."""
     machine = this.machine.build()
-    analysed = AnalysedMachine(machine, structure(machine).bisection.cut_side)
+    analysed = AnalysedMachine(machine, describe_machine(machine).bisection.cut_side)
     with tempfile.TemporaryDirectory() as folder:
-        found = attempt(this, engine, analysed, LIMITS, Path(folder))
+        found = attempt_point(this, engine, analysed, LIMITS, Path(folder))
     if found["status"] != "done":
         print(f"  {this.machine.kind:<10} {found['status']}: {found['reason']}", flush=True)
         return

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from scipy.optimize import least_squares, nnls
 
 from fabricstudy.core.store import POINTS
-from fabricstudy.engine.forecast import Fit, Law, Work, law_of, total
+from fabricstudy.engine.cost_model import CostModel, Fit, WorkCounts, load_cost_model, weighted_sum
 from fabricstudy.engine.point import point_from_json
 from fabricstudy.engine.program_engine import ProgramEngine
 from fabricstudy.engine.registry import engine_named
@@ -52,7 +52,7 @@ class Sample:
     machine_id: str
     program: str
     started: str
-    work: Work
+    work: WorkCounts
     cpu_s: float
     memory_bytes: float
 
@@ -133,7 +133,7 @@ def fit(given: Sequence[Sample], what: str, source: str) -> Fit:
         constants = fitted_to(other, what)
         for sample in half:
             if sample.took(what) > LEAST[what]:
-                ratio = total(getattr(sample.work, what), constants) / sample.took(what)
+                ratio = weighted_sum(getattr(sample.work, what), constants) / sample.took(what)
                 ratios["all"].append(ratio)
                 ratios.setdefault(sample.family, []).append(ratio)
     return Fit(
@@ -146,7 +146,7 @@ def fit(given: Sequence[Sample], what: str, source: str) -> Fit:
     )
 
 
-def refitted(law: Law, given: Sequence[Sample], parts: Sequence[str], source: str) -> Law:
+def refitted(law: CostModel, given: Sequence[Sample], parts: Sequence[str], source: str) -> CostModel:
     """Return a law of which some parts are fitted anew."""
     fits = {f"{part}_fit": fit(given, part, source) for part in parts}
     return law.model_copy(update={UNITS[part]: fitted_to(given, part) for part in parts} | fits)
@@ -164,7 +164,7 @@ def processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def report(engine: str, given: Sequence[Sample], law: Law) -> None:
+def report(engine: str, given: Sequence[Sample], law: CostModel) -> None:
     """Print how far a law is off, by topology and routing."""
     print(f"{engine}: forecast over measured of {len(given)} records: median, range of 90 %, of all together")
     for what in LEAST:
@@ -172,7 +172,7 @@ def report(engine: str, given: Sequence[Sample], law: Law) -> None:
         for name in ("all", *sorted({sample.family for sample in given})):
             those = [one for one in given if name in ("all", one.family) and one.took(what) > LEAST[what]]
             if those:
-                forecasts = np.array([total(getattr(one.work, what), constants) for one in those])
+                forecasts = np.array([weighted_sum(getattr(one.work, what), constants) for one in those])
                 measured = np.array([one.took(what) for one in those])
                 middle, low, high = spread((forecasts / measured).tolist())
                 of_all = forecasts.sum() / measured.sum()
@@ -196,7 +196,7 @@ def main(given: list[str] | None = None) -> None:
             law = refitted(program.law, own, args.write, args.source)
             text = re.sub(r"\[[^\[\]{}]*\]", lambda row: " ".join(row[0].split()), law.model_dump_json(indent=1))
             Path(str(files(program.package) / "forecast.json")).write_text(text + "\n")
-            law_of.cache_clear()
+            load_cost_model.cache_clear()
         report(name, own, program.law)
 
 

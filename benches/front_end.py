@@ -12,7 +12,7 @@ from typing import Any
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.point import Point
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.placing import place
 
 from .phit import run
@@ -58,7 +58,7 @@ def main() -> None:
             machine = this.machine.build()
             with tempfile.TemporaryDirectory() as name:
                 folder = Path(name)
-                jobs = place(this, machine, bisect(machine).cut_side)
+                jobs = place(this, machine, bisection_bounds(machine).cut_side)
                 argv = Caminos().prepare(folder, this, machine, jobs)
                 runs = [run(argv, folder) for _ in range(RUNS)]
             if any(exit_code for exit_code, _ in runs):

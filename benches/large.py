@@ -18,7 +18,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.load import link_support, router_link_loads
 from fabricstudy.structure.sharing import link_sharing
 
@@ -40,7 +40,7 @@ def sharing(machine: Machine, routing: Routing, scale: float) -> None:
 
 PARTS: dict[str, Callable[[Machine, float], object]] = {
     "machine alone": lambda machine, scale: None,
-    "bisection": lambda machine, scale: bisect(machine),
+    "bisection": lambda machine, scale: bisection_bounds(machine),
     "link loads, minimal": lambda machine, scale: loads(machine, Minimal()),
     "link loads, Valiant": lambda machine, scale: loads(machine, Valiant()),
     "MLS and TLS, minimal": lambda machine, scale: sharing(machine, Minimal(), scale),

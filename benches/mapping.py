@@ -15,8 +15,8 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.mapping.bound import partners_bound
-from fabricstudy.workload.mapping.ground import ground_of, plain, warm_up
-from fabricstudy.workload.mapping.kernels import hop_bytes
+from fabricstudy.workload.mapping.kernel_inputs import compile_kernels, graph_arrays, slot_topology
+from fabricstudy.workload.mapping.kernels import mapping_hop_bytes
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.pattern.patches import Patches
 from fabricstudy.workload.pattern.stencil import Stencil
@@ -114,7 +114,7 @@ def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
         core: list[np.ndarray] = []
         cpu_s = spent(lambda m=mapping, c=core: c.append(m.map_ranks(slots, tasks, np.random.default_rng(1))))
         seat = core[0].astype(np.int64)
-        hops_a_byte = hop_bytes(plain(graph), ground_of(slots), seat) / total
+        hops_a_byte = mapping_hop_bytes(graph_arrays(graph), slot_topology(slots), seat) / total
         node = slots.node_of_core[seat]
         ends = node[tasks.messages.source], node[tasks.messages.destination]
         load_s = spent(lambda e=ends: link_loads(slots.machine, *e, tasks.messages.size_bytes, DimensionOrder()))
@@ -123,7 +123,7 @@ def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
 
 def main() -> None:
     """Print all figures."""
-    warm_up()
+    compile_kernels()
     mesh = TorusConfig.model_validate({"shape": [4, 4, 4], "wrap": False, "bandwidth": "1 GB/s"}).build()
     measure(
         "NAS CG, 64 ranks on a mesh", Slots(mesh, np.arange(64, dtype=np.int32), 1), conjugate_gradient(), CASES[512]

@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 
 from fabricstudy.analysis.families import ExpressMeshFamily, largest_system
-from fabricstudy.machine.base import published
+from fabricstudy.machine.base import published_machine
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.isoperimetry.product import product_weights
 from fabricstudy.structure.isoperimetry.search import edge_profile
-from fabricstudy.structure.partitions import choices, space_of
+from fabricstudy.structure.partitions import geometries_by_size, partition_space
 
 
 def all_partitions() -> None:
     """Enumerate the partitions of published machines."""
     for name in ("sequoia", "mira", "express-mesh-11k-g2"):
-        machine = published(name)
+        machine = published_machine(name)
         assert isinstance(machine, GridConfig)
         start = time.process_time()
-        found = choices(space_of(machine))
+        found = geometries_by_size(partition_space(machine))
         spent = time.process_time() - start
         geometries = sum(size.geometries for size in found)
         print(f"partitions of {name}: {geometries} geometries of {len(found)} sizes, {spent:.4f} s CPU")

@@ -18,7 +18,7 @@ from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.placing import place
 
@@ -70,7 +70,7 @@ def run(argv: list[str], folder: Path) -> tuple[int, float]:
 def compare_phits() -> None:
     """Print job times and processor seconds against the phit."""
     machine = point("all-to-all", "minimal", "16 kB", 2000, 1).machine.build()
-    half = bisect(machine).cut_side
+    half = bisection_bounds(machine).cut_side
     print(f"{'pattern':<12}{'routing':<9}{'message':>8}{'phit B':>8}{'us':>9}{'error %':>9}{'noise %':>9}{'cpu s':>8}")
     for pattern in ("all-to-all", "bisection"):
         for routing in ("minimal", "valiant"):

@@ -10,15 +10,15 @@ from typing import Any
 from numba import njit
 from tests.unit.schedule.reference import Job, Partition, Reference
 
-from fabricstudy.machine.base import published
-from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Trace, simulate
+from fabricstudy.machine.base import published_machine
+from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Trace, simulate_schedule
 from fabricstudy.schedule.backfill.easy import Easy
 from fabricstudy.schedule.kernel import next_instant
 from fabricstudy.schedule.kernel.compiled import RUNNING
 from fabricstudy.schedule.kernel.easy import pass_easy
-from fabricstudy.schedule.kernel.queue import take_in
-from fabricstudy.schedule.kernel.running import end
-from fabricstudy.schedule.kernel.use import tables
+from fabricstudy.schedule.kernel.queue import enqueue_arrivals
+from fabricstudy.schedule.kernel.running import end_next_job
+from fabricstudy.schedule.kernel.utilisation import tables
 from fabricstudy.schedule.trace.swf_text import swf_text
 
 SIZES = {512: 0.25, 1024: 0.35, 2048: 0.10, 4096: 0.22, 8192: 0.06, 16384: 0.015, 32768: 0.005}
@@ -61,7 +61,7 @@ def in_python(found: Partitions, jobs: Jobs) -> None:
     start = time.process_time()
     expected = Reference(plain, listed, "wfp", "easy").run()
     middle = time.process_time()
-    done = simulate(found, jobs, Order.model_validate("wfp"), Easy())
+    done = simulate_schedule(found, jobs, Order.model_validate("wfp"), Easy())
     spent = time.process_time() - middle
     same = sum(expected[job] == (done.start_s[job], done.partition[job]) for job in expected)
     print(
@@ -80,8 +80,8 @@ def without_causes(found: Partitions, jobs: Jobs) -> None:
         while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
             times[size] = now = next_instant(task, arrived)
             while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-                end(task)
-            arrived = take_in(task, now, arrived)
+                end_next_job(task)
+            arrived = enqueue_arrivals(task, now, arrived)
             pass_easy(task, now, score)
             size += 1
         counts[:] = 0
@@ -94,11 +94,11 @@ def without_causes(found: Partitions, jobs: Jobs) -> None:
     order = Order.model_validate("wfp")
     spent = {}
     for name, rule in (("without", Quiet()), ("with", Easy())):
-        simulate(found, jobs, order, rule)
+        simulate_schedule(found, jobs, order, rule)
         times = []
         for _ in range(5):
             start = time.process_time()
-            simulate(found, jobs, order, rule)
+            simulate_schedule(found, jobs, order, rule)
             times.append(time.process_time() - start)
         spent[name] = min(times)
     print(
@@ -109,7 +109,7 @@ def without_causes(found: Partitions, jobs: Jobs) -> None:
 
 def main() -> None:
     """Print all figures."""
-    found = PartitionList.model_validate("intrepid-torus").partitions(published("intrepid"))
+    found = PartitionList.model_validate("intrepid-torus").partitions(published_machine("intrepid"))
     assert isinstance(found, Partitions)
     log_of_100_000_lines()
     few = trace(100, 0.9)
@@ -119,9 +119,9 @@ def main() -> None:
         own = trace(jobs, load)
         for order in ("fcfs",) if backfill == "conservative" else ("fcfs", "wfp"):
             with_what = Order.model_validate(order), Backfill.model_validate(backfill)
-            simulate(found, few, *with_what)  # compiles, or loads what was compiled before
+            simulate_schedule(found, few, *with_what)  # compiles, or loads what was compiled before
             start = time.process_time()
-            done = simulate(found, own, *with_what)
+            done = simulate_schedule(found, own, *with_what)
             spent = time.process_time() - start
             queue = done.instants.queue.max()
             print(f"{jobs:,} jobs, load {load}, {order}, {backfill}: {spent:.3f} s CPU, queue {queue}", flush=True)

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 
 LINKS = {"bandwidth": "10 GB/s"}
 # Each topology at both sizes, and its deterministic (or only oblivious) routing.
@@ -70,10 +70,10 @@ def simulate(this: Point) -> None:
     """Simulate a point once and print what it took."""
     start = time.process_time()
     machine = this.machine.build()
-    analysed = AnalysedMachine(machine, structure(machine).bisection.cut_side)
+    analysed = AnalysedMachine(machine, describe_machine(machine).bisection.cut_side)
     analysis_s = time.process_time() - start
     with tempfile.TemporaryDirectory() as folder:
-        found = attempt(this, Caminos(), analysed, LIMITS, Path(folder))
+        found = attempt_point(this, Caminos(), analysed, LIMITS, Path(folder))
     if found["status"] != "done":
         raise SystemExit(f"{this.machine.kind}: {found['reason']}")
     print(

@@ -21,7 +21,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.load import link_loads, link_support, router_link_loads
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.pattern.sub_all_to_all import SubAllToAll
@@ -118,7 +118,7 @@ def bisection_of_small_dragonflies() -> None:
     spent, exact = [], 0
     for ratio in RATIOS:
         for arrangement in ARRANGEMENTS:
-            cost, found = cpu_s(partial(bisect, dragonfly(9, 4, 2, arrangement, ratio)))
+            cost, found = cpu_s(partial(bisection_bounds, dragonfly(9, 4, 2, arrangement, ratio)))
             spent.append(cost)
             exact += found.exact
     print(f"bisection, 36 routers: {exact} of {len(spent)} exact, {sum(spent):.1f} s CPU, most {max(spent):.2f} s")
@@ -127,14 +127,14 @@ def bisection_of_small_dragonflies() -> None:
 def bisection_of_larger_machines() -> None:
     """Bisection intervals of the medium machine and of one of 10,272 routers."""
     for machine in (dragonfly(17, 8, 2), dragonfly(321, 32, 1)):
-        spent, found = cpu_s(partial(bisect, machine))
+        spent, found = cpu_s(partial(bisection_bounds, machine))
         interval = f"[{found.lower_Bps / 1e9:.0f}, {found.upper_Bps / 1e9:.0f}] GB/s"
         print(f"bisection, {machine.routers} routers, {machine.cables} cables: {interval}, {spent:.1f} s CPU")
 
 
 def main() -> None:
     """Print all figures."""
-    bisect(dragonfly(3, 2, 1))  # compiles, or loads what was compiled before
+    bisection_bounds(dragonfly(3, 2, 1))  # compiles, or loads what was compiled before
     router_link_loads(dragonfly(17, 10, 1), np.ones((170, 170)), Valiant())
     interference_of_large_workloads()
     all_to_all_loads()

@@ -15,19 +15,19 @@ import pytest
 import yaml
 
 from fabricstudy.core.extensions import load_extensions
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.schedule import Backfill, Jobs, Order, Pool, simulate
+from fabricstudy.schedule import Backfill, Jobs, NodePool, Order, simulate_schedule
 from fabricstudy.structure.load import link_loads
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.allocation.request import NOBODY, Request
+from fabricstudy.workload.allocation.request import NO_JOB, Request
 from fabricstudy.workload.mapping import Slots, Tasks
 from fabricstudy.workload.mapping.base import Mapping
 
@@ -125,7 +125,7 @@ class TestMlfm:
         assert joined == [list(pair) for pair in itertools.combinations(range(4), 2)]
         assert all(graph.degree[middle] == 6 for middle in range(12, 18))
         # Routers of a column share three middle routers, those of different columns one: all are two hops apart.
-        assert structure(machine).diameter == 2 and structure(machine).mean_hops == 2
+        assert describe_machine(machine).diameter == 2 and describe_machine(machine).mean_hops == 2
 
     def test_who_simulates_it(self) -> None:
         machine, refusals = yaml_of("mlfm.yaml")["machine"], {}
@@ -166,7 +166,7 @@ def yaml_of(name: str) -> Any:
 
 def simulated(point: Point, folder: Path) -> dict[str, Any]:
     own = PlannedPoint(point_id(point), machine_id(point.machine), point)
-    found = foreground(own, folder, Limits())
+    found = simulate_in_folder(own, folder, Limits())
     record = found.get("record", found)
     assert isinstance(record, dict)
     return record
@@ -174,7 +174,7 @@ def simulated(point: Point, folder: Path) -> dict[str, Any]:
 
 def test_stride_gives_nodes_by_hand() -> None:
     machine = mlfm(2, 2, 2).build()
-    holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
+    holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     holder[1] = 0
     rng = np.random.default_rng(1)
     policy: Any = Allocation.model_validate({"kind": "stride", "stride": 3})
@@ -197,7 +197,7 @@ def test_sizes_by_hand(folder: Path) -> None:
 
 def test_an_order_by_expansion_factor_by_hand() -> None:
     """At 100 s a job of 100 s has waited 99 s, one of 10 s only 20 s: 1.99 against 3, so the later one goes first."""
-    nodes = Pool(1)
+    nodes = NodePool(1)
     jobs = Jobs.of([0, 1, 80], [100, 100, 10], [100, 100, 10], [1, 1, 1])
-    found = simulate(nodes, jobs, Order.model_validate("expansion"), Backfill.model_validate("none"))
+    found = simulate_schedule(nodes, jobs, Order.model_validate("expansion"), Backfill.model_validate("none"))
     assert found.start_s.tolist() == [0, 110, 100]

@@ -353,7 +353,7 @@ print(json.dumps([total, found.diameter, found.bisection.lower_Bps, found.bisect
 SIMULATED = """
 import json
 from pathlib import Path
-from fabricstudy.engine.foreground import foreground
+from fabricstudy.engine.single_point import foreground
 from fabricstudy.engine.settings import Limits
 from fabricstudy.study import load_study, plan
 for planned in plan(load_study("study.yaml")).points.values():

@@ -21,10 +21,10 @@ from mkdocs.structure.files import File
 from fabricstudy import cli
 from fabricstudy.core.columns import METRICS, TABLES, names_of
 from fabricstudy.core.kinds import kind_of, members_of
+from fabricstudy.study.dotted_paths import fields_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
-from fabricstudy.study.paths import fields_of
-from fabricstudy.workflow.pipeline import study_file
+from fabricstudy.workflow.pipeline import find_study
 
 STUDIES = [name for name in os.environ.get("FABRICSTUDY_REPORTS", "").split(",") if name]
 REPORTS = "reports.md"
@@ -60,7 +60,7 @@ _BACK = '<p class="soft"><a href="../../index.html">fabricstudy</a> · <a href="
 
 
 def _link(name: str) -> str:
-    return f"* [{load_study(study_file(name)).title or name}](reports/{name}/index.html) (`{name}`)"
+    return f"* [{load_study(find_study(name)).title or name}](reports/{name}/index.html) (`{name}`)"
 
 
 def reports() -> str:

@@ -10,9 +10,9 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import NoReturn
 
+from fabricstudy.core.bundled_files import prepend_environment_path
 from fabricstudy.core.errors import FabricstudyError, exit_code_of
-from fabricstudy.core.log import tell
-from fabricstudy.core.paths import use_own_programs
+from fabricstudy.core.log import enable_logging
 
 _COMMANDS = {
     "run": ("run_study", None),
@@ -55,8 +55,8 @@ def _run(arguments: list[str]) -> int:
     names = [first] if first in _COMMANDS else [] if first == "--version" else _COMMANDS
     args = _parser(names).parse_args(arguments)
     if args.verbose:
-        tell()
-    use_own_programs()
+        enable_logging()
+    prepend_environment_path()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -15,9 +15,9 @@ import yaml
 from fabricstudy.core.columns import STATUSES, TABLES
 from fabricstudy.core.errors import Code
 from fabricstudy.core.kinds import kind_of, members_of
+from fabricstudy.study.dotted_paths import fields_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
-from fabricstudy.study.paths import fields_of
 from fabricstudy.study.plan import plan
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 
 from ..machines import point_on
 
@@ -20,7 +20,7 @@ RING = {"kind": "torus", "shape": [6], "bandwidth": "1 GB/s"}
 def record_of(folder: Path, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the foreground says of a ring of six, where each node sends 3 kB to the next."""
     point = point_on(RING, engine="analysis", **({"pattern": "ring", "message": "3 kB"} | more))
-    found = foreground(PlannedPoint("p1", "m1", point), folder, Limits())
+    found = simulate_in_folder(PlannedPoint("p1", "m1", point), folder, Limits())
     return found, found["record"]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from fabricstudy.core.store import Record
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 
 from ..machines import point_on
 
@@ -47,7 +47,7 @@ def simulate(folder: Path, engine: str, *jobs: dict[str, Any]) -> Record:
 def run(folder: Path, this: Point) -> Record:
     """Run a point, and give its record."""
     planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
-    record: Record = foreground(planned, folder, Limits())["record"]
+    record: Record = simulate_in_folder(planned, folder, Limits())["record"]
     assert record["status"] == "done", record["reason"]
     return record
 

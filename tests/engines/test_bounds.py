@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.store import Record
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.records import _takes_other_paths
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 
@@ -58,7 +58,9 @@ def record_of(
 ) -> Record:
     """Return the record of a point with one job."""
     this = point_on(machine, routing, engine=engine, seed=seed, jobs=[{"nodes": 12} | STENCIL | job])  # type: ignore[arg-type]
-    found: Record = foreground(PlannedPoint(point_id(this), machine_id(this.machine), this), folder, Limits())["record"]
+    found: Record = simulate_in_folder(PlannedPoint(point_id(this), machine_id(this.machine), this), folder, Limits())[
+        "record"
+    ]
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fabricstudy.engine.caminos import clock
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 from ..machines import DRAGONFLY, job_of, point_on
 from .run_caminos import simulate
@@ -41,7 +41,7 @@ def test_a_packet_over_h_cables_pays_h_plus_one_routers(name: str, packet: int, 
     this = point_on(MACHINES[name], "minimal", network=network, engine={"kind": "caminos", "phit": f"{PHIT} B"})
     machine = this.machine.build()
     units = clock(this, machine)
-    far = hops(machine).between(
+    far = hop_distances(machine).between(
         np.repeat(machine.node_router, machine.nodes), np.tile(machine.node_router, machine.nodes)
     )
     node = np.arange(machine.nodes**2)

@@ -12,8 +12,8 @@ from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.channels import FREE_CHANNELS, channels, routes
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Memoryless, Routing
-from fabricstudy.routing.base import routes as routes_of
+from fabricstudy.routing.base import MemorylessRoutes, Routing
+from fabricstudy.routing.base import cached_routes as routes_of
 from fabricstudy.structure.load import link_loads
 
 from ..machines import place_jobs, point_on
@@ -36,7 +36,7 @@ def table_routing(folder: Path, rows: list[tuple[int, int, int]]) -> Routing:
 def table_of(folder: Path, machine: Machine, routing: Any) -> Routing:
     """The table of a routing that has one way for each destination."""
     way = routes_of(machine, routing)
-    assert isinstance(way, Memoryless) and way.by_destination_node
+    assert isinstance(way, MemorylessRoutes) and way.by_destination_node
     rows = []
     for router in range(machine.routers):
         goal = np.flatnonzero(machine.node_router != router)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.caminos.clock import clock, grid, phit_bytes, phits_of
+from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_bytes, phits_of
 from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES, configuration
 from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.point import Point
@@ -44,12 +44,12 @@ class TestGrid:
         [(0.5, (1, 2)), (1, (1, 1)), (1.25, (5, 4)), (1.5, (3, 2)), (2.5, (5, 2)), (3.5, (7, 2)), (4, (4, 1))],
     )
     def test_the_ratios_of_the_studies(self, ratio: float, divisors: tuple[int, int]) -> None:
-        assert grid([1e9, ratio * 1e9]) == divisors
+        assert bandwidth_divisors([1e9, ratio * 1e9]) == divisors
 
     @given(st.lists(st.floats(0.05, 1), min_size=1, max_size=3))
     def test_divisors_are_inverse_to_bandwidths_within_one_percent(self, bandwidths: list[float]) -> None:
         try:
-            divisors = grid(bandwidths)
+            divisors = bandwidth_divisors(bandwidths)
         except Unsupported:
             return
         products = np.array(bandwidths) * divisors
@@ -59,7 +59,7 @@ class TestGrid:
     @pytest.mark.parametrize("bandwidths", [[1.0, 1000.0], [1.0, 0.002]])
     def test_refusal_says_what_and_why(self, bandwidths: list[float]) -> None:
         with pytest.raises(Unsupported, match=r"ratio of integers up to 256 .* choose simpler"):
-            grid(bandwidths)
+            bandwidth_divisors(bandwidths)
 
 
 class TestClock:

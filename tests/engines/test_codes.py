@@ -16,10 +16,10 @@ from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import OUTPUTS
 from fabricstudy.engine.codes.trace import traces
 from fabricstudy.engine.contract import EngineFailure
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads, link_support
@@ -329,7 +329,7 @@ def planned(this: Point) -> PlannedPoint:
 class TestMemory:
     def test_a_point_above_its_limit_is_not_started(self, tmp_path: Path) -> None:
         this = planned(point("hyperx"))
-        told = foreground(this, tmp_path / "small", Limits.model_validate({"memory": "100 MB"}))
+        told = simulate_in_folder(this, tmp_path / "small", Limits.model_validate({"memory": "100 MB"}))
         needed = Codes().predict_memory_bytes(this.point)
         assert told["record"]["status"] == "memory" and told["command"] is None
         assert f"not started: it would need about {needed / 1e9:.2g} GB, and limits.memory is 0.1 GB" in str(
@@ -340,7 +340,7 @@ class TestMemory:
     def test_jobs_that_are_run_alone_as_well_need_no_more(self, tmp_path: Path) -> None:
         third = {"share": 0.33, "pattern": {"kind": "all-to-all", "message": "10 kB"}}
         this = planned(point("hyperx", jobs=[third] * 3, machine={"shape": [5, 4], "nodes_per_router": 3}))
-        record = foreground(this, tmp_path, Limits.model_validate({}))["record"]
+        record = simulate_in_folder(this, tmp_path, Limits.model_validate({}))["record"]
         assert record["status"] == "done" and (tmp_path / "alone-2").is_dir()
         assert record["memory_bytes"] == pytest.approx(Codes().predict_memory_bytes(this.point), rel=0.15)
 
@@ -474,7 +474,7 @@ class TestJobs:
         assert result.job_link_packets[1][within[0]] >= 8
 
     def test_too_many_hops_are_not_listed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("fabricstudy.engine.codes.files.MOST_LISTED_PACKETS", 10)
+        monkeypatch.setattr("fabricstudy.engine.codes.files.MAX_LISTED_PACKETS", 10)
         result = simulate(tmp_path, point("dragonfly"), two_jobs(point("dragonfly").machine.build()))
         assert result.job_link_packets is None and result.link_bytes is not None
 

@@ -13,7 +13,7 @@ import pytest
 
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.codes.files import HOPS, OUTPUTS
-from fabricstudy.engine.contract import EngineFailure, OtherBackground
+from fabricstudy.engine.contract import BackgroundMismatch, EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
@@ -84,7 +84,10 @@ class TestBackground:
     def read(self, number: int, lasts_ns: float, folder: Path | None = None) -> EngineResult:
         this = point("torus")
         machine = this.machine.build()
-        jobs = [replace(job, lasts_ns=lasts_ns) if at == number else job for at, job in enumerate(two_jobs(machine))]
+        jobs = [
+            replace(job, background_duration_ns=lasts_ns) if at == number else job
+            for at, job in enumerate(two_jobs(machine))
+        ]
         return Codes().read(folder or recorded("torus"), 0, this, machine, jobs)
 
     @pytest.mark.parametrize("lasts_ns", [0.5 * END_NS, END_NS, 1.01 * END_NS + 9])
@@ -92,7 +95,7 @@ class TestBackground:
         assert self.read(0, lasts_ns).job_runtime_ns == (None, pytest.approx(self.END_NS))
 
     def test_one_that_outlasts_the_others_is_run_again_to_their_end(self) -> None:
-        with pytest.raises(OtherBackground) as asked:
+        with pytest.raises(BackgroundMismatch) as asked:
             self.read(0, 1.01 * self.END_NS + 11)
         assert asked.value.needed_ns == 29105
 
@@ -100,7 +103,7 @@ class TestBackground:
         run = shutil.copytree(recorded("torus"), tmp_path / "run")
         text = (run / "stdout").read_text()
         (run / "stdout").write_text(re.sub(r"(Rank \d+ App 1) finished at", r"\1 goes on from", text, count=1))
-        with pytest.raises(OtherBackground) as asked:
+        with pytest.raises(BackgroundMismatch) as asked:
             self.read(0, 5000.0, run)
         assert asked.value.needed_ns == 20_000
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fabricstudy.engine.codes.adapter import PROGRAM, Codes
 from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced_jobs
 from fabricstudy.engine.codes.models import network_of
-from fabricstudy.engine.codes.network import Network
+from fabricstudy.engine.codes.network import CodesNetwork
 from fabricstudy.engine.codes.packet import packet_bytes
 from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, traces
 from fabricstudy.engine.point import Point
@@ -95,7 +95,7 @@ class TestTraces:
         ]
 
 
-def told(name: str, **more: Any) -> tuple[Network, dict[str, str]]:
+def told(name: str, **more: Any) -> tuple[CodesNetwork, dict[str, str]]:
     """Network of a point, and its configuration as keys and values."""
     this = point(name, **more)
     machine = this.machine.build()

@@ -12,11 +12,11 @@ import pytest
 from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES
 from fabricstudy.engine.codes.trace import IRECV, WAITALL, traces
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.sst.traces import seats_of, write_traces
+from fabricstudy.engine.single_point import simulate_in_folder
+from fabricstudy.engine.sst.traces import rank_layout, write_traces
 from fabricstudy.engine.validity import files_digest
 from fabricstudy.workload.messages import Computing, WorkloadError
 
@@ -37,7 +37,7 @@ def record_of(folder: Path, engine: Any, compute: Any, nodes: list[int], **more:
     job = {"pattern": pattern, "allocation": {"kind": "explicit", "nodes": nodes}} | more.pop("job", {})
     job |= {} if compute is None else {"compute": compute}
     this = point_on(LINE | more.pop("machine", {}), "dimension-order", engine=engine, jobs=[job], **more)
-    record: Record = foreground(PlannedPoint(point_id(this), machine_id(this.machine), this), folder, Limits())[
+    record: Record = simulate_in_folder(PlannedPoint(point_id(this), machine_id(this.machine), this), folder, Limits())[
         "record"
     ]
     return record
@@ -141,7 +141,7 @@ MESSAGES_OF_TWO = [(0, 0, 1, 5), (0, 1, 0, 5), (1, 0, 1, 5), (3, 1, 0, 5), (3, 0
 
 def test_the_traces_of_sst_pause_before_calls(tmp_path: Path) -> None:
     job = job_of([4, 2], MESSAGES_OF_TWO)
-    seats = seats_of(job)
+    seats = rank_layout(job)
     write_traces(tmp_path / "rank", job, seats)
     plain = [read_sst_trace(tmp_path / f"rank.{seat}") for seat in (0, 1)]
     rows = computing((0, 0, 10.4, 20.0), (1, 0, 30.0, 40.0), (3, 0, 50.0, 0.0), (3, 1, 0.0, 60.0))

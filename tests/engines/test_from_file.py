@@ -16,7 +16,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.sst.wiring import wire
 from fabricstudy.machine.base import Topology
 from fabricstudy.structure.load import link_loads
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 
 from ..machines import place_jobs, point_on
 from .run_caminos import ends, simulate
@@ -31,7 +31,7 @@ def petersen(folder: Path, **keys: Any) -> Topology:
 
 def test_the_petersen_graph_is_described(tmp_path: Path) -> None:
     # It has diameter 2, girth 5 and a bisection of 5 edges; between two routers there is one shortest path.
-    found = structure(petersen(tmp_path).build())
+    found = describe_machine(petersen(tmp_path).build())
     assert (found.diameter, found.mean_hops, found.radix) == (2, pytest.approx(5 / 3), 5)
     assert found.bisection.exact and found.bisection.upper_Bps == 5e9
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from fabricstudy.core.store import Record
-from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 
 from ..machines import point_on
 from .run_codes import MACHINES
@@ -48,8 +48,8 @@ def run(this: Point, folder: Path, time: str = "5 min") -> Record:
     """Simulate a point as it stands; give what was found."""
     folder.mkdir()
     machine = this.machine.build()
-    analysed = AnalysedMachine(machine, bisect(machine).cut_side)
-    return attempt(this, engine_named(this.engine.kind), analysed, Limits.model_validate({"time": time}), folder)
+    analysed = AnalysedMachine(machine, bisection_bounds(machine).cut_side)
+    return attempt_point(this, engine_named(this.engine.kind), analysed, Limits.model_validate({"time": time}), folder)
 
 
 def point(kind: str, processes: int, machine: str, routing: Any, **more: Any) -> Point:

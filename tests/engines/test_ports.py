@@ -10,10 +10,10 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.structure.load import link_loads
 
 from ..machines import place_jobs, point_on
@@ -37,7 +37,7 @@ def point(pattern: str, network: dict[str, Any], machine: dict[str, Any] = PAIR,
 def record_of(folder: Path, this: Point) -> Record:
     """Simulate a point."""
     planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
-    record: Record = foreground(planned, folder, Limits())["record"]
+    record: Record = simulate_in_folder(planned, folder, Limits())["record"]
     return record
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
@@ -317,7 +317,7 @@ def test_limits_end_a_run_or_do_not_start_it(tmp_path: Path) -> None:
     def ended(limits: dict[str, str]) -> Any:
         folder = tmp_path / "-".join(limits)
         folder.mkdir()
-        return attempt(this, Sst(), analysed, Limits.model_validate(limits), folder)
+        return attempt_point(this, Sst(), analysed, Limits.model_validate(limits), folder)
 
     assert ended({"time": "1 s"})["status"] == "timeout"
     record = ended({"memory": "500 MB"})

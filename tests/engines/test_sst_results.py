@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricstudy.engine.contract import EngineFailure, OtherBackground
+from fabricstudy.engine.contract import BackgroundMismatch, EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst.adapter import Sst
 from fabricstudy.engine.sst.links import port_sums, read_links
-from fabricstudy.engine.sst.result import check_output, ends_of, motif_log
+from fabricstudy.engine.sst.result import check_output, motif_log, rank_finish_ns
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import link_loads
 
@@ -73,7 +73,7 @@ class TestBackground:
         point = recorded_point()
         machine = point.machine.build()
         jobs = [
-            replace(job, lasts_ns=lasts_ns) if at == number else job
+            replace(job, background_duration_ns=lasts_ns) if at == number else job
             for at, job in enumerate(place_jobs(point, machine))
         ]
         return Sst().read(folder, 0, point, machine, jobs).job_runtime_ns
@@ -85,7 +85,7 @@ class TestBackground:
         assert self.times(DATA / "done", 0, self.end_ns(1)) == (None, pytest.approx(105708.0))
 
     def test_one_of_which_a_sender_ended_too_soon_is_run_again(self) -> None:
-        with pytest.raises(OtherBackground) as asked:
+        with pytest.raises(BackgroundMismatch) as asked:
             self.times(DATA / "done", 0, 0.99 * self.end_ns(1))
         assert asked.value.needed_ns == 2 * self.end_ns(1)
 
@@ -247,11 +247,11 @@ def test_the_mean_time_of_ranks_that_send_is_that_of_the_log(folder: Path) -> No
 
 def test_a_rank_that_ends_twice_is_of_another_workload() -> None:
     log = motif_log(DATA / "done" / "job0.log")
-    assert ends_of(log, 0, 6).max() > 0
+    assert rank_finish_ns(log, 0, 6).max() > 0
     with pytest.raises(EngineFailure, match="another workload"):
-        ends_of([*log, log[-1]], 0, 6)
+        rank_finish_ns([*log, log[-1]], 0, 6)
     with pytest.raises(EngineFailure, match="of the 7 ranks of job 0 6 have finished"):
-        ends_of(log, 0, 7)
+        rank_finish_ns(log, 0, 7)
 
 
 def test_statistics_by_router_and_port() -> None:

@@ -15,9 +15,9 @@ from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.sst import program as program_module
 from fabricstudy.engine.sst.adapter import Sst
-from fabricstudy.engine.sst.program import MODEL, Missing, find
+from fabricstudy.engine.sst.program import MODEL, SstNotFound, find
 from fabricstudy.engine.sst.system import RUN
-from fabricstudy.engine.sst.traces import seats_of, write_traces
+from fabricstudy.engine.sst.traces import rank_layout, write_traces
 from fabricstudy.engine.sst.wiring import wire
 from fabricstudy.engine.sst.wiring.base import Wiring, cable_ends
 from fabricstudy.engine.sst.wiring.graph import stepwise_table, valiant_table
@@ -216,7 +216,7 @@ def read_trace(path: Path, starts_s: list[float] | None = None) -> list[tuple[An
 class TestTraces:
     def test_a_rank_posts_sends_and_waits(self, tmp_path: Path) -> None:
         job = job_of([5, 3], [(0, 0, 1, 100), (0, 0, 1, 200), (1, 1, 0, 300)])
-        seats = seats_of(job)
+        seats = rank_layout(job)
         assert seats.nodes.tolist() == [3, 5] and seats.cores == 1
         write_traces(tmp_path / "rank", job, seats)
         # Rank 0 is on node 5, which is SST's rank 1.
@@ -232,23 +232,23 @@ class TestTraces:
     def test_all_messages_are_there_in_their_order(self, tmp_path: Path) -> None:
         this = point(jobs=[{"share": 1.0, "pattern": {"kind": "stencil", "message": "3 kB"}, "mapping": "random"}])
         (job,) = place_jobs(this, this.machine.build())
-        seats = seats_of(job)
+        seats = rank_layout(job)
         write_traces(tmp_path / "rank", job, seats)
         messages = job.messages
         for rank in range(job.ranks):
             calls = read_trace(tmp_path / f"rank.{seats.seat_of_rank[rank]}")
             own = messages.source == rank
-            expected = seats.seat_of_rank[messages.destination[own]].tolist()
+            expected = seats.sst_rank_of_rank[messages.destination[own]].tolist()
             assert [call[1] for call in calls if call[0] == "send"] == expected
             posted = sorted(call[1] for call in calls if call[0] == "receive")
-            assert posted == sorted(seats.seat_of_rank[messages.source[messages.destination == rank]].tolist())
+            assert posted == sorted(seats.sst_rank_of_rank[messages.source[messages.destination == rank]].tolist())
             waited = [request for call in calls if call[0] == "wait" for request in call[1:]]
             assert waited == [call[4] for call in calls if call[0] == "receive"]
 
     def test_nodes_with_fewer_ranks_have_idle_seats(self, tmp_path: Path) -> None:
         job = job_of([2, 2, 7], [(0, 0, 2, 10)])
-        seats = seats_of(job)
-        assert (seats.cores, seats.seats, seats.seat_of_rank.tolist()) == (2, 4, [0, 1, 2])
+        seats = rank_layout(job)
+        assert (seats.cores, seats.seats, seats.sst_rank_of_rank.tolist()) == (2, 4, [0, 1, 2])
         write_traces(tmp_path / "rank", job, seats)
         assert read_trace(tmp_path / "rank.3") == [("init",), ("finalize",)]
 
@@ -307,7 +307,7 @@ class TestRunFile:
         (job,) = place_jobs(this, this.machine.build())
         lines = (tmp_path / described["map"]).read_text().splitlines()
         assert lines[0] == "[JOB 0 START]" and lines[-1] == "[JOB 0 END]"
-        assert [int(line) for line in lines[1:-1]] == seats_of(job).seat_of_rank.tolist()
+        assert [int(line) for line in lines[1:-1]] == rank_layout(job).sst_rank_of_rank.tolist()
 
     @pytest.mark.parametrize("pattern", ["bisection", {"kind": "stencil", "periodic": True}, "ring"])
     def test_patterns_without_a_motif(self, pattern: Any) -> None:
@@ -331,14 +331,14 @@ class TestLooking:
 
     def test_home_without_it(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
-        with pytest.raises(Missing, match="has no bin/sst"):
+        with pytest.raises(SstNotFound, match="has no bin/sst"):
             find()
 
     def test_without_elements(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         script(tmp_path / "bin" / "sst", 'echo "SST-Core Version (14.1.0)"')
         script(tmp_path / "bin" / "sst-config", "exit 1")
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
-        with pytest.raises(Missing, match="no element library merlin, firefly, hermes, ember"):
+        with pytest.raises(SstNotFound, match="no element library merlin, firefly, hermes, ember"):
             find()
 
     def test_elements_where_sst_config_says(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ class TestLooking:
     def test_a_program_that_fails(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         script(tmp_path / "bin" / "sst", "exit 1")
         monkeypatch.setenv("SST_CORE_HOME", str(tmp_path))
-        with pytest.raises(Missing, match="--version failed"):
+        with pytest.raises(SstNotFound, match="--version failed"):
             find()
 
 

@@ -428,7 +428,7 @@ ENGINES = (
         '("point", "physics", "files", "format")',
         '("files", "point", "physics", "format")',
     ),
-    known("limits", "engine/run.py", "GRACE_S = 2.0", ("simulate", *TABLE), new="GRACE_S = 2.5"),
+    known("limits", "engine/process.py", "GRACE_S = 2.0", ("simulate", *TABLE), new="GRACE_S = 2.5"),
     Mutation(
         "paths that bounds allow",
         "engine/caminos/caveats.py",

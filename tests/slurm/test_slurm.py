@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.workflow.pipeline import pipelines
+from fabricstudy.workflow.pipeline import load_pipelines
 
 from ..workflow.conftest import ROOT, TINY, Workplace, caminos, rules_run  # noqa: F401 (a fixture)
 from .cluster import Cluster, missing, running
@@ -67,7 +67,7 @@ class ClusterWorkplace(Workplace):
 
     def batch_cpu_s(self) -> float:
         """A fifth of what the study is predicted to take, so that it has several batches."""
-        (pipeline,) = pipelines(str(self.folder / "tiny.yaml"), ROOT / "configs").values()
+        (pipeline,) = load_pipelines(str(self.folder / "tiny.yaml"), ROOT / "configs").values()
         return sum(batch.cpu_s for batch in pipeline.batches.values()) / 5
 
     def starts(self) -> Counter[str]:
@@ -188,7 +188,7 @@ def test_a_study_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: C
     assert (tmp_path / "reports/tiny/index.html").exists()
 
     asked = submitted(cluster, "tiny")
-    batches = pipelines(str(file), ROOT / "configs", place.batch_cpu_s())["tiny"].batches
+    batches = load_pipelines(str(file), ROOT / "configs", place.batch_cpu_s())["tiny"].batches
     assert len(batches) > 1
     for name, batch in batches.items():
         memory, limit, _ = asked[f"rule_simulate_wildcards_tiny_{name}"]

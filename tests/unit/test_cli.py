@@ -16,7 +16,7 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.commands import common
-from fabricstudy.core.paths import SNAKEFILE
+from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.phrasing import cpu_time
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.definitions import built
@@ -414,7 +414,7 @@ def test_how_far_it_is_stands_on_lines_without_a_terminal(
     """Of a call each second, one in ten makes a line; standard output stays that of the result."""
     now = 0.0
     monkeypatch.setattr(common, "time", SimpleNamespace(monotonic=lambda: now))
-    with common.sign_of_life("looking") as tell:
+    with common.progress_spinner("looking") as tell:
         for now in map(float, range(1, 31)):
             tell(f"{now:.0f} so far")
     said = capsys.readouterr()

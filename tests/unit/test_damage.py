@@ -17,9 +17,9 @@ import pytest
 
 from fabricstudy import cli
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.store import Record, point_store, sealed
+from fabricstudy.core.store import Record, checksummed_line, point_store
 from fabricstudy.table.__main__ import main as make_tables
-from fabricstudy.table.store import read_tables
+from fabricstudy.table.files import read_tables
 from fabricstudy.workflow.jobs import load_studies, write_jobs
 from fabricstudy.workflow.stages import main as stage
 
@@ -160,7 +160,7 @@ def swapped_with_ids(place: Place) -> None:
     one["point_id"], other["point_id"] = other["point_id"], one["point_id"]
     for file, record in zip(files, (other, one), strict=True):
         del record["sha256"]
-        file.write_text(sealed(record))
+        file.write_text(checksummed_line(record))
 
 
 def folders_swapped(place: Place) -> None:

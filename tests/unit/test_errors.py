@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.core.errors import SHOWN, FabricstudyError, StudyError, exit_code_of, together
+from fabricstudy.core.errors import SHOWN, FabricstudyError, StudyError, combine_errors, exit_code_of
 from fabricstudy.core.source import PACKAGE
 
 
@@ -78,7 +78,7 @@ def test_a_real_full_disk(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_many_mistakes_are_cut_for_people_and_whole_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    error = together([StudyError("a", "b", None, str(number)) for number in range(SHOWN + 5)])
+    error = combine_errors([StudyError("a", "b", None, str(number)) for number in range(SHOWN + 5)])
     assert exit_code_of(raising(error)) == 1
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == SHOWN + 1 and "5" in lines[-1]

@@ -21,7 +21,7 @@ from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import imported
-from fabricstudy.core.store import sealed
+from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.point import Point, point_from_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
@@ -29,7 +29,7 @@ from fabricstudy.machine.stage import machine_code
 from fabricstudy.study.document import family_paths, reference_page, schema
 from fabricstudy.study.file import load_machine, load_study
 from fabricstudy.study.plan import Plan, plan
-from fabricstudy.workflow.pipeline import Pipeline, pipelines
+from fabricstudy.workflow.pipeline import Pipeline, load_pipelines
 from fabricstudy.workload.definitions import WorkloadIds
 
 HEAD = """\
@@ -207,7 +207,7 @@ def test_a_study_has_its_own_kinds_and_no_other_ones(tmp_path: Path) -> None:
     # Another file of the same name, with a kind of the same name.
     write(tmp_path / "b", {"half.py": HALF.replace("ranks // 2", "ranks // 4")}, study="b")
     files = [str(tmp_path / name / "own.yaml") for name in "ab"]
-    both = pipelines(",".join(files), tmp_path)
+    both = load_pipelines(",".join(files), tmp_path)
     codes = {next(iter(both[name].plan.points.values())).point.jobs[0].pattern.__class__ for name in "ab"}
     assert len(codes) == 2
     with pytest.raises(StudyError) as caught:
@@ -431,7 +431,7 @@ def test_a_stored_point_with_unknown_kinds_asks_for_its_study(
     folder.mkdir(parents=True)
     point = planned.point.model_dump(mode="json")
     record = {"point_id": planned.point_id, "status": "done", "point": point, "files": {}}
-    (folder / "record.json").write_text(sealed(record))
+    (folder / "record.json").write_text(checksummed_line(record))
     extensions.unload_extensions(found.study.extension_package)
     assert main(["point", planned.point_id]) == 1
     assert "--study" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def sample(tmp_path: Path) -> Sample:
 
 
 def test_nothing_yet(sample: Sample) -> None:
-    found = Progress(sample.pipeline, sample.results).look()
+    found = Progress(sample.pipeline, sample.results).poll()
     assert (found["points"], found["done"], found["failed"], found["left"]) == (10, 0, 0, 10)
     assert found["left_cpu_s"] == pytest.approx(10 * sample.cost_s, abs=0.1) and found["left_s"] is None
 
@@ -78,7 +78,7 @@ def test_nothing_yet(sample: Sample) -> None:
 def test_the_prediction_is_corrected_by_what_was_measured(sample: Sample) -> None:
     sample.end(0)
     sample.end(1)
-    found = Progress(sample.pipeline, sample.results).look()
+    found = Progress(sample.pipeline, sample.results).poll()
     assert (found["done"], found["left"]) == (2, 8)
     assert found["left_cpu_s"] == pytest.approx(8 * 3 * sample.cost_s, abs=0.1)
 
@@ -87,15 +87,15 @@ def test_the_pace_counts_the_cores_in_use_whoever_uses_them(sample: Sample) -> N
     # In the last 100 seconds four cores ended two points each: two are left, which is a quarter of that.
     for number in range(8):
         sample.end(number, ago_s=50 * (number % 2), wall_s=50)
-    assert Progress(sample.pipeline, sample.results).look()["left_s"] == pytest.approx(25, abs=2)
+    assert Progress(sample.pipeline, sample.results).poll()["left_s"] == pytest.approx(25, abs=2)
 
 
 def test_what_ended_long_ago_is_no_pace(sample: Sample) -> None:
     sample.end(0, ago_s=2 * PACE_S)
-    assert Progress(sample.pipeline, sample.results).look()["left_s"] is None
+    assert Progress(sample.pipeline, sample.results).poll()["left_s"] is None
     sample.end(1, ago_s=1, wall_s=3 * PACE_S)
     # A third of a point in a quarter of an hour.
-    assert Progress(sample.pipeline, sample.results).look()["left_s"] == pytest.approx(8 * 3 * PACE_S, rel=0.02)
+    assert Progress(sample.pipeline, sample.results).poll()["left_s"] == pytest.approx(8 * 3 * PACE_S, rel=0.02)
 
 
 def test_failures_are_counted_by_kind_and_a_repeated_look_sees_what_changed(sample: Sample) -> None:
@@ -103,11 +103,11 @@ def test_failures_are_counted_by_kind_and_a_repeated_look_sees_what_changed(samp
     sample.end(0, status="timeout")
     sample.end(1, status="failed")
     sample.end(2, status="failed")
-    found = progress.look()
+    found = progress.poll()
     assert (found["failed"], found["failures"], found["left"]) == (3, {"failed": 2, "timeout": 1}, 7)
     sample.end(1)
     sample.end(3)
-    found = progress.look()
+    found = progress.poll()
     assert (found["done"], found["failures"], found["left"]) == (2, {"failed": 1, "timeout": 1}, 6)
 
 
@@ -116,7 +116,7 @@ def test_points_of_a_missing_engine_are_told_and_not_waited_for(
 ) -> None:
     sample.end(0)
     monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "nowhere"))
-    found = Progress(sample.pipeline, sample.results).look()
+    found = Progress(sample.pipeline, sample.results).poll()
     assert (found["done"], found["left"], found["unavailable"], found["left_cpu_s"]) == (1, 9, 9, 0.0)
     monkeypatch.chdir(sample.results.parent)
     cli.main(["status", str(sample.file), "--watch"])
@@ -127,7 +127,7 @@ def test_points_of_older_code_and_half_written_ones_are_left(sample: Sample) -> 
     sample.end(0, fingerprint="older")
     store = point_store(sample.results)
     with store.lock(sample.ids[1]), store.workspace(sample.ids[1]):
-        found = Progress(sample.pipeline, sample.results).look()
+        found = Progress(sample.pipeline, sample.results).poll()
     assert (found["done"], found["left"]) == (0, 10)
 
 
@@ -138,7 +138,7 @@ def test_points_of_older_code_whose_input_may_be_the_same_are_unchecked_for_plan
     older = f"{'0' * 12}-{str(fingerprint(point)).split('-', 1)[1]}"
     sample.end(0, fingerprint=older, input="of then")
     sample.end(1)
-    found = Progress(sample.pipeline, sample.results).look()
+    found = Progress(sample.pipeline, sample.results).poll()
     assert (found["done"], found["unchecked"], found["left"]) == (1, 1, 8)
     monkeypatch.chdir(sample.results.parent)
     cli.main(["plan", str(sample.file), "--json"])
@@ -149,18 +149,18 @@ def test_points_of_older_code_whose_input_may_be_the_same_are_unchecked_for_plan
 def test_a_point_whose_links_are_gone_is_left_as_the_next_run_makes_it_again(sample: Sample) -> None:
     sample.end(0, has_links=True)
     sample.end(1)
-    assert Progress(sample.pipeline, sample.results).look()["left"] == 8
+    assert Progress(sample.pipeline, sample.results).poll()["left"] == 8
     next(sample.results.glob("points/*/*/links.npy")).unlink()
-    assert Progress(sample.pipeline, sample.results).look()["left"] == 9
+    assert Progress(sample.pipeline, sample.results).poll()["left"] == 9
 
 
 def test_a_record_is_read_once(sample: Sample) -> None:
     progress = Progress(sample.pipeline, sample.results)
     sample.end(0)
-    assert progress.look()["done"] == 1
+    assert progress.poll()["done"] == 1
     # Not a thing that happens: it shows that the next look does not open the record.
     (point_store(sample.results).folder(sample.ids[0]) / "record.json").write_text("unreadable")
-    assert progress.look()["done"] == 1
+    assert progress.poll()["done"] == 1
 
 
 def test_watching_shows_what_changes_in_a_terminal_and_ends_with_the_study(sample: Sample) -> None:
@@ -197,7 +197,7 @@ def read_until(terminal: int, words: str, seconds: float = 60.0) -> str:
 def test_the_lines_fit_80_columns(sample: Sample, capsys: pytest.CaptureFixture[str]) -> None:
     for number, status in enumerate(["done", "done", "failed", "timeout", "memory", "refused"]):
         sample.end(number, status=status)
-    found = Progress(sample.pipeline, sample.results).look() | {"left_cpu_s": 4e6, "left_s": 3.2e6}
+    found = Progress(sample.pipeline, sample.results).poll() | {"left_cpu_s": 4e6, "left_s": 3.2e6}
     show_status(found)
     said = capsys.readouterr().out
     assert all(len(line) <= 80 for line in said.splitlines())

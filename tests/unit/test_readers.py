@@ -22,11 +22,11 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import read
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.fabric import read_fabric
-from fabricstudy.machine.from_file import FabricRules, assemble
+from fabricstudy.machine.from_file import FabricRules, machine_from_fabric
 from fabricstudy.routing.forwarding import read_entries
 from fabricstudy.schedule import Trace
 from fabricstudy.structure.prices.from_file import read_tariff
-from fabricstudy.workload.graph_file import grouped, read_graph
+from fabricstudy.workload.graph_file import group_tasks, read_graph
 from fabricstudy.workload.mapping.file import read_cores
 from fabricstudy.workload.matrix_file import read_matrix
 from fabricstudy.workload.message_file import read_messages
@@ -41,12 +41,12 @@ def fabric(path: Path) -> Any:
     """Read a fabric and put it together, as a machine does."""
     found, _ = read(path, read_fabric, "invalid-data-file")
     rules = FabricRules.model_validate({"bandwidth": "1 GB/s", "host_ports": "each", "nodes_per_router": 1})
-    return read(path, lambda *_: assemble(found, rules, 1), "invalid-data-file")
+    return read(path, lambda *_: machine_from_fabric(found, rules, 1), "invalid-data-file")
 
 
 def graph(path: Path) -> Any:
     """Read a graph and group its tasks."""
-    return grouped(read_graph(path)[0], 2, "metis")
+    return group_tasks(read_graph(path)[0], 2, "metis")
 
 
 def log(path: Path) -> Any:

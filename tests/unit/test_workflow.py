@@ -19,7 +19,7 @@ import pytest
 from fabricstudy.core.errors import StudyError
 from fabricstudy.engine.registry import engines
 from fabricstudy.workflow.jobs import Studies, load_studies
-from fabricstudy.workflow.snakefile import WILDCARDS, Inputs, check_cores, check_dates, settings, summary
+from fabricstudy.workflow.snakefile import WILDCARDS, Inputs, check_cores, check_timestamps, settings, summary_lines
 
 STUDY = """\
 study: small
@@ -87,11 +87,11 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Studies:
 
 
 def test_a_file_of_tomorrow_is_refused(study: Studies) -> None:
-    check_dates(study.jobs)
+    check_timestamps(study.jobs)
     for one in ("results/small/tables/jobs.parquet", "small.yaml"):
         os.utime(one, (time.time() + 86_400,) * 2)
         with pytest.raises(StudyError) as caught:
-            check_dates(study.jobs)
+            check_timestamps(study.jobs)
         assert caught.value.code == "file-unreadable" and caught.value.file == one
         os.utime(one)
 
@@ -117,9 +117,9 @@ def test_a_plan_is_written_anew_where_it_is_that_of_another_state(study: Studies
 
 
 def test_only_reports_that_are_there_are_told(study: Studies) -> None:
-    assert summary(study.jobs, time.time())[1:] == ["The report: reports/small/index.html"]
+    assert summary_lines(study.jobs, time.time())[1:] == ["The report: reports/small/index.html"]
     Path("reports/small/index.html").unlink()
-    assert len(summary(study.jobs, time.time())) == 1
+    assert len(summary_lines(study.jobs, time.time())) == 1
 
 
 def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
@@ -140,13 +140,13 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
     told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 cached)"
-    assert summary(study.jobs, now) == [told, "The report: reports/small/index.html"]
+    assert summary_lines(study.jobs, now) == [told, "The report: reports/small/index.html"]
     # Each simulation is counted once, by the first of the studies that share its point.
     shutil.copytree("results/small", "results/its-twin")
     again = told.replace("small", "its-twin").replace("(2 new, 2 cached)", "(0 new, 4 cached)")
-    assert summary({**study.jobs, "its-twin": study.jobs["small"]}, now)[:2] == [told, again]
+    assert summary_lines({**study.jobs, "its-twin": study.jobs["small"]}, now)[:2] == [told, again]
     shard.unlink()
-    assert summary(study.jobs, now)[0] == "small: 0 of 2 points done (0 new, 0 cached)"
+    assert summary_lines(study.jobs, now)[0] == "small: 0 of 2 points done (0 new, 0 cached)"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from fabricstudy import cli
-from fabricstudy.table.store import write_table
+from fabricstudy.table.files import write_table
 from tests.schedules import SCHEDULE
 
 from .conftest import BIN, FIGURE, ROOT, TINY, Workplace, keep_compiled, processes_of, unpack, wait_until

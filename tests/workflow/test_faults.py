@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from fabricstudy.core.store import read_sealed, sealed
+from fabricstudy.core.store import checksummed_line, read_checksummed
 
 from .conftest import ROOT, TINY, Workplace, processes_of, wait_until
 
@@ -142,8 +142,8 @@ def test_results_of_other_code_that_lost_their_history_are_not_believed(after_ru
     shutil.rmtree(workplace.folder / ".snakemake")
     shutil.rmtree(workplace.folder / "results/tiny/tables")
     for shard in (workplace.folder / "results/tiny/simulate").glob("*.jsonl"):
-        records = [record for _, record in read_sealed(shard) if record is not None]
-        older = [sealed(record | {"fingerprint": f"0{record['fingerprint']}"}) for record in records]
+        records = [record for _, record in read_checksummed(shard) if record is not None]
+        older = [checksummed_line(record | {"fingerprint": f"0{record['fingerprint']}"}) for record in records]
         shard.write_text("\n".join(older) + "\n")
     assert "was simulated by other code" in workplace.run("--until", "table", code=1)
     workplace.run("--until", "table", "--forcerun", "simulate")

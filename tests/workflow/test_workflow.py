@@ -14,7 +14,7 @@ import pytest
 
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.store import STORES
-from fabricstudy.workflow.pipeline import pipelines
+from fabricstudy.workflow.pipeline import load_pipelines
 
 from ..forked import run_snakemake
 from .conftest import BIN, ROOT, TINY, Workplace, rules_run
@@ -83,7 +83,7 @@ def test_unknown_and_strange_studies_are_refused(workplace: Workplace) -> None:
     for study, expected in (("qick", "did you mean 'quick'"), ("tiny.yaml", "tiny.yaml: study:")):
         with pytest.MonkeyPatch.context() as patch, pytest.raises(StudyError, match=re.escape(expected)):
             patch.chdir(workplace.folder)
-            pipelines(study)
+            load_pipelines(study)
     assert {path.name for path in workplace.folder.iterdir()} == {"tiny.yaml", "simulator"}
 
 
@@ -112,7 +112,7 @@ def test_ten_thousand_points_are_at_most_300_jobs(tmp_path: Path) -> None:
     file = tmp_path / "tiny.yaml"
     ratios = ", ".join(f"{i / 10}: {i / 10} GB/s" for i in range(1, 51))
     file.write_text(TINY.replace("1: 1 GB/s, 2: 2 GB/s", ratios).replace("seeds: 2", "seeds: 100"))
-    found = pipelines(str(file))["tiny"]
+    found = load_pipelines(str(file))["tiny"]
     assert len(found.plan.points) == 10_000
     assert 10 < len(found.machine_chunks) + len(found.batches) + 3 <= 300
 

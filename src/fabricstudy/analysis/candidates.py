@@ -22,12 +22,12 @@ from fabricstudy.core.model import ConfigError, Number, Whole
 from fabricstudy.core.quantities import Bandwidth
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hops
-from fabricstudy.machine.wanted import Wanted
-from fabricstudy.structure.bisection import Bisection, bisect
+from fabricstudy.machine.hops import hop_distances
+from fabricstudy.machine.requirements import MachineRequirements
+from fabricstudy.structure.bisection import BisectionBounds, bisection_bounds
 from fabricstudy.structure.bound import NS_PER_S, cuts_ns, hops_ns
-from fabricstudy.structure.cost import ALL, bill
-from fabricstudy.structure.front import on_front
+from fabricstudy.structure.cost import ALL, bill_of_materials
+from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.structure.prices import Prices, Tariff
 from fabricstudy.structure.prices.besta_2014 import Besta2014
 from fabricstudy.workload.job import Job
@@ -40,13 +40,13 @@ from .base import Analysis
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-MOST_CANDIDATES = 100_000
-MOST_MESSAGES = 50_000_000
+MAX_CANDIDATES = 100_000
+MAX_MESSAGES = 50_000_000
 """Of a job, in 4 GB: an all-to-all of 7,000 nodes."""
-MOST_ROUTERS = 20_000
+MAX_ROUTERS = 20_000
 """Of a candidate: the hops between all of them take 0.8 GB."""
-NODES_MORE = 0.05
-EVERYBODY = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
+MAX_NODE_EXCESS = 0.05
+ALL_TO_ALL_JOB = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
 
 
 class Traffic:
@@ -86,7 +86,7 @@ class Traffic:
         return routers[source].astype(np.int64), routers[destination].astype(np.int64), size_bytes
 
 
-def traffic_of(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
+def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
     """Give the traffic of jobs on the first of so many nodes; what is in the background sends nothing.
 
     Raises WorkloadError if a pattern cannot be made for so many ranks.
@@ -116,13 +116,13 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
     except ConfigError as error:
         raise WorkloadError(f"job {index}: {error}") from None
     messages = job.pattern.traffic_messages(ranks)
-    if messages > MOST_MESSAGES:
-        problem = f"{messages:.3g} messages of {ranks:,} ranks, and at most {MOST_MESSAGES:.3g} are added up"
+    if messages > MAX_MESSAGES:
+        problem = f"{messages:.3g} messages of {ranks:,} ranks, and at most {MAX_MESSAGES:.3g} are added up"
         raise WorkloadError(f"job {index}: {problem}; take jobs with fewer partners, such as a stencil", "out-of-range")
     return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
 
 
-def bound_ns(machine: Machine, traffic: Traffic, bisection: Bisection, far: npt.NDArray[np.int16]) -> float:
+def bound_ns(machine: Machine, traffic: Traffic, bisection: BisectionBounds, far: npt.NDArray[np.int16]) -> float:
     """Least time for the traffic on a machine, whatever the routing; `far` are the hops between all routers."""
     source, destination, size_bytes = traffic.between(machine.node_router)
     hosts_ns = traffic.busiest_node_bytes / machine.host.bandwidth_Bps * NS_PER_S
@@ -167,7 +167,10 @@ class Candidates(Analysis):
     )
     cores_per_node: Whole = Field(1, ge=1, le=10_000, description="cores of a node")
     jobs: tuple[Job, ...] = Field(
-        (EVERYBODY,), min_length=1, max_length=1000, description="whose traffic the bound is of; a share is of `nodes`"
+        (ALL_TO_ALL_JOB,),
+        min_length=1,
+        max_length=1000,
+        description="whose traffic the bound is of; a share is of `nodes`",
     )
     prices: Prices = Field(default_factory=Besta2014, description="price list")
     routers_per_rack: Whole | None = Field(
@@ -179,7 +182,7 @@ class Candidates(Analysis):
         if self.largest < self.nodes:
             problem = f"fewer than the {self.nodes} at least"
             raise ConfigError(problem, "swap them", ("most_nodes",), self.most_nodes, "out-of-range")
-        offering = Wanted(2, 1000, 64, 1000)
+        offering = MachineRequirements(2, 1000, 64, 1000)
         for place, name in enumerate(self.families):
             kinds: dict[str, Any] = dict(Topology.FAMILY.members)
             families = [kind for kind, one in kinds.items() if next(one.configurations(offering), None) is not None]
@@ -200,7 +203,7 @@ class Candidates(Analysis):
     @property
     def largest(self) -> int:
         """Nodes at most."""
-        return self.most_nodes or int(self.nodes * (1 + NODES_MORE))
+        return self.most_nodes or int(self.nodes * (1 + MAX_NODE_EXCESS))
 
     def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
         """Give the label of each candidate, what a study writes of it, and the machine.
@@ -208,10 +211,10 @@ class Candidates(Analysis):
         Raises
         ------
         FabricstudyError
-            If there are none, or more than `MOST_CANDIDATES`.
+            If there are none, or more than `MAX_CANDIDATES`.
         """
         most_routers = int(self.ports_per_node * self.largest / self.radix)
-        wanted = Wanted(self.nodes, self.largest, self.radix, most_routers)
+        wanted = MachineRequirements(self.nodes, self.largest, self.radix, most_routers)
         count = 0
         for name, kind in Topology.FAMILY.members.items():
             if self.families and name not in self.families:
@@ -223,13 +226,13 @@ class Candidates(Analysis):
                 machine = kind.model_validate(written)
                 if machine.routers > most_routers:
                     continue
-                if machine.routers > MOST_ROUTERS:
-                    problem = f"has {machine.routers:,} routers, and at most {MOST_ROUTERS:,} are looked at"
+                if machine.routers > MAX_ROUTERS:
+                    problem = f"has {machine.routers:,} routers, and at most {MAX_ROUTERS:,} are looked at"
                     remedy = "raise radix, or lower nodes or ports_per_node"
                     raise FabricstudyError(f"{label_of(name, keys)} {problem}; {remedy}", "out-of-range")
                 count += 1
-                if count > MOST_CANDIDATES:
-                    problem = f"more than {MOST_CANDIDATES:,} machines fit"
+                if count > MAX_CANDIDATES:
+                    problem = f"more than {MAX_CANDIDATES:,} machines fit"
                     raise FabricstudyError(f"{problem}; lower most_nodes or ports_per_node, or name fewer families")
                 yield label_of(name, keys), written, machine
         if not count:
@@ -255,13 +258,13 @@ class Candidates(Analysis):
         FabricstudyError
             If there is none.
         """
-        traffic, tariff = traffic_of(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
+        traffic, tariff = node_traffic(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
         candidates = []
         for count, (label, written, config) in enumerate(self.written()):
             if tell is not None:
                 tell(f"{count:,} so far, now {written['kind']}")
             machine = config.build()
-            row = self._row(label, machine, bisect(machine, quickly=True), traffic, tariff)
+            row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
             if self.taper is None or row["taper"] <= self.taper:
                 candidates.append((row, written))
         if not candidates:
@@ -270,16 +273,16 @@ class Candidates(Analysis):
         candidates.sort(key=lambda one: (one[0]["price_per_node"], one[0]["bound_ns"]))
         costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
         # What differs by rounding alone is equal.
-        for (row, _), best in zip(candidates, on_front(np.round(costs, 6)), strict=True):
+        for (row, _), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
             row["front"] = int(best)
         return candidates
 
     def _row(
-        self, label: str, machine: Machine, bisection: Bisection, traffic: Traffic, tariff: Tariff
+        self, label: str, machine: Machine, bisection: BisectionBounds, traffic: Traffic, tariff: Tariff
     ) -> dict[str, Any]:
-        far, ends = hops(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
+        far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
         between = far[np.ix_(ends, ends)]
-        total = bill(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)[-1]
+        total = bill_of_materials(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)[-1]
         assert total.name == ALL
         half_Bps = machine.nodes / 2 * machine.host.bandwidth_Bps
         return {

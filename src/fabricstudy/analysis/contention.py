@@ -14,7 +14,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.dimension_order import DimensionOrderRoutes
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.base import Mapping
@@ -53,7 +53,7 @@ class Contention(Analysis):
 
     * `case`: label of the row
     * `links`, `diameter`: directed links between routers, and most hops between two of them
-    * `hops`: mean hops of a message
+    * `hop_distances`: mean hops of a message
     * `uses`, `uses_of_link`: links that all messages take together, and that over `links`
     * `fullest`: messages on the fullest link of a phase
     * `on_way`: messages on the fullest link of a message's way, mean over all messages
@@ -82,7 +82,7 @@ def _facts(case: Case, draws: int) -> dict[str, Any]:
     drawn = [_counted(machine, _Drawn((job,), seed)) for seed in range(1, draws + 1)]
     uses, fullest, on_way, length = np.mean(drawn, axis=0).tolist()
     return {
-        "links": machine.links, "diameter": int(hops(machine).matrix().max()), "hops": length, "uses": uses,
+        "links": machine.links, "diameter": int(hop_distances(machine).matrix().max()), "hops": length, "uses": uses,
         "uses_of_link": uses / machine.links, "fullest": fullest, "on_way": on_way,
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.structure.cost import bill
+from fabricstudy.structure.cost import bill_of_materials
 from fabricstudy.structure.prices import Prices
 from fabricstudy.structure.prices.besta_2014 import Besta2014
 
@@ -56,6 +56,6 @@ class Cost(Analysis):
                     "price_per_node": part.price / machine.nodes, "power_W": part.power_W,
                     "power_per_node_W": part.power_W / machine.nodes,
                 }
-                for part in bill(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)
+                for part in bill_of_materials(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)
             ]  # fmt: skip
         return rows

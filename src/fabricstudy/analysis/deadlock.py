@@ -10,14 +10,14 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Memoryless, Routing, routes
+from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
 from fabricstudy.structure.deadlock import channel_dependencies, is_deadlock_free
 
 from .base import Analysis
 
 
 def _facts(machine: Machine, routing: Routing) -> dict[str, Any]:
-    is_followed = isinstance(routes(machine, routing), Memoryless)
+    is_followed = isinstance(cached_routes(machine, routing), MemorylessRoutes)
     return {
         "dependencies": len(channel_dependencies(machine, routing)) if is_followed else None,
         "free": int(is_deadlock_free(machine, routing)),
@@ -25,7 +25,7 @@ def _facts(machine: Machine, routing: Routing) -> dict[str, Any]:
     }
 
 
-LARGEST_ROUTERS = 600
+MAX_ROUTERS = 600
 """Routers of the largest machine whose channels are looked at."""
 
 
@@ -52,9 +52,9 @@ class Deadlock(Analysis):
     @model_validator(mode="after")
     def _can_be_followed(self) -> Deadlock:
         for label, machine in self.machines.items():
-            if machine.routers > LARGEST_ROUTERS:
+            if machine.routers > MAX_ROUTERS:
                 problem = f"{machine.routers:,} routers are too many to follow all channels"
-                remedy = f"take a machine of at most {LARGEST_ROUTERS} routers"
+                remedy = f"take a machine of at most {MAX_ROUTERS} routers"
                 raise ConfigError(problem, remedy, ("machines", label), code="out-of-range")
         for name, routing in self.routings.items():
             for machine in self.machines.values():

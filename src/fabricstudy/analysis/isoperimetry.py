@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.structure.isoperimetry.product import lindsey_cut, product_weights
-from fabricstudy.structure.isoperimetry.search import MOST_SEARCHED, edge_profile
+from fabricstudy.structure.isoperimetry.search import MAX_VERTICES, edge_profile
 from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cut, s_r, torus_bound
 
 from .base import Analysis
@@ -25,7 +25,7 @@ Length = Annotated[Whole, Field(ge=2, le=1000)]
 Weight = Annotated[Number, Field(gt=0)]
 
 
-class Family(Model):
+class ShapeRange(Model):
     """All shapes whose lengths lie in a range."""
 
     dimensions: tuple[Annotated[Whole, Field(ge=1, le=10)], ...] = Field(
@@ -62,10 +62,10 @@ class Isoperimetry(Analysis):
     shapes: tuple[Annotated[tuple[Length, ...], Field(min_length=1, max_length=10)], ...] = Field(
         (), max_length=10_000, description="lengths of the dimensions of each graph"
     )
-    family: Family | None = Field(None, description="all shapes with lengths in a range, in place of `shapes`")
+    family: ShapeRange | None = Field(None, description="all shapes with lengths in a range, in place of `shapes`")
     pair_cables: Literal[1, 2] = Field(1, description="links between the two vertices of a ring of length 2")
     weights: tuple[Weight, ...] = Field((), description="weight of a link of each dimension; left out: 1 each")
-    exact: Flag = Field(False, description=f"search all sets; graphs of at most {MOST_SEARCHED} vertices")
+    exact: Flag = Field(False, description=f"search all sets; graphs of at most {MAX_VERTICES} vertices")
 
     @model_validator(mode="after")
     def _has_shapes(self) -> Isoperimetry:
@@ -78,7 +78,7 @@ class Isoperimetry(Analysis):
         if self.weights and self.family is not None:
             remedy, weights = "list the shapes", list(self.weights)
             raise ConfigError("weights need shapes", remedy, ("weights",), weights, "conflicting-keys")
-        most, what = (MOST_SEARCHED, "search") if self.exact else (10_000, "list")
+        most, what = (MAX_VERTICES, "search") if self.exact else (10_000, "list")
         if self.family is not None and self.family.most_vertices > most:
             path = ("family", "most_vertices")
             raise ConfigError(f"too many vertices to {what}", f"take at most {most}", path, code="out-of-range")

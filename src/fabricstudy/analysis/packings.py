@@ -12,13 +12,13 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.schedule.packing import at_once
+from fabricstudy.schedule.packing import max_disjoint_partitions
 from fabricstudy.schedule.partition_list import PartitionList
-from fabricstudy.schedule.partitions import Partitions, Pool
+from fabricstudy.schedule.partitions import NodePool, Partitions
 
 from .base import Analysis
 
-MOST_PLACINGS = 10_000
+MAX_PLACEMENTS = 10_000
 NOTHING = "nothing"
 
 Counts = dict[Annotated[int, Field(ge=1)], Annotated[Whole, Field(ge=1, le=1000)]]
@@ -30,8 +30,8 @@ class Packings(Analysis):
 
     Partitions conflict if they share a midplane or a cable. Each number is the optimum of an integer program; of the
     places that the partitions in use may have, the best count. The columns: `list`, `given` (the label of what is in
-    use, `nothing` for the empty machine) and `class_nodes` tell rows apart; `at_once`, and `at_once_share`, their share
-    of the machine's nodes.
+    use, `nothing` for the empty machine) and `class_nodes` identify a row; `concurrent_max` and `concurrent_share`, their
+    share of the machine's nodes.
     """
 
     kind: Literal["packings"] = "packings"
@@ -51,7 +51,7 @@ class Packings(Analysis):
                 partitions = one.partitions(self.machine)
             except ConfigError as error:
                 raise error.below("lists", name) from None
-            if isinstance(partitions, Pool):
+            if isinstance(partitions, NodePool):
                 problem = "nodes without a topology always fit"
                 raise ConfigError(problem, "leave it out", ("lists", name), code="unsupported")
         return self
@@ -63,14 +63,17 @@ class Packings(Analysis):
             assert isinstance(partitions, Partitions)  # checked above
             sizes = sorted(set(partitions.nodes.tolist()))
             for label, counts in {NOTHING: {}, **self.given}.items():
-                placings = list(_placings(partitions, counts))
-                if len(placings) > MOST_PLACINGS:
-                    problem = f"{label}: these partitions can be placed in more than {MOST_PLACINGS:,} ways"
+                placings = list(_placements(partitions, counts))
+                if len(placings) > MAX_PLACEMENTS:
+                    problem = f"{label}: these partitions can be placed in more than {MAX_PLACEMENTS:,} ways"
                     raise FabricstudyError(f"{problem}; give fewer of them")
                 for nodes in sizes:
                     of_size = partitions.nodes == nodes
                     # None if the partitions in use conflict in all their places.
-                    most = max((len(at_once(partitions, of_size, placing)) for placing in placings), default=None)
+                    most = max(
+                        (len(max_disjoint_partitions(partitions, of_size, placing)) for placing in placings),
+                        default=None,
+                    )
                     share = None if most is None else most * nodes / partitions.machine_nodes
                     rows.append(
                         {"list": name, "given": label, "class_nodes": nodes, "at_once": most, "at_once_share": share}
@@ -78,7 +81,7 @@ class Packings(Analysis):
         return rows
 
 
-def _placings(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
+def _placements(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
     """Give the sets of partitions of these sizes that can be in use together, up to one more than may be tried."""
     choices = [
         itertools.combinations([place for place, size in enumerate(partitions.nodes) if size == nodes], count)
@@ -91,4 +94,4 @@ def _placings(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tup
     ]
     sets = (tuple(itertools.chain(*parts)) for parts in itertools.product(*choices))
     apart = (places for places in sets if all(rivals[place].isdisjoint(places) for place in places))
-    return itertools.islice(apart, MOST_PLACINGS + 1)
+    return itertools.islice(apart, MAX_PLACEMENTS + 1)

@@ -26,16 +26,16 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Number
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.cables import lines_of
-from fabricstudy.schedule.packing import at_once
+from fabricstudy.schedule.packing import max_disjoint_partitions
 from fabricstudy.schedule.partition_list.base import Loops, grid_of
 from fabricstudy.schedule.partition_list.cuboids import Cuboids, canonical
-from fabricstudy.structure.front import on_front
-from fabricstudy.structure.partitions import Geometry, Space, space_of
+from fabricstudy.structure.pareto import is_pareto_efficient
+from fabricstudy.structure.partitions import Geometry, PartitionSpace, partition_space
 from fabricstudy.structure.production import Allowed
 
 from .base import Analysis
 
-MOST_LISTS = 20_000
+MAX_LISTS = 20_000
 ALL = "all"
 Share = Annotated[Number, Field(gt=0)]
 
@@ -61,7 +61,7 @@ class PartitionLists(Analysis):
     * `part`, `geometries`: `all` and a geometry for each size, ascending; or a size in nodes and one geometry of it, as
       if all jobs had this size; sides of 1 at the end are left out
     * `named`: which of the lists in `named` it is, or `other`
-    * `bisection_links`, `at_once`: of one geometry: cables across its best flat cut, and most partitions in use
+    * `bisection_links`, `concurrent_max`: of one geometry: cables across its best flat cut, and most partitions in use
     * `stretch`: best bisection of the size over its own; of a list the mean over the mix
     * `idle_share`: share of the machine's node-hours in which no partition can be, without slowdown
     * `useful`: node-hours of the mix at the best bisections over those of the machine, of which `communication` stretch
@@ -116,8 +116,8 @@ class PartitionLists(Analysis):
         return self
 
     @property
-    def _space(self) -> Space:
-        return space_of(grid_of(self.machine))
+    def _space(self) -> PartitionSpace:
+        return partition_space(grid_of(self.machine))
 
     def _named(self) -> dict[str, set[Geometry]]:
         """Give the geometries of the named lists, those of the mix."""
@@ -137,14 +137,14 @@ class PartitionLists(Analysis):
         for geometry in space.geometries():
             of_size.get(space.nodes(geometry), []).append(geometry)
         lists = math.prod(map(len, of_size.values()))
-        if lists > MOST_LISTS:
-            problem = f"{lists:,} lists are too many; at most {MOST_LISTS:,} are compared"
+        if lists > MAX_LISTS:
+            problem = f"{lists:,} lists are too many; at most {MAX_LISTS:,} are compared"
             raise FabricstudyError(f"{problem}; give fewer sizes")
         fits = {nodes: self._of_size(space, geometries) for nodes, geometries in of_size.items()}
         of_sizes = [row for nodes in fits for row in self._ranked(str(nodes), {nodes: fits[nodes]})]
         return of_sizes + self._ranked(ALL, fits)
 
-    def _of_size(self, space: Space, geometries: list[Geometry]) -> list[_Fit]:
+    def _of_size(self, space: PartitionSpace, geometries: list[Geometry]) -> list[_Fit]:
         best_Bps = max(map(space.bisection_Bps, geometries))
         fits = []
         for geometry in geometries:
@@ -153,7 +153,7 @@ class PartitionLists(Analysis):
                 partitions = Cuboids.model_validate(keys).partitions(self.machine)
             except ConfigError as error:
                 raise FabricstudyError(str(error)) from None
-            count, capacity_Bps = len(at_once(partitions)), space.bisection_Bps(geometry)
+            count, capacity_Bps = len(max_disjoint_partitions(partitions)), space.bisection_Bps(geometry)
             stretch = best_Bps / capacity_Bps if capacity_Bps else 1.0
             used = count * space.nodes(geometry) / partitions.machine_nodes
             fits.append(_Fit(geometry, space.bisection_links(geometry), count, stretch, used))
@@ -176,7 +176,7 @@ class PartitionLists(Analysis):
                 1 / (time * (1 + self.communication * (stretch - 1))).sum(axis=1),
             )
         )
-        front = on_front(np.stack([mean, idle], axis=1))
+        front = is_pareto_efficient(np.stack([mean, idle], axis=1))
         order = np.lexsort((mean, -useful))
         rank = 1 + np.searchsorted(-useful[order], -useful)
         single, geometries = part != ALL, [{fit.geometry for fit in one} for one in lists]

@@ -12,13 +12,13 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.structure.partitions import Geometry, SizeChoice, Space, choices, space_of
+from fabricstudy.structure.partitions import Geometry, PartitionSpace, SizeChoice, geometries_by_size, partition_space
 from fabricstudy.structure.production import Allowed, fits
 
 from .base import Analysis
 
 
-def _facts(space: Space, size: SizeChoice, geometry: Geometry, message_bytes: int | None) -> dict[str, Any]:
+def _facts(space: PartitionSpace, size: SizeChoice, geometry: Geometry, message_bytes: int | None) -> dict[str, Any]:
     links, capacity_Bps = space.bisection_links(geometry), space.bisection_Bps(geometry)
     whole = links == 0  # a single router has no bisection
     sent = None if message_bytes is None or whole else message_bytes
@@ -82,14 +82,14 @@ class Partitions(Analysis):
                     raise ConfigError(problem, "take sides that do", path, list(geometry), "does-not-fit")
         return self
 
-    def _spaces(self) -> Iterator[tuple[str, Space]]:
-        return ((label, space_of(one)) for label, one in self.machines.items() if isinstance(one, GridConfig))
+    def _spaces(self) -> Iterator[tuple[str, PartitionSpace]]:
+        return ((label, partition_space(one)) for label, one in self.machines.items() if isinstance(one, GridConfig))
 
     def rows(self) -> list[dict[str, Any]]:
         return [
             {"machine": label, "choice": choice, **_facts(space, size, geometry, self.message_bytes)}
             for label, space in self._spaces()
-            for size in choices(space, self.allowed)
+            for size in geometries_by_size(space, self.allowed)
             for choice, geometry in (("production", size.production), ("best", size.best), ("worst", size.worst))
             if geometry is not None
         ]

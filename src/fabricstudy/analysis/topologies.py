@@ -13,13 +13,13 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.load import router_link_loads
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 
 from .base import Analysis
 
 
 def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
-    described = structure(machine)
+    described = describe_machine(machine)
     ports, valiant = described.routers * described.radix, _valiant_hops(machine) if with_valiant else None
     names = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
     return {name: getattr(described, name) for name in names} | {

@@ -10,8 +10,18 @@ The same inputs give the same archive, byte for byte.
 
 from fabricstudy.artifact.checksums import check
 from fabricstudy.artifact.compare import TOLERANCE, Comparison, compare
-from fabricstudy.artifact.finished import ArtifactError, Finished, finished
+from fabricstudy.artifact.completed_study import ArtifactError, CompletedStudy, load_completed_study
 from fabricstudy.artifact.pack import pack
-from fabricstudy.artifact.show import show
+from fabricstudy.artifact.print_comparison import print_comparison
 
-__all__ = ["TOLERANCE", "ArtifactError", "Comparison", "Finished", "check", "compare", "finished", "pack", "show"]
+__all__ = [
+    "TOLERANCE",
+    "ArtifactError",
+    "Comparison",
+    "CompletedStudy",
+    "check",
+    "compare",
+    "load_completed_study",
+    "pack",
+    "print_comparison",
+]

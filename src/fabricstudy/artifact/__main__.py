@@ -8,14 +8,14 @@ from fabricstudy.artifact.checkout import checkout
 from fabricstudy.core.errors import exit_code_of
 
 from .checksums import check
-from .finished import finished
+from .completed_study import load_completed_study
 from .pack import pack
 
 
 def pack_study(args: argparse.Namespace) -> None:
     """Pack a study that ran in this folder, with the code that ran it."""
     shards = (args.shards, args.structures, args.analyses, args.schedules)
-    pack(finished(args.study, Path(), *shards), checkout(), args.out)
+    pack(load_completed_study(args.study, Path(), *shards), checkout(), args.out)
 
 
 def check_folder(args: argparse.Namespace) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from fabricstudy.core.paths import HOME
+from fabricstudy.core.bundled_files import HOME
 
-WHERE_NEW_FILES_COUNT = ("Snakefile", "src", "workflow", "engines", "envs", "profiles", "tools")
+SOURCE_PATHS = ("Snakefile", "src", "workflow", "engines", "envs", "profiles", "tools")
 """A file that git does not know changes what runs only there; elsewhere it may be the user's study."""
 
 
@@ -21,7 +21,7 @@ class Checkout:
     """Code below a folder.
 
     `commit` is that of HEAD, 40 hexadecimal digits, or None where `root` is no git checkout; `changes` is a digest of
-    what differs from it, or "": changed files, and new ones in `WHERE_NEW_FILES_COUNT`.
+    what differs from it, or "": changed files, and new ones in `SOURCE_PATHS`.
     """
 
     root: Path
@@ -85,7 +85,7 @@ def _archived(root: Path) -> Iterator[tuple[str, bytes, bool]]:
 def _listed(root: Path, *which: str) -> list[str]:
     names = set()
     for one in which:
-        where = WHERE_NEW_FILES_COUNT if one == "--others" else ()
+        where = SOURCE_PATHS if one == "--others" else ()
         listed = _git(root, "ls-files", one, "--exclude-standard", "-z", "--", *where) or b""
         names |= {os.fsdecode(name) for name in listed.split(b"\0") if name}
     return sorted(name for name in names if _is_plain(root / name))

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fabricstudy.core.input_files import FileMistake, at, bytes_of, lines_of
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes
 
-from .finished import ArtifactError
+from .completed_study import ArtifactError
 
 CHECKSUMS = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -54,12 +54,12 @@ def check(folder: Path, below: str = "") -> int:
 def _listed(listing: Path) -> Iterator[tuple[str, str]]:
     """Return the paths that a list of checksums names, and their digests."""
     try:
-        for number, line in lines_of(bytes_of(listing)):
+        for number, line in numbered_lines(read_bytes(listing)):
             match = _LINE.fullmatch(line)
             if match:
                 yield match[2], match[1]
             elif line:
-                raise FileMistake("not a digest and a path", "unpack the archive again", at(number), line)
-    except FileMistake as mistake:
+                raise InputFileError("not a digest and a path", "unpack the archive again", position_text(number), line)
+    except InputFileError as mistake:
         place = f"{listing}: {mistake.where}" if mistake.where else str(listing)
         raise ArtifactError(f"{place}: {mistake.problem}; {mistake.remedy}") from None

@@ -13,12 +13,12 @@ import pandas as pd
 
 from fabricstudy.analysis.base import Analysis, keys_of
 from fabricstudy.core.columns import TABLES
+from fabricstudy.table.files import ANALYSIS_PREFIX, read_tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import ANALYSIS, read_tables
 
 from .checksums import CHECKSUMS, check
-from .finished import ArtifactError
+from .completed_study import ArtifactError
 
 _PARTS = ("experiment", "schedule")
 """First columns of tables with axes; they go by their names alone."""
@@ -174,7 +174,7 @@ class _Allowed:
 
     def rows(self, name: str, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
         """Allowed difference of each row; 0 for an exact one."""
-        if name == "machines" or name.startswith(ANALYSIS):
+        if name == "machines" or name.startswith(ANALYSIS_PREFIX):
             exact = np.ones(len(frame), dtype=bool)
         elif "point_id" in frame:
             exact = np.array([self._old.get(one) == self._new.get(one) for one in frame["point_id"]], dtype=bool)
@@ -200,7 +200,7 @@ def _compare_table(name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: _Al
 
 
 def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
-    if name.startswith(ANALYSIS):
+    if name.startswith(ANALYSIS_PREFIX):
         kind = frame["kind"].iloc[0] if len(frame) else ""
         # The keys of an extension's analysis are not known here: its rows go by their place.
         return keys_of(kind) if kind in Analysis.FAMILY.kinds else ("kind",)

@@ -22,7 +22,7 @@ from fabricstudy.artifact.checkout import Checkout
 from fabricstudy.core.columns import DONE
 from fabricstudy.core.phrasing import points_done
 
-from .finished import Finished
+from .completed_study import CompletedStudy
 
 if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
@@ -67,7 +67,7 @@ _DESCRIPTIONS = {
 _LOCK = "Packages, pinned with hashes"
 
 
-def metadata(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> bytes:
+def metadata(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes]) -> bytes:
     """Return ``ro-crate-metadata.json``.
 
     Parameters
@@ -141,7 +141,7 @@ def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
     return files
 
 
-def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any]) -> None:
+def _run(crate: ROCrate, run: CompletedStudy, workflow: Any, files: Mapping[str, Any]) -> None:
     name = run.name
     results, report = f"results/{name}", f"reports/{name}"
     inputs = [file for path, file in files.items() if path.startswith("study/")]
@@ -177,7 +177,7 @@ def _run(crate: ROCrate, run: Finished, workflow: Any, files: Mapping[str, Any])
     crate.root_dataset["mentions"] = [action]
 
 
-def _outcome(run: Finished) -> str:
+def _outcome(run: CompletedStudy) -> str:
     if not run.plan.rows:
         runs = f"{len(run.plan.run_rows)} scheduled runs, " if run.plan.run_rows else ""
         return f"{len(run.outputs.analyses)} analyses, {runs}no simulations."

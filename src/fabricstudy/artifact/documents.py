@@ -14,17 +14,17 @@ import jinja2
 import pandas as pd
 
 from fabricstudy.artifact.checkout import Checkout
-from fabricstudy.core.columns import BY_LINK, DONE, PARQUET_ONLY
+from fabricstudy.core.columns import DONE, LINK_LOAD_TABLE, PARQUET_ONLY
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.report.text import claimed, range_text, shown
-from fabricstudy.table.store import ANALYSIS
+from fabricstudy.report.text import claimed, format_number, range_text
+from fabricstudy.table.files import ANALYSIS_PREFIX
 
 from .compare import ROUNDING, TOLERANCE
+from .completed_study import CompletedStudy
 from .effort import CORES, SETUP_MINUTES, effort
-from .finished import Finished
 
 
-def documents(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
+def documents(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return ``README.md``, ``Makefile`` and ``APPENDIX.md``.
 
     Parameters
@@ -55,7 +55,7 @@ def cell(text: Any) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
 
 
-def _facts(run: Finished, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, Any]:
+def _facts(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, Any]:
     points = run.points
     work = effort(run)
     return {
@@ -90,11 +90,11 @@ def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
     return versions
 
 
-def _figures(run: Finished) -> list[dict[str, str]]:
+def _figures(run: CompletedStudy) -> list[dict[str, str]]:
     found = []
-    for figure in run.plan.study.shown_figures:
-        name = figure.table if figure.analysis is None else f"{ANALYSIS}{figure.analysis}"
-        name = BY_LINK if figure.of_links else name
+    for figure in run.plan.study.report_figures:
+        name = figure.table if figure.analysis is None else f"{ANALYSIS_PREFIX}{figure.analysis}"
+        name = LINK_LOAD_TABLE if figure.of_links else name
         table = f"results/{run.name}/tables/{name}.{'parquet' if name in PARQUET_ONLY else 'csv'}"
         files = f"reports/{run.name}/figures/{figure.id}.svg, .pdf"
         found.append({"id": figure.id, "title": figure.title, "files": files, "table": table})
@@ -103,7 +103,7 @@ def _figures(run: Finished) -> list[dict[str, str]]:
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how, verdict, of_claim = row["show"], row["verdict"], row["claim_verdict"]
-    low, high = shown(row["low"], how), shown(row["high"], how)
+    low, high = format_number(row["low"], how), format_number(row["high"], how)
     says = row["says"] if pd.isna(row["part_says"]) else f"{row['says']} ({row['part_says']})"
     return {
         "claim": row["claim"],

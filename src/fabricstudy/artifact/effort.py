@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from .finished import Finished
+from .completed_study import CompletedStudy
 
 SETUP_MINUTES = (4, 10)
 """Environment and simulator, mostly downloads and compiling; by hand, on two busy cores, it took seven."""
@@ -32,7 +32,7 @@ class Effort:
         return max(self.execution_s / cores, self.longest_s) / 60
 
 
-def effort(run: Finished) -> Effort:
+def effort(run: CompletedStudy) -> Effort:
     """Add up what a study took.
 
     The times of the simulations stand in the records of the points. The benchmark of a batch is not used, since a

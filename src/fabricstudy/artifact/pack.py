@@ -14,15 +14,15 @@ from fabricstudy.artifact.checkout import Checkout
 from fabricstudy.core.files import atomic_path
 
 from .checksums import CHECKSUMS, checksums
+from .completed_study import ArtifactError, CompletedStudy
 from .crate import METADATA, metadata
 from .documents import documents
-from .finished import ArtifactError, Finished
 
 # 1 January 2000; GNU tar warns of files from 1970.
 TIME_S = 946_684_800
 
 
-def pack(run: Finished, code: Checkout, out: Path) -> None:
+def pack(run: CompletedStudy, code: Checkout, out: Path) -> None:
     """Write the artifact of a finished study to `out`; a reader sees the whole archive or none.
 
     Raises

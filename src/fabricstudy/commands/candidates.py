@@ -15,9 +15,9 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import Model
 from fabricstudy.study.file import load_study, validated
-from fabricstudy.workflow.pipeline import study_file
+from fabricstudy.workflow.pipeline import find_study
 
-from .common import columns, sign_of_life
+from .common import progress_spinner, text_table
 
 WORDS = (
     "The front: no other candidate has at most the price a node, the bound and the taper (below 1 counts as 1), and "
@@ -47,13 +47,13 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     """List the machines of about so many nodes that no other one beats in price, bound and taper."""
     if args.write and args.write.exists():
         raise FabricstudyError(f"{args.write}: there is such a file; move it away, or give another name")
-    file = study_file(args.study) if args.study else None
+    file = find_study(args.study) if args.study else None
     folder = file.parent if file else Path()
     asked = {key: getattr(args, key) for key in _KEYS if getattr(args, key) is not None} | _jobs(file)
     if args.prices:
         asked["prices"] = _price_file(args.prices, folder)
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
-    with sign_of_life(f"looking at candidates; {_HOW_LONG}") as tell:
+    with progress_spinner(f"looking at candidates; {_HOW_LONG}") as tell:
         candidates = analysis.found(tell)
     front = {row["machine"]: written for row, written in candidates if row["front"]}
     if args.write:
@@ -120,7 +120,7 @@ def show_candidates(result: dict[str, Any]) -> None:
     """Print the result of `list_candidates`."""
     numbers = ("nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
                "bound (us)")  # fmt: skip
-    table = columns("machine", *numbers)
+    table = text_table("machine", *numbers)
     for row in result["front"]:
         low, high = row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12
         interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, pipelines
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, load_pipelines
 
 LINE_EACH_S = 10.0
 
@@ -27,16 +27,16 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     add_results(parser)
 
 
-def pipeline_of(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
+def load_pipeline(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
     if "," in study and not Path(study).is_file():
         raise FabricstudyError(f"{study}: several studies; give one, and call again for each", "usage")
-    with sign_of_life(f"planning {study}"):
-        (pipeline,) = pipelines(study, batch_cpu_s=batch_cpu_s).values()
+    with progress_spinner(f"planning {study}"):
+        (pipeline,) = load_pipelines(study, batch_cpu_s=batch_cpu_s).values()
         return pipeline
 
 
 @contextmanager
-def sign_of_life(words: str) -> Iterator[Callable[[str], None]]:
+def progress_spinner(words: str) -> Iterator[Callable[[str], None]]:
     """Show that something is going on; a study of 100,000 points takes its time.
 
     What it yields tells how far it is: beside the words in a terminal; elsewhere as a line on standard error every ten
@@ -57,19 +57,19 @@ def sign_of_life(words: str) -> Iterator[Callable[[str], None]]:
         yield tell
 
 
-def whole_number(text: str, least: int = 0) -> int:
+def parse_whole_number(text: str, least: int = 0) -> int:
     """Read an argument that is a whole number, which 62 bits hold."""
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= 2**62):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {2**62}")
     return int(text)
 
 
-def positive(text: str) -> int:
+def parse_positive(text: str) -> int:
     """Read an argument that is a whole number above 0."""
-    return whole_number(text, 1)
+    return parse_whole_number(text, 1)
 
 
-def check_written(written: Path | None, *read: Path | str | None) -> None:
+def check_output(written: Path | None, *read: Path | str | None) -> None:
     """Refuse to write a file that is read, however it is called, or where there is no folder; None is not written.
 
     Raises
@@ -86,7 +86,7 @@ def check_written(written: Path | None, *read: Path | str | None) -> None:
             raise FabricstudyError(f"{written}: is read by this call; give another name to write to", "invalid-value")
 
 
-def columns(*names: str, left: int = 1) -> Table:
+def text_table(*names: str, left: int = 1) -> Table:
     """Return a table for a terminal, of which the first columns are text, and the others numbers."""
     return Table(*(Column(name, justify="left" if at < left else "right") for at, name in enumerate(names)), box=None)
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from fabricstudy.core.errors import FabricstudyError
 
-from .common import check_written
+from .common import check_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +33,9 @@ def _tolerance(text: str) -> float:
 def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
     """Compare the tables of two runs of a study value by value; the exit code says whether they agree."""
     from fabricstudy.artifact.compare import compare
-    from fabricstudy.table.store import write_csv
+    from fabricstudy.table.files import write_csv
 
-    check_written(args.csv)
+    check_output(args.csv)
     for folder in (args.old, args.new):
         if args.csv and args.csv.exists() and args.csv.resolve().is_relative_to(folder.resolve()):
             raise FabricstudyError(f"{args.csv}: belongs to {folder}, which is read; choose another", "invalid-value")
@@ -47,6 +47,6 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
 
 def show_comparison(comparison: dict[str, Any]) -> None:
     """Print the result of `compare_runs`."""
-    from fabricstudy.artifact.show import show
+    from fabricstudy.artifact.print_comparison import print_comparison
 
-    show(comparison, Console(width=140 if not sys.stdout.isatty() else None))
+    print_comparison(comparison, Console(width=140 if not sys.stdout.isatty() else None))

@@ -12,14 +12,14 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.outcome import LINK_STALLS, LINKS, load_arrays
 from fabricstudy.engine.point import machine_id
-from fabricstudy.report.look import STYLE, NothingToDraw
-from fabricstudy.report.machine_picture import Scene, canvas_of
-from fabricstudy.study.file import files_of
-from fabricstudy.workflow.pipeline import study_file
-from fabricstudy.workload.placing import holders
+from fabricstudy.report.figure_style import STYLE, NothingToDraw
+from fabricstudy.report.machine_picture import Scene, draw_machines
+from fabricstudy.study.file import study_files
+from fabricstudy.workflow.pipeline import find_study
+from fabricstudy.workload.placing import job_of_node
 
-from .common import add_results, check_written, pipeline_of, results_folder, sign_of_life
-from .machine import one_machine
+from .common import add_results, check_output, load_pipeline, progress_spinner, results_folder
+from .machine import load_named_machine
 
 SUFFIXES = (".svg", ".pdf", ".png")
 
@@ -45,14 +45,14 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
     if args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "invalid-value")
-    sources = [study_file(args.load[0])] if args.load else []
+    sources = [find_study(args.load[0])] if args.load else []
     sources += [Path(args.machine)] if args.machine and Path(args.machine).suffix in (".yaml", ".yml") else []
-    check_written(args.out, *(path for source in sources for path in files_of(source)))
-    with sign_of_life("drawing"), mpl.rc_context(STYLE):
+    check_output(args.out, *(path for source in sources for path in study_files(source)))
+    with progress_spinner("drawing"), mpl.rc_context(STYLE):
         scene = _of_point(args) if args.load else Scene(_named_machine(args.machine).build())
         scene = replace(scene, labels=args.labels)
         try:
-            canvas, words, basis = canvas_of([scene], args.by if args.load else None)
+            canvas, words, basis = draw_machines([scene], args.by if args.load else None)
         except ConfigError as error:
             raise error.in_study() from None
         except NothingToDraw as reason:
@@ -66,12 +66,12 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
 def _named_machine(source: str | None) -> Any:
     if source is None:
         raise FabricstudyError("no machine; name one, or a point with --load STUDY POINT", "unknown-name")
-    return one_machine(source)
+    return load_named_machine(source)
 
 
 def _of_point(args: argparse.Namespace) -> Scene:
     study, point_id = args.load
-    planned = pipeline_of(study).plan.points.get(point_id)
+    planned = load_pipeline(study).plan.points.get(point_id)
     if planned is None:
         problem = f"{point_id}: no point of {study}; the table points of the study lists them"
         raise FabricstudyError(problem, "unknown-name")
@@ -92,7 +92,7 @@ def _of_point(args: argparse.Namespace) -> Scene:
         raise FabricstudyError(f"engine {record['engine']} tells no {args.by} of links", "conflicting-keys")
     machine = config.build()
     names = tuple(job.name for job in planned.point.jobs)
-    return Scene(machine, names, holders(planned.point, machine), load)
+    return Scene(machine, names, job_of_node(planned.point, machine), load)
 
 
 def show_drawing(result: dict[str, Any]) -> None:

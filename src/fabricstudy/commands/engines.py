@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from fabricstudy.core.paths import located
+from fabricstudy.core.bundled_files import resolve_bundled_paths
 from fabricstudy.engine.registry import engine_named, engines
 
 
@@ -17,4 +17,4 @@ def show_engines(probes: list[dict[str, Any]]) -> None:
     """Print the result of `list_engines`."""
     for engine in probes:
         state = f"found, {engine['version']}" if engine["found"] else f"not found: {engine['reason']}"
-        print(f"{engine['name']:10} {located(state)}")
+        print(f"{engine['name']:10} {resolve_bundled_paths(state)}")

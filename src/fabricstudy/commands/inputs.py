@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.engine.foreground import write_inputs
+from fabricstudy.engine.single_point import write_inputs
 
-from .common import pipeline_of
+from .common import load_pipeline
 
 SCRIPT = "run.sh"
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
     """Write the input files of a point, and the command that runs it."""
-    planned = pipeline_of(args.study).plan.points.get(args.point_id)
+    planned = load_pipeline(args.study).plan.points.get(args.point_id)
     if planned is None:
         problem = f"{args.point_id}: no point of {args.study}; the table points of the study lists them"
         raise FabricstudyError(problem, "unknown-name")

@@ -9,7 +9,7 @@ from typing import Any
 
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.extensions import load_extensions
-from fabricstudy.core.kinds import Kind, kind_of, only_extensions_of
+from fabricstudy.core.kinds import Kind, extension_scope, kind_of
 from fabricstudy.core.source import extension_package
 from fabricstudy.study.document import family_paths, kind_schema, reference
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List what a study can name by kind, family by family or one family alone, or print the keys of one kind."""
-    with only_extensions_of(load_extensions(args.extensions, Path(), anywhere=True)):
+    with extension_scope(load_extensions(args.extensions, Path(), anywhere=True)):
         members = [
             (base.FAMILY.noun, path, kind)
             for base, path in family_paths().items()

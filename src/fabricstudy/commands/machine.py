@@ -8,16 +8,16 @@ from rich.console import Console
 
 from fabricstudy.core.columns import SIZES_OF_MACHINE
 from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
-from fabricstudy.core.phrasing import several
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.engine.point import machine_id
-from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.slow_cables import slow_cables
-from fabricstudy.structure.summary import structure
-from fabricstudy.study.file import is_machine, load_machine, parse_yaml, read_machine
-from fabricstudy.workflow.pipeline import studies, study_file
+from fabricstudy.structure.summary import describe_machine
+from fabricstudy.study.file import is_machine, load_machine, parse_yaml, validate_machine
+from fabricstudy.workflow.pipeline import bundled_studies, find_study
 
-from .common import columns, pipeline_of, sign_of_life
+from .common import load_pipeline, progress_spinner, text_table
 
 _MOST_SLOW = 20
 
@@ -31,14 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def describe_machines(args: argparse.Namespace) -> Any:
     """Describe a machine: slow cables, nodes, routers, cables, radix, diameter, mean hops, bisection, link classes."""
-    configs = list(pipeline_of(args.source).plan.machines.values()) if args.all else [one_machine(args.source)]
-    with sign_of_life(f"analysing {several(len(configs), 'machine')}"):
+    configs = list(load_pipeline(args.source).plan.machines.values()) if args.all else [load_named_machine(args.source)]
+    with progress_spinner(f"analysing {count_noun(len(configs), 'machine')}"):
         figures = [_figures(config) for config in configs]
     if args.all:
         return figures
     is_study = args.source not in INSTANCES and not args.source.lstrip().startswith("{")
-    if is_study and not is_machine(study_file(args.source)):
-        distinct = len(pipeline_of(args.source).plan.machines)
+    if is_study and not is_machine(find_study(args.source)):
+        distinct = len(load_pipeline(args.source).plan.machines)
         words = f"the machine as the study writes it, of {distinct} that it builds: --all lists them\n"
         sys.stderr.write(words * (distinct > 1))
     return figures[0]
@@ -46,22 +46,22 @@ def describe_machines(args: argparse.Namespace) -> Any:
 
 def _figures(config: Topology) -> dict[str, Any]:
     machine = config.build()
-    facts = structure(machine).to_json()
+    facts = describe_machine(machine).to_json()
     return {"machine_id": machine_id(config), **facts, "slow_cables": slow_cables(machine)}
 
 
-def one_machine(source: str) -> Topology:
+def load_named_machine(source: str) -> Topology:
     """Return the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
     if source in INSTANCES:
-        return published(source)
+        return published_machine(source)
     if source.lstrip().startswith("{"):
-        return read_machine(parse_yaml(source))
+        return validate_machine(parse_yaml(source))
     try:
-        return load_machine(study_file(source))
+        return load_machine(find_study(source))
     except StudyError as error:
         if error.code != "file-not-found":
             raise
-        known = suggestion(source, [*studies(), *INSTANCES])
+        known = suggestion(source, [*bundled_studies(), *INSTANCES])
         raise FabricstudyError(
             f"{source}: neither a study, a published machine nor a .yaml file; {known}", "unknown-name"
         ) from None
@@ -76,11 +76,11 @@ def show_machines(figures: Any) -> None:
         for slow in slow_cables[:_MOST_SLOW]:
             speeds = f"{slow['bandwidth_Bps'] / 1e9:g} GB/s, its peers {slow['usual_bandwidth_Bps'] / 1e9:g} GB/s"
             ends = " to ".join(map(str, slow["routers"]))
-            console.print(f"slow: {several(slow['cables'], 'cable')} from {ends}: {slow['class']}, {speeds}")
+            console.print(f"slow: {count_noun(slow['cables'], 'cable')} from {ends}: {slow['class']}, {speeds}")
         if len(slow_cables) > _MOST_SLOW:
             console.print(f"slow: {len(slow_cables) - _MOST_SLOW:,} bundles more; --json lists them all")
     names = ("machine_id", "kind", *SIZES_OF_MACHINE, "bisection (GB/s)")
-    table = columns(*names, left=2)
+    table = text_table(*names, left=2)
     table.add_column("method")
     for machine in machines:
         cut = machine["bisection"]
@@ -90,7 +90,7 @@ def show_machines(figures: Any) -> None:
         table.add_row(*cells, f"{machine['mean_hops']:.3f}", interval, cut["method"])
     console.print(table)
     if not isinstance(figures, list):
-        classes = columns("link class", "cables", "bandwidth (GB/s)", "latency (ns)")
+        classes = text_table("link class", "cables", "bandwidth (GB/s)", "latency (ns)")
         for link in figures["classes"]:
             quantities = (f"{link['bandwidth_Bps'] / 1e9:g}", f"{link['latency_ns']:g}")
             classes.add_row(link["name"], f"{link['cables']:,}", *quantities)

@@ -13,25 +13,25 @@ from pydantic import Field
 from rich.console import Console
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.input_files import FileMistake, at, bytes_of, lines_of
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes
 from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.engine.quality import loads_by_routes, mapping_record
-from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.bound import load_time_ns
-from fabricstudy.study.file import files_of, load_machine, parse_yaml, validated
-from fabricstudy.workload.graph_file import GraphFile, read_graph, tens
+from fabricstudy.study.file import load_machine, parse_yaml, study_files, validated
+from fabricstudy.workload.graph_file import GraphFile, nearest_power_of_ten, read_graph
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_of
 
-from .common import check_written, columns, positive, whole_number
+from .common import check_output, parse_positive, parse_whole_number, text_table
 
 Ints = npt.NDArray[np.int64]
 
@@ -45,7 +45,7 @@ IN_BYTES = (
 WHOLE_BYTES = 1e13
 """Bytes that a graph is mapped with: weights are told apart to a trillionth, and sums over hops stay exact."""
 DECIDING = ("link_max_bytes", "hop_bytes", "hops_max", "expected_load_ns")
-BEFORE = "linear"
+BASELINE_MAPPING = "linear"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,13 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="write OUT.cores and the rank files OUT.slurm, OUT.openmpi, OUT.mpich")
     parser.add_argument("--by", choices=DECIDING, default="link_max_bytes", help="what decides (default: %(default)s)")
     parser.add_argument(
-        "--ranks", type=positive, help="ranks (default: as many as vertices, or as the nodes have cores)"
+        "--ranks", type=parse_positive, help="ranks (default: as many as vertices, or as the nodes have cores)"
     )
-    parser.add_argument("--ranks-per-node", type=positive, help="ranks on a node (default: its cores)")
+    parser.add_argument("--ranks-per-node", type=parse_positive, help="ranks on a node (default: its cores)")
     parser.add_argument("--nodes", type=Path, help="file with the numbers of the job's nodes (default: the first ones)")
     parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one a line, in the same order")
-    parser.add_argument("--unit-bytes", type=positive, default=1, help="bytes a unit of weight (default: 1)")
-    parser.add_argument("--seed", type=whole_number, default=1, help="seed of all random choices (default: 1)")
+    parser.add_argument("--unit-bytes", type=parse_positive, default=1, help="bytes a unit of weight (default: 1)")
+    parser.add_argument("--seed", type=parse_whole_number, default=1, help="seed of all random choices (default: 1)")
 
 
 def map_job(args: argparse.Namespace) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
         graph, sha256 = read_graph(args.graph)
         slots = _slots(args, config, graph)
         # Messages have whole bytes, and weights are any numbers.
-        scale = tens(float(graph.units.sum()), WHOLE_BYTES)
+        scale = nearest_power_of_ten(float(graph.units.sum()), WHOLE_BYTES)
         tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", scale))
         if not len(tasks.messages or ()):
             problem = f"{args.graph}: all edges lie within the groups that {slots.ranks} ranks make of the vertices"
@@ -100,7 +100,7 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
         rows.append({"mapping": name, "mapping_start": start, **_metrics(slots, tasks, pattern, cores[name])})
         rows[-1] |= {name: rows[-1][name] * args.unit_bytes / scale for name in IN_BYTES if name in rows[-1]}
         rows[-1]["mapping_cpu_s"] = cpu_s
-    best = min(rows, key=lambda row: (row[args.by], row["mapping"] == BEFORE))["mapping"]
+    best = min(rows, key=lambda row: (row[args.by], row["mapping"] == BASELINE_MAPPING))["mapping"]
     return {
         "graph": {"vertices": graph.tasks, "edges": len(graph.source), "loops": graph.loops, "sha256": sha256},
         "ranks": slots.ranks,
@@ -113,7 +113,7 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
 
 def _machine(source: str) -> Topology:
     if source in INSTANCES:
-        return published(source)
+        return published_machine(source)
     if Path(source).suffix in (".yaml", ".yml"):
         return load_machine(source)
     raise FabricstudyError(f"{source}: neither a published machine nor a .yaml file", "unknown-name")
@@ -139,8 +139,8 @@ def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slot
 def _words(path: Path) -> list[tuple[str, int]]:
     """Return the words of a file, each with its line."""
     try:
-        return [(word, place) for place, line in lines_of(bytes_of(path)) for word in line.split()]
-    except FileMistake as mistake:
+        return [(word, place) for place, line in numbered_lines(read_bytes(path)) for word in line.split()]
+    except InputFileError as mistake:
         problem = ": ".join(part for part in (str(path), mistake.where, mistake.problem) if part)
         raise FabricstudyError(f"{problem}; {mistake.remedy}", mistake.code) from None
 
@@ -150,10 +150,10 @@ def _numbers(path: Path, machine: Machine) -> Ints:
     for word, place in words:
         if not (word.isascii() and word.isdigit()):
             raise FabricstudyError(
-                f"{path}: {at(place)}: {word}: not a whole number; write one node a line", "wrong-type"
+                f"{path}: {position_text(place)}: {word}: not a whole number; write one node a line", "wrong-type"
             )
         if len(word) > 12 or int(word) >= machine.nodes:
-            problem = f"{path}: {at(place)}: {word}: the machine has nodes 0 to {machine.nodes - 1}"
+            problem = f"{path}: {position_text(place)}: {word}: the machine has nodes 0 to {machine.nodes - 1}"
             raise FabricstudyError(problem, "unknown-name")
     _check_once(path, [(int(word), place) for word, place in words])
     return np.array([int(word) for word, _ in words], dtype=np.int64)
@@ -163,7 +163,9 @@ def _check_once(path: Path, entries: Sequence[tuple[object, int]]) -> None:
     first: dict[object, int] = {}
     for number, (entry, place) in enumerate(entries):
         if first.setdefault(entry, number) != number:
-            raise FabricstudyError(f"{path}: {at(place)}: {entry} stands there twice; write each once", "duplicate")
+            raise FabricstudyError(
+                f"{path}: {position_text(place)}: {entry} stands there twice; write each once", "duplicate"
+            )
 
 
 def _hosts(path: Path | None, nodes: int) -> list[str] | None:
@@ -181,8 +183,8 @@ class _Mappings(Model):
 
 
 def _mappings(text: str) -> dict[str, Mapping]:
-    """Read mappings as a study writes them; `BEFORE` comes first, to compare with."""
-    written = [BEFORE, *parse_yaml(f"[{text}]")]
+    """Read mappings as a study writes them; `BASELINE_MAPPING` comes first, to compare with."""
+    written = [BASELINE_MAPPING, *parse_yaml(f"[{text}]")]
     mappings = validated(_Mappings, {"with": written}, {}).mappings
     names = [one if isinstance(one, str) else str(one) for one in written]
     return dict(zip(names, mappings, strict=True))
@@ -192,7 +194,7 @@ def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[In
     mapping.warm_up()
     begin_s = sum(os.times()[:4])  # those of programs that have ended included
     try:
-        core, start = mapping.seat_ranks(slots, tasks, np.random.default_rng(seed))
+        core, start = mapping.map_ranks_with_start(slots, tasks, np.random.default_rng(seed))
     except WorkloadError as error:
         raise FabricstudyError(str(error), "unsupported") from None
     return np.asarray(core, dtype=np.int64), start, sum(os.times()[:4]) - begin_s
@@ -204,7 +206,7 @@ def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints) -> dict[s
     job = PlacedJob("job", slots.node_of_core[core], tasks.messages)
     routing: Routing = DimensionOrder() if machine.dimensions else Minimal()
     loads = loads_by_routes(job, machine, routing)
-    metrics = mapping_record(job, pattern, machine, loads, bisect(machine).cut_side)
+    metrics = mapping_record(job, pattern, machine, loads, bisection_bounds(machine).cut_side)
     metrics["hops_mean"] = metrics["hop_bytes"] / max(job.bytes_sent, 1)
     # Where all partners of a rank fit on its router, the bound is 0, and there is no ratio; of very many messages none.
     bound = metrics.get("hop_bytes_bound")
@@ -222,9 +224,9 @@ def _check_out(args: argparse.Namespace) -> None:
     if not args.out.name:
         raise FabricstudyError(f"--out {args.out}: no name; give one, such as job", "invalid-value")
     read = [args.graph, args.nodes, args.hosts]
-    read += files_of(Path(args.machine)) if args.machine not in INSTANCES else []
+    read += study_files(Path(args.machine)) if args.machine not in INSTANCES else []
     for suffix in _SUFFIXES:
-        check_written(args.out.with_name(args.out.name + suffix), *read)
+        check_output(args.out.with_name(args.out.name + suffix), *read)
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
@@ -293,7 +295,7 @@ def show_mapping(result: dict[str, Any]) -> None:
     dropped = f", {graph['loops']} loops left out" if graph["loops"] else ""
     print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")
     print(f"job     {result['ranks']} ranks on {result['nodes']} nodes")
-    table = columns("mapping", *METRICS)
+    table = text_table("mapping", *METRICS)
     for row in result["mappings"]:
         start = row["mapping_start"]
         name = row["mapping"] if start is None else f"{row['mapping']} (from {start})"

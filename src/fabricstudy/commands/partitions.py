@@ -11,15 +11,15 @@ from rich.console import Console
 from rich.table import Table
 
 from fabricstudy.core.errors import FabricstudyError, StudyError
-from fabricstudy.core.input_files import FileMistake, bytes_of, text_of
-from fabricstudy.machine.base import published
+from fabricstudy.core.input_files import InputFileError, read_bytes, text_of
+from fabricstudy.machine.base import published_machine
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
 from fabricstudy.machine.bluegene_q import BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.structure.partitions import Geometry, choices, space_of
+from fabricstudy.structure.partitions import Geometry, geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION
-from fabricstudy.study.file import LARGEST_BYTES, load_machine, parse_yaml, read_machine
+from fabricstudy.study.file import MAX_BYTES, load_machine, parse_yaml, validate_machine
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
 UNIT = (
@@ -47,11 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def list_partitions(args: argparse.Namespace) -> list[dict[str, Any]]:
     """List for each size of partition the production, best and worst geometry and their bisections."""
     machine = _machine(args)
-    space = space_of(machine)
+    space = partition_space(machine)
     in_midplanes = isinstance(machine, BlueGeneQConfig | BlueGenePConfig)
     allowed = _allowed(args.allowed) if args.allowed else PRODUCTION.get(args.source or "")
     rows = []
-    for size in choices(space, allowed):
+    for size in geometries_by_size(space, allowed):
         geometries = {"production": size.production, "best": size.best, "worst": size.worst}
         row: dict[str, Any] = {"midplanes": size.blocks if in_midplanes else None, "nodes": size.nodes}
         row |= {name: geometry and list(geometry) for name, geometry in geometries.items()}
@@ -67,13 +67,13 @@ def _machine(args: argparse.Namespace) -> GridConfig:
     if args.shape is None and (args.kind or args.gap):
         raise FabricstudyError("--kind and --gap belong to --shape; leave them out")
     if args.shape is not None:
-        machine = read_machine(_description(args))
+        machine = validate_machine(_description(args))
     elif args.source in INSTANCES:
-        machine = published(args.source)
+        machine = published_machine(args.source)
     elif Path(args.source).suffix in (".yaml", ".yml"):
         machine = load_machine(args.source)
     else:
-        grids = ", ".join(name for name in INSTANCES if isinstance(published(name), GridConfig))
+        grids = ", ".join(name for name in INSTANCES if isinstance(published_machine(name), GridConfig))
         raise FabricstudyError(f"{args.source}: neither a published machine nor a .yaml file; known: {grids}")
     if not isinstance(machine, GridConfig):
         kinds = ", ".join((*KINDS, "hypercube"))
@@ -108,8 +108,8 @@ def _geometry(text: str) -> Geometry:
 
 def _allowed(path: Path) -> list[Sequence[int]]:
     try:
-        listed = parse_yaml(text_of(bytes_of(path, LARGEST_BYTES)))
-    except FileMistake as mistake:
+        listed = parse_yaml(text_of(read_bytes(path, MAX_BYTES)))
+    except InputFileError as mistake:
         raise FabricstudyError(f"{path}: {mistake.problem}; {mistake.remedy}", mistake.code) from None
     except StudyError as error:
         raise FabricstudyError(f"{path}: {error}") from None

@@ -7,14 +7,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.phrasing import cpu_time, several
+from fabricstudy.core.phrasing import count_noun, cpu_time
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Seconds
 
-from .common import add_study, pipeline_of, results_folder
+from .common import add_study, load_pipeline, results_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def _seconds(text: str) -> float:
 def plan_study(args: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
     results = results_folder(args)
-    pipeline = pipeline_of(args.study, args.batch_cpu_s)
+    pipeline = load_pipeline(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
     standing = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
     new = [points[key] for key, of_record in standing.items() if of_record is Validity.INVALID]
@@ -89,9 +89,9 @@ def show_plan(summary: dict[str, Any]) -> None:
     if summary["analyses"]:
         print(f"analyses  {summary['analyses']} without simulation")
     if summary["runs"]:
-        schedules = several(summary["schedules"], "schedule")
+        schedules = count_noun(summary["schedules"], "schedule")
         print(f"runs      {summary['runs']} of {schedules}, predicted {cpu_time(summary['runs_cpu_s'])}")
-    machines, rows_of_tables = several(summary["machines"], "machine"), several(summary["rows"], "row")
+    machines, rows_of_tables = count_noun(summary["machines"], "machine"), count_noun(summary["rows"], "row")
     print(f"points    {summary['points']} on {machines}, for {rows_of_tables} of the tables")
     print(f"new       {summary['new']}")
     print(f"cached    {summary['cached']} (simulated before)")

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import point_store
-from fabricstudy.engine.foreground import foreground
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_from_json
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 
-from .common import add_results, pipeline_of, results_folder
+from .common import add_results, load_pipeline, results_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def point_details(args: argparse.Namespace) -> dict[str, Any]:
     """Show one point with what is known of it, or simulate it in the foreground."""
     # First the study, whose extensions may have further kinds.
-    limits = pipeline_of(args.study).plan.study.limits if args.study else Limits()
+    limits = load_pipeline(args.study).plan.study.limits if args.study else Limits()
     planned, record = _find_point(args.point_id, args.study, results_folder(args))
     if not args.run:
         folder = point_store(args.results).folder(planned.point_id) if record else None
@@ -38,14 +38,14 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
     if folder.exists() and any(folder.iterdir()):
         problem = f"{folder}: not empty; name another folder with --folder, or remove it"
         raise FabricstudyError(problem, "usage")
-    return {"point": planned.point.model_dump(mode="json")} | foreground(planned, folder, limits)
+    return {"point": planned.point.model_dump(mode="json")} | simulate_in_folder(planned, folder, limits)
 
 
 def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
     record = point_store(results).record(point_id)
     stored = record and record.pop("point")
     # The study's point knows where the files lie that the study names.
-    planned = pipeline_of(study).plan.points.get(point_id) if study else None
+    planned = load_pipeline(study).plan.points.get(point_id) if study else None
     if planned is not None:
         return planned, record
     if stored is not None:

@@ -5,10 +5,10 @@ import os
 import sys
 from typing import NoReturn
 
+from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.paths import SNAKEFILE
 from fabricstudy.study.file import load_study
-from fabricstudy.workflow.pipeline import study_file
+from fabricstudy.workflow.pipeline import find_study
 
 _CONFIG = ("--config", "-C")
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_study(args: argparse.Namespace) -> NoReturn:
     """Run a study with Snakemake; results and reports go below the folder you are in."""
     for name in args.study.split(","):
-        load_study(study_file(name.strip()))  # Snakemake would tell a mistake as one of the workflow
+        load_study(find_study(name.strip()))  # Snakemake would tell a mistake as one of the workflow
     command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, args.flags)]
     os.execv(command[0], command)
 

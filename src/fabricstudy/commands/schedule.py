@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .common import add_study, pipeline_of, results_folder
+from .common import add_study, load_pipeline, results_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,13 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def schedule_study(args: argparse.Namespace) -> dict[str, Any]:
     """Run one run of a study's schedule in the foreground: who waits for what."""
-    from .schedule_run import run_schedule
+    from .schedule_run import run_once
 
-    return run_schedule(args, pipeline_of(args.study).plan, results_folder(args))
+    return run_once(args, load_pipeline(args.study).plan, results_folder(args))
 
 
 def show_schedule(outcome: dict[str, Any]) -> None:
     """Print the result of `schedule_study`."""
-    from .schedule_run import show_schedule
+    from .schedule_run import print_schedule
 
-    show_schedule(outcome)
+    print_schedule(outcome)

@@ -12,20 +12,20 @@ from rich.console import Console
 
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.store import point_store
-from fabricstudy.report.job_figures import canvas_of
-from fabricstudy.report.look import NothingToDraw
+from fabricstudy.report.figure_style import NothingToDraw
+from fabricstudy.report.job_figures import draw_runs
 from fabricstudy.schedule.partitions import Partitions
-from fabricstudy.schedule.stage import MissingRatio, Performed, facts_of, perform
+from fabricstudy.schedule.stage import MissingRatio, ScheduleRun, run_metrics, run_planned_schedule
 from fabricstudy.schedule.trace.swf_text import swf_text
 from fabricstudy.study.figures import JobsFigure
-from fabricstudy.study.file import files_of
+from fabricstudy.study.file import study_files
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.select import label_text
 
-from .common import check_written, columns
+from .common import check_output, text_table
 
-MOST_DAYS = 100_000
+MAX_DAYS = 100_000
 DAY_S = 86400.0
 HOUR_S = 3600.0
 _BATSIM = (
@@ -39,7 +39,7 @@ _SHARES = {
 }  # fmt: skip
 
 
-def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict[str, Any]:
+def run_once(args: argparse.Namespace, planned: Plan, results: Path) -> dict[str, Any]:
     """Run one run of a schedule in the foreground."""
     written = {"gantt": args.gantt, "swf": args.swf, "csv": args.csv}
     _check_files(planned, written, args.days)
@@ -47,7 +47,7 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
     run = planned.runs[f"{row.schedule} {row.run_id}"]
     points = {one: record for one in run.points if (record := point_store(results).record(one)) is not None}
     try:
-        done = perform(run, points)
+        done = run_planned_schedule(run, points)
     except MissingRatio as reason:
         problem = f"{reason}; run snakemake --config study={args.study} first"
         raise FabricstudyError(f"{row.schedule}: {problem}", "unknown-name") from None
@@ -56,20 +56,20 @@ def run_schedule(args: argparse.Namespace, planned: Plan, results: Path) -> dict
             write(written[name], done, row, args)
     labels = {axis: label for axis, label in row.labels.items() if label is not None}
     files = [str(path) for path in written.values() if path is not None]
-    return {"schedule": row.schedule, "labels": labels, "seed": row.seed, **facts_of(done), "files": files}
+    return {"schedule": row.schedule, "labels": labels, "seed": row.seed, **run_metrics(done), "files": files}
 
 
 def _check_files(planned: Plan, written: Mapping[str, Path | None], days: Sequence[float] | None) -> None:
     """Refuse to write what the study reads, or two things into one file, and a part of the trace that is none."""
-    read = [] if planned.study.file is None else files_of(planned.study.file)
+    read = [] if planned.study.file is None else study_files(planned.study.file)
     names = [path for path in written.values() if path is not None]
     for path in names:
-        check_written(path, *read)
+        check_output(path, *read)
     if len({path.resolve() for path in names}) < len(names):
         raise FabricstudyError("two files of one name; give each its own", "usage")
-    if days is not None and not 0 <= days[0] < days[1] <= MOST_DAYS:
+    if days is not None and not 0 <= days[0] < days[1] <= MAX_DAYS:
         problem = f"--days {days[0]:g} {days[1]:g}: no part of a trace"
-        raise FabricstudyError(f"{problem}; give its first day and a later one, up to {MOST_DAYS:,}", "usage")
+        raise FabricstudyError(f"{problem}; give its first day and a later one, up to {MAX_DAYS:,}", "usage")
 
 
 def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
@@ -98,32 +98,32 @@ def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
     return next(row for row in rows if args.seed in (None, row.seed))
 
 
-def _write_gantt(path: Path, done: Performed, row: RunRow, args: argparse.Namespace) -> None:
+def _write_gantt(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Namespace) -> None:
     window = {} if args.days is None else {"from": f"{args.days[0]} days", "to": f"{args.days[1]} days"}
     figure = JobsFigure.model_validate(
         {"id": "gantt", "kind": "gantt", "title": "Midplanes in time", "schedule": row.schedule, **window}
     )
     try:
         with mpl.rc_context({"text.parse_math": False}):
-            canvas, _ = canvas_of(figure, {"": [(row, done)]})
+            canvas, _ = draw_runs(figure, {"": [(row, done)]})
             canvas.savefig(path)
     except (NothingToDraw, ValueError) as reason:  # a suffix that is no format
         raise FabricstudyError(f"{path}: {reason}") from None
 
 
-def _write_swf(path: Path, done: Performed, row: RunRow, args: argparse.Namespace) -> None:
+def _write_swf(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Namespace) -> None:
     """Write the jobs; wait (field 3), run time, processors and partition (field 16, from 1) are those of the run."""
     path.write_text(swf_text(done.jobs, done.result), encoding="utf-8")
 
 
-def _write_csv(path: Path, done: Performed, row: RunRow, args: argparse.Namespace) -> None:
+def _write_csv(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Namespace) -> None:
     with path.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(_BATSIM)
         writer.writerows(_batsim_rows(done, row))
 
 
-def _batsim_rows(done: Performed, row: RunRow) -> Iterator[list[Any]]:
+def _batsim_rows(done: ScheduleRun, row: RunRow) -> Iterator[list[Any]]:
     """Jobs that ran, as Batsim's: resources are building blocks, or nodes where there are no partitions."""
     jobs, result, block = done.jobs, done.result, done.partitions.block_nodes
     for job in np.flatnonzero(result.ran).tolist():
@@ -136,7 +136,7 @@ def _batsim_rows(done: Performed, row: RunRow) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-def _resources(done: Performed, job: int) -> str:
+def _resources(done: ScheduleRun, job: int) -> str:
     """Return the numbers of a job's midplanes or nodes as intervals, such as 0-3 8."""
     if isinstance(done.partitions, Partitions):
         numbers = np.array(done.partitions.midplanes_of(int(done.result.partition[job])))
@@ -146,15 +146,15 @@ def _resources(done: Performed, job: int) -> str:
     return " ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in ends)
 
 
-def show_schedule(result: dict[str, Any]) -> None:
-    """Print the result of `run_schedule`."""
+def print_schedule(result: dict[str, Any]) -> None:
+    """Print the result of `run_once`."""
     console = Console(highlight=False)
     labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in result["labels"].items())
     of_labels = f" ({labels})" * bool(labels)
     console.print(f"{result['schedule']}{of_labels}, seed {result['seed']}: {result['jobs']} jobs")
     for name, words in _SHARES.items():
         console.print(f"{words:24} {100 * result[name]:6.1f} %")
-    table = columns("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)", left=0)
+    table = text_table("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)", left=0)
     every = {**result, "class_nodes": "all"}
     for one in (*result["classes"], every):
         times = [f"{one[name] / HOUR_S:.2f}" for name in ("wait_mean_s", "wait_p95_s", "response_mean_s")]

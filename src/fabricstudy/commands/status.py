@@ -12,7 +12,7 @@ from rich.text import Text
 from fabricstudy.core.phrasing import points_done
 from fabricstudy.workflow.progress import PACE_S, Progress
 
-from .common import add_study, pipeline_of, results_folder
+from .common import add_study, load_pipeline, results_folder
 
 WATCH_S = 5.0
 # A look at a large store, or at one on a slow file system, takes at most so much of the time.
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def study_status(args: argparse.Namespace) -> dict[str, Any]:
     """Count what is done, failed and left of a study, and estimate the time left."""
-    progress = Progress(pipeline_of(args.study), results_folder(args))
+    progress = Progress(load_pipeline(args.study), results_folder(args))
     counts, pause_s = _look(progress)
     if args.watch and _possible(counts):
         # Standard output is for the result; elsewhere than in a terminal, nothing but the end is shown.
@@ -44,7 +44,7 @@ def study_status(args: argparse.Namespace) -> dict[str, Any]:
 def _look(progress: Progress) -> tuple[dict[str, Any], float]:
     """Give the status, and how long to wait before the next look."""
     start = time.monotonic()
-    counts = progress.look()
+    counts = progress.poll()
     return counts, max(WATCH_S, (time.monotonic() - start) / WATCH_SHARE)
 
 

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from fabricstudy.core.bundled_files import HOME, SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.paths import HOME, SNAKEFILE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default=SNAKEFILE.name, help="such as profiles/slurm (default: Snakefile)")
 
 
-def where_it_is(args: argparse.Namespace) -> dict[str, str]:
+def find_resource(args: argparse.Namespace) -> dict[str, str]:
     """Say where the workflow is, or another file that comes with the project."""
     path = HOME / args.file
     if not path.exists():
@@ -20,6 +20,6 @@ def where_it_is(args: argparse.Namespace) -> dict[str, str]:
     return {"path": str(path)}
 
 
-def show_place(place: dict[str, str]) -> None:
+def show_path(place: dict[str, str]) -> None:
     """Print the path alone, for use in other commands."""
     print(Path(place["path"]))

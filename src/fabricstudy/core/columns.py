@@ -26,7 +26,7 @@ VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
 FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "expected load")
 """Where the factor is from by which a job runs longer on its partition."""
 
-ALONE = "(alone)"
+BASELINE_EXPERIMENT = "(alone)"
 """Stands for the experiment of points that run only to give the time of a job by itself."""
 
 SPOT_CHECK = "(spot check)"
@@ -35,10 +35,10 @@ SPOT_CHECK = "(spot check)"
 RESOLUTION_CHECK = "(resolution)"
 """Stands for the experiment of points that are simulated again with half the phit."""
 
-ADDED = (ALONE, SPOT_CHECK, RESOLUTION_CHECK)
+ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK, RESOLUTION_CHECK)
 """Of points that no study writes: they serve those of the others."""
 
-LEAST_DIFFERENCE = 1e-3
+MIN_DIFFERENCE = 1e-3
 """Relative difference below which two times are equal: less than any simulator resolves."""
 
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
@@ -399,18 +399,18 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 """The tables in the order in which they are written, each with its columns in order."""
 
-JUDGED = frozenset({"claims", "verdicts"})
+CLAIM_TABLES = frozenset({"claims", "verdicts"})
 """Tables of verdicts. They have no axes, and figures and claims cannot ask for them."""
 
 
-SCHEDULED = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
+SCHEDULE_TABLES = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
 """Tables that have rows only if a study has schedules."""
 
 
-BY_LINK = "link_loads"
+LINK_LOAD_TABLE = "link_loads"
 """Table that has rows only if a study asks for it."""
 
-PARQUET_ONLY = frozenset({"scheduled_jobs", BY_LINK})
+PARQUET_ONLY = frozenset({"scheduled_jobs", LINK_LOAD_TABLE})
 """Tables too large to be read as text; the others are written as CSV, too."""
 
 
@@ -436,7 +436,7 @@ DERIVED = tuple(one.name for one in _DERIVED)
 SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
 """Columns of machines that people compare first."""
 
-_DRAWN = {table: columns for table, columns in TABLES.items() if table not in JUDGED}
+_DRAWN = {table: columns for table, columns in TABLES.items() if table not in CLAIM_TABLES}
 
 METRICS = {
     table: tuple(one.name for one in sorted(columns, key=lambda one: one.type == "count") if one.metric)
@@ -451,9 +451,9 @@ NAMES = {table: {one.name: one.names for one in columns if one.names is not None
 """Columns that name what a key numbers, and that key; they stand in its place where a study mentions them."""
 
 RESERVED = frozenset(
-    {"study"} | {one.name for table, columns in _DRAWN.items() if table not in SCHEDULED for one in columns}
+    {"study"} | {one.name for table, columns in _DRAWN.items() if table not in SCHEDULE_TABLES for one in columns}
 )
 """Names that no axis of an experiment may have, since a table has such a column."""
 
-RESERVED_BY_SCHEDULES = frozenset({"study"} | {one.name for table in SCHEDULED for one in TABLES[table]})
+RESERVED_BY_SCHEDULES = frozenset({"study"} | {one.name for table in SCHEDULE_TABLES for one in TABLES[table]})
 """Names that no axis of a schedule may have."""

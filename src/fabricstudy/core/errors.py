@@ -28,7 +28,7 @@ Code = Literal[
 
 # How like two words are that are taken for one, from 0 to 1.
 LIKENESS = 0.6
-MOST_LISTED = 40
+MAX_LISTED = 40
 
 SHOWN = 20
 """So many mistakes of a study are told at most."""
@@ -129,12 +129,12 @@ def _shown(value: object) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
-def together(mistakes: Sequence[StudyError]) -> StudyError:
+def combine_errors(mistakes: Sequence[StudyError]) -> StudyError:
     """Make one error of several mistakes; the first one leads.
 
     Examples
     --------
-    >>> print(together([StudyError("a", "b"), StudyError("c", "d")]))
+    >>> print(combine_errors([StudyError("a", "b"), StudyError("c", "d")]))
     a; b
     c; d
     """
@@ -158,7 +158,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     except OSError as error:
         mistake = _of_the_system(error)
     except Exception as error:
-        place = line_in_extension(error)
+        place = extension_location(error)
         if place is None:
             raise
         mistake = StudyError(
@@ -171,7 +171,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     return 2 if mistake.code == "usage" else 1
 
 
-def line_in_extension(error: BaseException) -> tuple[str, int] | None:
+def extension_location(error: BaseException) -> tuple[str, int] | None:
     """Return file and line of a study's extension where an error was raised, or None if that was elsewhere."""
     from fabricstudy.core.source import EXTENSIONS
 
@@ -202,10 +202,10 @@ def suggestion(wrong: object, known: Iterable[str]) -> str:
     """Return a remedy: what was probably meant, and what there is."""
     options = sorted(set(known))
     close = difflib.get_close_matches(str(wrong), options, 1, LIKENESS)
-    listed = ", ".join(options[:MOST_LISTED]) + (", ..." if len(options) > MOST_LISTED else "")
+    listed = ", ".join(options[:MAX_LISTED]) + (", ..." if len(options) > MAX_LISTED else "")
     return (f"did you mean '{close[0]}'? " if close else "") + f"known: {listed}"
 
 
-def is_close(wrong: str, meant: str) -> bool:
+def is_misspelling(wrong: str, meant: str) -> bool:
     """Return whether one word may be a misspelling of another."""
     return bool(difflib.get_close_matches(wrong, [meant], 1, LIKENESS))

@@ -21,13 +21,13 @@ from traceback import walk_tb
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
+from fabricstudy.core.bundled_files import bundled_path
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Kind, families
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.paths import ours
 from fabricstudy.core.source import EXTENSIONS, OURS, direct_imports, extension_package
 
-LARGEST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 _STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -122,8 +122,8 @@ def _read(place: int, name: str, folder: Path, anywhere: bool) -> _File:
     if not path.is_file():
         problem = "this is not a file" if path.exists() else "there is no such file"
         raise _error(place, name, problem, f"check the name; it is sought from {folder.resolve()}")
-    if path.stat().st_size > LARGEST_BYTES:
-        raise _error(place, name, "the file is too large", f"stay below {LARGEST_BYTES:,} bytes")
+    if path.stat().st_size > MAX_BYTES:
+        raise _error(place, name, "the file is too large", f"stay below {MAX_BYTES:,} bytes")
     return _File(place, name, path, path.read_bytes())
 
 
@@ -202,7 +202,7 @@ def _refuse_unseen(event: str, values: tuple[Any, ...]) -> None:
         problem = (
             f"{reader.split('.')[-1]}.py reads the file {path.name} by itself, so that nobody notices if it changes"
         )
-        remedy = f"make it a key of the kind with FromFile, as {ours('docs/extending.md')} shows"
+        remedy = f"make it a key of the kind with FromFile, as {bundled_path('docs/extending.md')} shows"
         raise ConfigError(problem, remedy, ("extensions",), code="extension")
 
 
@@ -246,7 +246,9 @@ def _check_use(package: str, files: Sequence[_File]) -> None:
         module = f"{package}.{file.stem}"
         others = (f"{package}.{other.stem}" for other in files if other is not file)
         if module not in used and not any(module in direct_imports(other) for other in others):
-            remedy = f"put @register above its class, as {ours('docs/extending.md')} shows, or leave the file out"
+            remedy = (
+                f"put @register above its class, as {bundled_path('docs/extending.md')} shows, or leave the file out"
+            )
             raise file.error("it registers no kind, and no other extension imports it", remedy)
 
 

@@ -16,16 +16,16 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.model import ConfigError, Model, NoPhysics
 
-LARGEST_BYTES = 500_000_000
+MAX_BYTES = 500_000_000
 """Of a file, and of what is unpacked from one; lists of its cells take up to ten times as much memory."""
 
-LONGEST_LINE = 20_000_000
+MAX_LINE_LENGTH = 20_000_000
 """Characters of a line: more cells than any matrix has that fits into a file."""
 
-MOST_RANKS = 10_000_000
+MAX_RANKS = 10_000_000
 """Ranks or tasks of a file: as many as the largest machine has nodes."""
 
-MOST_BYTES = 2**62
+MAX_TRAFFIC_BYTES = 2**62
 """Bytes of all messages of a file together, which 64 bits hold with one to spare."""
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 T = TypeVar("T")
 
 
-class FileMistake(Exception):
+class InputFileError(Exception):
     """What is wrong in a file.
 
     Parameters
@@ -61,24 +61,24 @@ class FileMistake(Exception):
         return ConfigError(f"{place}: {self.problem}", self.remedy, ("file",), self.value, code)
 
 
-def at(line: int, column: int | None = None, name: str = "") -> str:
+def position_text(line: int, column: int | None = None, name: str = "") -> str:
     """Say where in a text something stands; both count from 1.
 
     Examples
     --------
-    >>> at(3, 2, "count"), at(4)
+    >>> position_text(3, 2, "count"), position_text(4)
     ('line 3, column 2 (count)', 'line 4')
     """
     place = f"line {line}" if column is None else f"line {line}, column {column}"
     return f"{place} ({name})" if name else place
 
 
-def bytes_of(path: Path, most: int = LARGEST_BYTES) -> bytes:
+def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
     """Return the content of a regular file of at most so many bytes.
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If it is none, or cannot be read; without the name of the file.
     """
     try:
@@ -86,17 +86,17 @@ def bytes_of(path: Path, most: int = LARGEST_BYTES) -> bytes:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise FileMistake("a pipe or a device", "give a regular file", code="file-unreadable")
+                raise InputFileError("a pipe or a device", "give a regular file", code="file-unreadable")
             if status.st_size > most:
-                raise FileMistake(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
+                raise InputFileError(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
             data = file.read(status.st_size + 1)
     except IsADirectoryError:
-        raise FileMistake("a folder, not a file", "give a file", code="file-unreadable") from None
+        raise InputFileError("a folder, not a file", "give a file", code="file-unreadable") from None
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
-        raise FileMistake(f"cannot be read ({reason})", "check its name and permissions", "", str(path)) from None
+        raise InputFileError(f"cannot be read ({reason})", "check its name and permissions", "", str(path)) from None
     if len(data) != status.st_size:
-        raise FileMistake("it changes while it is read", "give a file that stays as it is")
+        raise InputFileError("it changes while it is read", "give a file that stays as it is")
     return data
 
 
@@ -105,14 +105,14 @@ def text_of(data: bytes) -> str:
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If it is none.
     """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = at(data.count(b"\n", 0, error.start) + 1)
-        raise FileMistake("not UTF-8", "save it as UTF-8 text", place, code="file-unreadable") from None
+        place = position_text(data.count(b"\n", 0, error.start) + 1)
+        raise InputFileError("not UTF-8", "save it as UTF-8 text", place, code="file-unreadable") from None
 
 
 def split_lines(text: str) -> Iterator[str]:
@@ -124,40 +124,44 @@ def split_lines(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
+def numbered_lines(data: bytes) -> Iterator[tuple[int, str]]:
     """Return the lines of a text with their numbers, without the characters that end them.
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If it is no text, or a line has more characters than any that is meant.
     """
     text = text_of(data).replace("\r\n", "\n").replace("\r", "\n")
     for number, line in enumerate(split_lines(text), 1):
-        if len(line) > LONGEST_LINE:
-            raise FileMistake(f"a line of {len(line):,} characters", f"stay below {LONGEST_LINE:,}", at(number))
+        if len(line) > MAX_LINE_LENGTH:
+            raise InputFileError(
+                f"a line of {len(line):,} characters", f"stay below {MAX_LINE_LENGTH:,}", position_text(number)
+            )
         yield number, line
 
 
-def rows_of(data: bytes) -> Iterator[tuple[int, list[str]]]:
+def numbered_csv_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
     """Give the rows of a CSV file with the numbers of their lines; empty lines and comments (``#``) are left out.
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If the file is no text.
 
     Examples
     --------
-    >>> list(rows_of(b"a, b\\n# no\\n1,2\\n"))
+    >>> list(numbered_csv_rows(b"a, b\\n# no\\n1,2\\n"))
     [(1, ['a', 'b']), (3, ['1', '2'])]
     """
-    for number, line in lines_of(data):
+    for number, line in numbered_lines(data):
         if line.strip() and not line.startswith("#"):
             try:
                 yield number, [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
             except csv.Error as error:  # a cell above `csv.field_size_limit`
-                raise FileMistake(f"not CSV: {error}", "write commas between short cells", at(number)) from None
+                raise InputFileError(
+                    f"not CSV: {error}", "write commas between short cells", position_text(number)
+                ) from None
 
 
 def check_width(number: int, row: list[str], head: list[str]) -> None:
@@ -165,15 +169,17 @@ def check_width(number: int, row: list[str], head: list[str]) -> None:
 
     Raises
     ------
-    FileMistake
+    InputFileError
         With its line.
     """
     if len(row) != len(head):
-        raise FileMistake(f"{len(row)} cells below {len(head)} columns", "write one cell a column", at(number))
+        raise InputFileError(
+            f"{len(row)} cells below {len(head)} columns", "write one cell a column", position_text(number)
+        )
 
 
 Where = str | tuple[int] | tuple[int, int, str]
-"""A place in a file: in words, or as `at` takes it, so that words are made for mistakes alone."""
+"""A place in a file: in words, or as `position_text` takes it, so that words are made for mistakes alone."""
 
 
 def whole(text: object, least: int, most: int, where: Where) -> int:
@@ -181,12 +187,12 @@ def whole(text: object, least: int, most: int, where: Where) -> int:
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If it is none, or out of range.
     """
     words = str(text).strip() if isinstance(text, str | int) else ""
     if _WHOLE.fullmatch(words) is None or not least <= int(words) <= most:
-        raise FileMistake("not a whole number that can be", f"write one from {least} to {most}", _words(where), text)
+        raise InputFileError("not a whole number that can be", f"write one from {least} to {most}", _words(where), text)
     return int(words)
 
 
@@ -195,28 +201,28 @@ def number(text: str, least: float, most: float, where: Where) -> float:
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If it is none, or out of range.
     """
     if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:
-        raise FileMistake("not a number that can be", f"write one from {least:g} to {most:g}", _words(where), text)
+        raise InputFileError("not a number that can be", f"write one from {least:g} to {most:g}", _words(where), text)
     return float(text)
 
 
 def _words(where: Where) -> str:
-    return where if isinstance(where, str) else at(*where)
+    return where if isinstance(where, str) else position_text(*where)
 
 
-def by_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:
+def reader_for_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:
     """Give the reader for the end of a file's name.
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If there is none.
     """
     if path.suffix not in readers:
-        raise FileMistake(
+        raise InputFileError(
             f"no format of ours ends in '{path.suffix}'", f"let its name end in one of {', '.join(readers)}"
         )
     return readers[path.suffix]
@@ -225,12 +231,12 @@ def by_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[
 @lru_cache(maxsize=16)
 def _kept(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
     try:
-        data = bytes_of(path)
+        data = read_bytes(path)
         return reader(path, data), hashlib.sha256(data).hexdigest()
-    except FileMistake as mistake:
+    except InputFileError as mistake:
         raise mistake.in_file(path.name, code) from None
     except MemoryError:
-        raise FileMistake("more than the memory holds", "take a smaller file").in_file(path.name, code) from None
+        raise InputFileError("more than the memory holds", "take a smaller file").in_file(path.name, code) from None
 
 
 def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
@@ -239,7 +245,7 @@ def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T,
     Raises
     ------
     ConfigError
-        With the path ``file`` and this code, if it cannot be read or `reader` raises a `FileMistake`.
+        With the path ``file`` and this code, if it cannot be read or `reader` raises a `InputFileError`.
     """
     return _kept(path, changed_ns(path), reader, code)
 

@@ -27,7 +27,7 @@ from pydantic_core import CoreSchema, core_schema
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kind_modules import MODULES
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.core.quantities import is_ours
+from fabricstudy.core.quantities import has_base_units
 from fabricstudy.core.source import extension_package
 
 _described: ContextVar[frozenset[str]] = ContextVar("described", default=frozenset())
@@ -35,7 +35,7 @@ _in_use: ContextVar[str | None] = ContextVar("extensions", default=None)
 
 
 @contextmanager
-def only_extensions_of(package: str) -> Iterator[None]:
+def extension_scope(package: str) -> Iterator[None]:
     """Let a study name its own extensions and no other's; outside, all that were imported are known."""
     token = _in_use.set(package)
     try:
@@ -162,7 +162,7 @@ class Kind(Model):
         written = cls.from_shorthand(value)
         member = cls._kind_of(value, written)
         # What we wrote ourselves has our own names; a user writes the aliases.
-        ours = info.context is None or is_ours(info.context)
+        ours = info.context is None or has_base_units(info.context)
         return member.model_validate(written, context=info.context, by_alias=True, by_name=ours)
 
     @classmethod

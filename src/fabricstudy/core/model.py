@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from fabricstudy.core.errors import Code, StudyError, first_line, line_in_extension, together
+from fabricstudy.core.errors import Code, StudyError, combine_errors, extension_location, first_line
 from fabricstudy.core.source import extension_digest
 
 # YAML tells numbers, text and true/false apart, so none of them is taken for another.
@@ -141,7 +141,7 @@ class ConfigError(ValueError):
     @staticmethod
     def of_extension(error: Exception) -> ConfigError:
         """Return what an extension of the study raised as a mistake at its kind; raise what is none of an extension."""
-        place = line_in_extension(error)
+        place = extension_location(error)
         if place is None:
             raise error
         problem = f"{PurePath(place[0]).name}, line {place[1]}: {first_line(error)}"
@@ -170,7 +170,7 @@ def check_all(checks: Iterable[Callable[[], object]]) -> None:
         except StudyError as error:
             mistakes.append(error)
     if mistakes:
-        raise together(mistakes)
+        raise combine_errors(mistakes)
 
 
 @dataclass(frozen=True)

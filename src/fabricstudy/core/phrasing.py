@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def several(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """Write a count with its noun.
 
     Examples
     --------
-    >>> several(1, "seed"), several(1962, "simulation")
+    >>> count_noun(1, "seed"), count_noun(1962, "simulation")
     ('1 seed', '1,962 simulations')
     """
     return f"{count:,} {noun}{'s' * (count != 1)}"
@@ -33,12 +33,12 @@ def cpu_time(cpu_s: float) -> str:
     return f"{f'{value:,.0f}' if value >= 10 else f'{value:.2g}'} CPU-{unit}"
 
 
-def listed(parts: Sequence[Any]) -> str:
+def join_words(parts: Sequence[Any]) -> str:
     """Join with commas and an "and".
 
     Examples
     --------
-    >>> listed(["a", "b", "c"]), listed(["a"])
+    >>> join_words(["a", "b", "c"]), join_words(["a"])
     ('a, b and c', 'a')
     """
     return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])] if len(parts) > 1 else map(str, parts))

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
 from fabricstudy.core.model import ConfigError
 
 # Validation context under which numbers are taken as they are: for what we wrote ourselves.
-OUR_UNITS = {"our_units": True}
+BASE_UNITS_CONTEXT = {"our_units": True}
 
 _PREFIXES = {
     "": "1",
@@ -85,8 +85,8 @@ def to_unit(text: str, unit: str, example: str) -> float:
         raise ConfigError(problem, f"write it like '{example}'", value=text, code="invalid-quantity") from None
 
 
-def is_ours(context: dict[str, Any] | None) -> bool:
-    """Tell whether a validation context is `OUR_UNITS`."""
+def has_base_units(context: dict[str, Any] | None) -> bool:
+    """Tell whether a validation context is `BASE_UNITS_CONTEXT`."""
     return context is not None and bool(context.get("our_units"))
 
 
@@ -99,7 +99,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Range:
+class QuantityRange:
     """What a quantity may be, as text, with the magnitudes inside."""
 
     least: str
@@ -122,9 +122,9 @@ class Range:
         return f"{self.least} to {self.most}"
 
 
-def _reader(limits: Range, example: str, whole: bool) -> Any:
+def _reader(limits: QuantityRange, example: str, whole: bool) -> Any:
     def read(value: object, info: ValidationInfo) -> object:
-        if is_ours(info.context):
+        if has_base_units(info.context):
             return value
         if value is None:
             raise ConfigError("no value", f"write it like '{example}'", code="missing-key")
@@ -141,7 +141,7 @@ def _reader(limits: Range, example: str, whole: bool) -> Any:
     return read
 
 
-def _quantity(kind: type, limits: Range, example: str, **bounds: float) -> Any:
+def _quantity(kind: type, limits: QuantityRange, example: str, **bounds: float) -> Any:
     schema = {"type": "string", "examples": [example]}
     return Annotated[
         kind,
@@ -153,28 +153,28 @@ def _quantity(kind: type, limits: Range, example: str, **bounds: float) -> Any:
 
 
 # Ranges are far wider than what was ever built: they catch slips of the pen, and what no engine can count.
-BANDWIDTHS = Range("1 kB/s", "100 TB/s", "byte/second")
+BANDWIDTHS = QuantityRange("1 kB/s", "100 TB/s", "byte/second")
 """From a modem to a hundred times a link of 2026 (800 Gb/s)."""
 
-LATENCIES = Range("0 s", "1 s", "nanosecond")
+LATENCIES = QuantityRange("0 s", "1 s", "nanosecond")
 """Up to that of a link to a satellite and back, twice; 0 is a cable that is left out."""
 
-DURATIONS = Range("1 ms", "10000 h", "second")
+DURATIONS = QuantityRange("1 ms", "10000 h", "second")
 """A process cannot start in less, and no cluster lends a core for more than a year."""
 
-COMPUTATIONS = Range("1 ns", "1 h", "nanosecond")
+COMPUTATIONS = QuantityRange("1 ns", "1 h", "nanosecond")
 """From a few instructions to the longest step of an application; what is simulated event by event is much shorter."""
 
-MOMENTS = Range("0 s", "100000 days", "second")
+MOMENTS = QuantityRange("0 s", "100000 days", "second")
 """From the start of a log to three centuries later."""
 
-SPANS = Range("1 ms", "100000 days", "second")
+SPANS = QuantityRange("1 ms", "100000 days", "second")
 """What is simulated may take longer than what simulates it."""
 
-SIZES = Range("1 B", "4194304 TiB", "byte")
+SIZES = QuantityRange("1 B", "4194304 TiB", "byte")
 """What 63 bits hold, with one to spare."""
 
-MEMORIES = Range("1 MB", "4194304 TiB", "byte")
+MEMORIES = QuantityRange("1 MB", "4194304 TiB", "byte")
 """A process that does nothing takes a megabyte."""
 
 Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)

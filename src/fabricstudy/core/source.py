@@ -104,7 +104,7 @@ def extension_digest(module: str) -> str:
     return digest_of(filter(extension_package, imported(module))) if extension_package(module) else ""
 
 
-def is_ours(module: str) -> bool:
+def is_project_module(module: str) -> bool:
     """Return whether a module is part of this project, or an extension."""
     return module.split(".")[0] == OURS or bool(extension_package(module))
 
@@ -115,8 +115,8 @@ def imported(module: str) -> frozenset[str]:
 
     Examples
     --------
-    >>> sorted(imported("fabricstudy.core.paths"))
-    ['fabricstudy.core.paths', 'fabricstudy.core.source']
+    >>> sorted(imported("fabricstudy.core.bundled_files"))
+    ['fabricstudy.core.bundled_files', 'fabricstudy.core.source']
     """
     modules: set[str] = set()
     left = [module]
@@ -141,7 +141,7 @@ def direct_imports(module: str) -> frozenset[str]:
             found.add(inner if not origin or _is_module(inner) else origin)
     # Engines import kinds to tell them apart; those of a point count by themselves.
     of_others = _KINDS if module.startswith(_ENGINE) else frozenset[str]()
-    return frozenset(filter(is_ours, found - of_others - {_LIST_OF_KINDS}))
+    return frozenset(filter(is_project_module, found - of_others - {_LIST_OF_KINDS}))
 
 
 @cache

@@ -42,14 +42,14 @@ _HEAD = '{"sha256": "'
 _DIGITS = 64
 
 
-def sealed(record: Record) -> str:
+def checksummed_line(record: Record) -> str:
     """Return a record as a line of JSON that begins with the SHA-256 of the rest of the line."""
     rest = json.dumps({FORMAT_KEY: FORMAT} | record)[1:]
     return f'{_HEAD}{hashlib.sha256(rest.encode()).hexdigest()}", {rest}'
 
 
-def unsealed(line: bytes) -> Record | None:
-    """Return the record that `sealed` wrote, without its digest; None if the line was damaged.
+def verified_record(line: bytes) -> Record | None:
+    """Return the record that `checksummed_line` wrote, without its digest; None if the line was damaged.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def unsealed(line: bytes) -> Record | None:
 
     Examples
     --------
-    >>> line = sealed({"point_id": "p0", "runtime_ns": 200.0}).encode()
-    >>> unsealed(line), unsealed(line.replace(b"200", b"100"))
+    >>> line = checksummed_line({"point_id": "p0", "runtime_ns": 200.0}).encode()
+    >>> verified_record(line), verified_record(line.replace(b"200", b"100"))
     ({'format': 1, 'point_id': 'p0', 'runtime_ns': 200.0}, None)
     """
     start = len(_HEAD) + _DIGITS
@@ -80,10 +80,10 @@ def other_format(what: str, found: object) -> FabricstudyError:
     )
 
 
-def read_sealed(path: Path) -> Iterator[tuple[int, Record | None]]:
+def read_checksummed(path: Path) -> Iterator[tuple[int, Record | None]]:
     """Read a file of such lines; give the number of each, and its record or None."""
     with path.open("rb") as lines:
-        yield from ((number, unsealed(line)) for number, line in enumerate(lines, 1))
+        yield from ((number, verified_record(line)) for number, line in enumerate(lines, 1))
 
 
 def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
@@ -134,7 +134,7 @@ class Store:
         """Return the record of a thing as it was written; None if there is none, or a file beside it has a new size."""
         folder = self.folder(identity)
         try:
-            record = unsealed((folder / RECORD).read_bytes())
+            record = verified_record((folder / RECORD).read_bytes())
             if record is None or record.get(self.key) != identity:
                 return None
             sizes = all((folder / name).stat().st_size == size for name, (size, _) in record[FILES].items())
@@ -196,7 +196,7 @@ class Store:
     def keep(self, folder: Path, record: Record) -> None:
         """Make `folder` the thing of `record`, in place of an older one; the caller holds the lock."""
         files = {path.name: _described(path) for path in sorted(folder.iterdir()) if path.name != RECORD}
-        (folder / RECORD).write_text(sealed(record | {FILES: files}))
+        (folder / RECORD).write_text(checksummed_line(record | {FILES: files}))
         target = self.folder(record[self.key])
         if target.exists():
             with self.workspace(record[self.key]) as old:

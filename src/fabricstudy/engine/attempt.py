@@ -11,34 +11,34 @@ from pathlib import Path
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
-from fabricstudy.workload.placing import send
+from fabricstudy.workload.placing import generate_messages
 
-from .contract import Engine, EngineFailure, OtherBackground
+from .contract import BackgroundMismatch, Engine, EngineFailure
 from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
-from .outcome import ARRAYS, finish
-from .parallel import Parallel
+from .outcome import ARRAYS, read_and_store_result
+from .parallel import ParallelEngine
 from .point import Point
 from .records import describe_links, job_record, sharing_by_routes
 from .settings import Limits
 from .validity import input_digest
 
 # Kept of a failed run; the input can be made again with `fabricstudy point`.
-KEPT_OUTPUT_BYTES = 100_000
+MAX_FAILURE_LOG_BYTES = 100_000
 
-ERROR = "error.txt"
+TRACEBACK_FILE = "error.txt"
 """Holds the traceback of an error that nobody thought of, beside the record."""
 
-FIRST_GUESS = 4.0
+INITIAL_BACKGROUND_FACTOR = 4.0
 """How long a background lasts at first, over the highest bound of the other jobs."""
 
-MOST_RUNS = 8
+MAX_BACKGROUND_RUNS = 8
 """Runs of one point, each with a background that lasts as long as the one before it asked for."""
 
 _LOG = logging.getLogger(__name__)
 
 
-def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
+def attempt_point(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
     """Place, prepare, run and read one point in the empty `folder`; give its record."""
     start = time.process_time()
     record: Record = {"status": "done"}
@@ -54,8 +54,11 @@ def attempt(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Lim
         raise  # a full disk or a lost folder is no property of the point
     except Exception as error:
         # An error in one point leaves the others alone, and is the reason in its row.
-        (folder / ERROR).write_text(traceback.format_exc(), errors="backslashreplace")
-        record |= {"status": "failed", "reason": f"{type(error).__name__}: {error}; see {ERROR} beside its record"}
+        (folder / TRACEBACK_FILE).write_text(traceback.format_exc(), errors="backslashreplace")
+        record |= {
+            "status": "failed",
+            "reason": f"{type(error).__name__}: {error}; see {TRACEBACK_FILE} beside its record",
+        }
         _LOG.info("an error that nobody thought of", exc_info=True)
     record["overhead_cpu_s"] = time.process_time() - start
     return record
@@ -66,23 +69,23 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     check_supported(point, engine, analysed.machine)
     check_memory(engine.predict_memory_bytes(point), limits)
     # Again while the background has to last longer or shorter.
-    for _ in range(MOST_RUNS):
+    for _ in range(MAX_BACKGROUND_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
         _LOG.info("%d jobs placed for %s; running %s", len(jobs), engine.name, " ".join(command or ["nothing"]))
         if command is not None and point.engine.processes > 1:
-            assert isinstance(engine, Parallel)
+            assert isinstance(engine, ParallelEngine)
             command = engine.on_cores(command, point)
         exit_code = 0 if command is None else run_program(command, folder, limits, record)
         try:
-            finish(engine, folder, exit_code, point, analysed.machine, jobs, record)
+            read_and_store_result(engine, folder, exit_code, point, analysed.machine, jobs, record)
             describe_links(folder, analysed.machine, record)
             return
-        except OtherBackground as again:
+        except BackgroundMismatch as again:
             record["background_ns"] = again.needed_ns
             _LOG.info("once more, with a background of %.4g ns", again.needed_ns)
             for path in folder.iterdir():
                 _remove(path)
-    raise EngineFailure(f"in {MOST_RUNS} runs the jobs in the background did not last as long as the others")
+    raise EngineFailure(f"in {MAX_BACKGROUND_RUNS} runs the jobs in the background did not last as long as the others")
 
 
 def prepare(
@@ -91,7 +94,7 @@ def prepare(
     """Write the engine's input to the empty `folder`, and the facts that need no run to `record`."""
     machine = analysed.machine
     record |= engine.derived(point, machine)
-    jobs = send(point, machine, analysed.cut_side, analysed.placements(point))
+    jobs = generate_messages(point, machine, analysed.cut_side, analysed.placements(point))
     of_nodes = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
     record["jobs"] = [job_record(index, job, point, of_nodes) for index, job in enumerate(jobs)]
     record["sharing"] = sharing_by_routes(jobs, point, machine)
@@ -114,8 +117,8 @@ def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
     if not any(job.background for job in jobs):
         return jobs
     bounds = [max(job["bound_ns"], job["phase_bound_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]
-    lasts_ns = record.setdefault("background_ns", FIRST_GUESS * max(bounds, default=0.0))
-    return [replace(job, lasts_ns=lasts_ns) if job.background else job for job in jobs]
+    lasts_ns = record.setdefault("background_ns", INITIAL_BACKGROUND_FACTOR * max(bounds, default=0.0))
+    return [replace(job, background_duration_ns=lasts_ns) if job.background else job for job in jobs]
 
 
 def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
@@ -140,9 +143,9 @@ def _remove(path: Path) -> None:
 
 def strip(folder: Path, status: str) -> None:
     """Keep of a run the loads of the links, or what tells why it failed."""
-    kept = set(ARRAYS) if status == "done" else {"stdout", "stderr", ERROR}
+    kept = set(ARRAYS) if status == "done" else {"stdout", "stderr", TRACEBACK_FILE}
     for path in folder.iterdir():
         if path.is_dir() or path.name not in kept:
             _remove(path)
         elif status != "done":
-            path.write_bytes(path.read_bytes()[-KEPT_OUTPUT_BYTES:])
+            path.write_bytes(path.read_bytes()[-MAX_FAILURE_LOG_BYTES:])

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from fabricstudy.core.chunks import divide_in_at_most
 from fabricstudy.core.files import atomic_path, atomic_text
 from fabricstudy.core.parquet import CHECKED, FORMAT
-from fabricstudy.core.store import Store, sealed
+from fabricstudy.core.store import Store, checksummed_line
 
 from .definitions import AnalysedMachine
 from .outcome import LINK_COLUMNS, link_table
@@ -22,10 +22,10 @@ from .settings import Limits
 from .simulate import simulate
 
 # Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
-MOST_BATCHES = 200
+MAX_BATCHES = 200
 # A small study is divided further, so that it uses several cores; a job itself costs about two seconds.
-FEWEST_BATCHES = 4
-LEAST_WORTH_CPU_S = 10.0
+MIN_BATCHES = 4
+MIN_BATCH_CPU_S = 10.0
 # What a cluster is asked for: two Snakemakes and our own process; other machines may be slower than ours.
 OWN_MEMORY_MB = 1500
 SLOWNESS = 3.0
@@ -61,7 +61,7 @@ class Batch:
         return hashlib.sha256(f"{ids} {canonical_json(self.limits.model_dump(mode='json'))}".encode()).hexdigest()[:16]
 
 
-def batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float) -> list[Batch]:
+def make_batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float) -> list[Batch]:
     """Divide points into batches of about `target_cpu_s` of predicted processor time.
 
     The points of a batch have the same engine, and as many processes each.
@@ -72,7 +72,7 @@ def batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: float)
     return [
         batch
         for (engine, processes), points_of_engine in sorted(alike.items())
-        for batch in _batches_of(engine, processes, points_of_engine, limits, target_cpu_s, MOST_BATCHES // len(alike))
+        for batch in _batches_of(engine, processes, points_of_engine, limits, target_cpu_s, MAX_BATCHES // len(alike))
     ]
 
 
@@ -83,7 +83,7 @@ def _batches_of(
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
     costs = {key: predict(point.point) for key, point in by_key.items()}
     # Halving whatever is above twice the target leaves most batches between the target and its double.
-    most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / FEWEST_BATCHES, LEAST_WORTH_CPU_S))
+    most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / MIN_BATCHES, MIN_BATCH_CPU_S))
     name = engine if processes == 1 else f"{engine}-on{processes}"
     chunks = divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most)
     return [
@@ -130,7 +130,7 @@ def run_batch(
     ):
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe.version, missing, store, machine_of, batch.limits)
-            out.write(sealed(record) + "\n")
+            out.write(checksummed_line(record) + "\n")
             if planned.point_id in with_links and record["status"] == "done":
                 link_rows.write_table(
                     link_table(planned.point_id, machine_of(planned).machine, store.folder(planned.point_id))

@@ -16,22 +16,22 @@ class Caveat:
     """A known reason for which an engine's times differ from those of others, and the points that it concerns."""
 
     says: str
-    concerns: Callable[[Point], bool] = lambda point: True
+    applies_to: Callable[[Point], bool] = lambda point: True
     other_paths: bool = False
     """Whether packets may take paths that the routing does not have; then bounds hold for any path."""
 
 
-def between_groups_with_several_cables(point: Point) -> bool:
+def has_parallel_global_links(point: Point) -> bool:
     """Points on a dragonfly with several cables between two groups."""
     return isinstance(point.machine, DragonflyConfig) and point.machine.links_per_group_pair > 1
 
 
-def under_ugal(point: Point) -> bool:
+def uses_ugal(point: Point) -> bool:
     """Points whose packets choose between a minimal path and a detour."""
     return isinstance(point.routing, Ugal)
 
 
-def with_ties(point: Point) -> bool:
+def has_ring_ties(point: Point) -> bool:
     """Points where some destinations are half-way round a ring, and both ways are taken."""
     routing, machine = point.routing, point.machine
     if not isinstance(machine, GridConfig) or not isinstance(routing, DimensionOrder) or routing.tie != "split":

@@ -24,7 +24,7 @@ class Probe:
     reason: str | None = None
 
 
-class OtherBackground(Exception):
+class BackgroundMismatch(Exception):
     """The background has to last longer or shorter: until the other jobs end and, where it matters, no longer.
 
     Parameters

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.stage import cut_side
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
 from fabricstudy.workload.messages import WorkloadError
@@ -47,7 +47,7 @@ class AnalysedMachine:
 def built(config: Topology) -> AnalysedMachine:
     """Build and analyse a machine here and now."""
     machine = config.build()
-    return AnalysedMachine(machine, bisect(machine).cut_side)
+    return AnalysedMachine(machine, bisection_bounds(machine).cut_side)
 
 
 @dataclass(frozen=True, eq=False)

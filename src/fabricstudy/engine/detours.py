@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from fabricstudy.routing.base import Detour, Routing
+from fabricstudy.routing.base import NonMinimalRouting, Routing
 
 from .contract import Unsupported
 
@@ -11,7 +11,7 @@ Via = Literal["router", "group"]
 
 def via(routing: Routing) -> Via | None:
     """Give what detours lead through; None for a routing without any."""
-    return routing.via if isinstance(routing, Detour) else None
+    return routing.via if isinstance(routing, NonMinimalRouting) else None
 
 
 def check_via(routing: Routing, can: Via, where: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fabricstudy.core.store import Record
 
 from .contract import EngineFailure
-from .run import Outcome, run
+from .process import ProcessOutcome, run_process
 from .settings import Limits
 
 
@@ -48,13 +48,13 @@ def run_program(command: list[str], folder: Path, limits: Limits, record: Record
         If it could not be started, or was killed.
     """
     record["command"] = command
-    outcome = run(command, folder, limits.time_s, limits.memory_bytes)
+    outcome = run_process(command, folder, limits.time_s, limits.memory_bytes)
     record |= _usage(outcome, record)
     _check_limits(outcome, limits)
     return outcome.exit_code
 
 
-def _check_limits(outcome: Outcome, limits: Limits) -> None:
+def _check_limits(outcome: ProcessOutcome, limits: Limits) -> None:
     if outcome.ended == "timeout":
         raise NotDone("timeout", f"not finished within {limits.time_s:g} s; raise limits.time in the study")
     if outcome.ended == "memory":
@@ -65,7 +65,7 @@ def _check_limits(outcome: Outcome, limits: Limits) -> None:
         raise EngineFailure(f"the simulator was killed by {signal.Signals(-outcome.exit_code).name}")
 
 
-def _usage(outcome: Outcome, before: Record) -> Record:
+def _usage(outcome: ProcessOutcome, before: Record) -> Record:
     """What a run used, with the runs of the same point before it."""
     memory_bytes = [memory for memory in (before.get("memory_bytes"), outcome.memory_bytes) if memory is not None]
     return {

@@ -75,14 +75,14 @@ def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> flo
     return None if job.background or not len(senders) else float(ended_ns[senders].mean())
 
 
-def finish(
+def read_and_store_result(
     engine: Engine, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob], record: Record
 ) -> None:
-    """Read what an engine wrote to the folder, and store it; for what is raised see `Engine.read` and `keep`."""
-    keep(engine.read(folder, exit_code, point, machine, jobs), folder, record)
+    """Read what an engine wrote to the folder, and store it; see `Engine.read` and `store_result` for errors."""
+    store_result(engine.read(folder, exit_code, point, machine, jobs), folder, record)
 
 
-def keep(result: EngineResult, folder: Path, record: Record) -> None:
+def store_result(result: EngineResult, folder: Path, record: Record) -> None:
     """Write the times of a result to its record, and its arrays to the folder.
 
     Raises
@@ -104,7 +104,7 @@ def keep(result: EngineResult, folder: Path, record: Record) -> None:
 
 
 def load_arrays(folder: Path) -> dict[str, npt.NDArray[Any] | None]:
-    """Read the arrays that `keep` wrote, by their names; None for those that the engine could not tell."""
+    """Read the arrays that `store_result` wrote, by their names; None for those that the engine could not tell."""
     return {name: np.load(folder / name) if (folder / name).exists() else None for name in ARRAYS}
 
 

@@ -12,7 +12,7 @@ from .point import PlannedPoint, Point
 
 
 @runtime_checkable
-class Parallel(Protocol):
+class ParallelEngine(Protocol):
     """An engine whose program finds the same on several cores; where it would not, it refuses the point."""
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:

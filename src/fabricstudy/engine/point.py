@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from fabricstudy.core.model import Model, Whole
-from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
@@ -66,7 +66,7 @@ def machine_id(machine: Topology) -> str:
     return digest("m", canonical_json(machine.physics()))
 
 
-def alone(point: Point, job: int) -> Point:
+def baseline_point(point: Point, job: int) -> Point:
     """Give the point in which only `job` communicates, on the nodes it has in `point`.
 
     The other jobs hold their nodes and are idle; jobs after `job` are left out, since allocation goes in order.
@@ -82,4 +82,4 @@ def silent(job: Job) -> Job:
 
 def point_from_json(data: Any) -> Point:
     """Read a point that ``model_dump(mode="json")`` wrote."""
-    return Point.model_validate(data, context=OUR_UNITS)
+    return Point.model_validate(data, context=BASE_UNITS_CONTEXT)

@@ -10,7 +10,7 @@ from fabricstudy.workload.messages import PlacedJob
 
 from .caveats import Caveat
 from .contract import Engine, EngineFailure, Unsupported
-from .forecast import Law, Work, law_of, total
+from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
 from .outcome import EngineResult
 from .point import Point
 
@@ -78,7 +78,7 @@ class ProgramEngine(Engine, ABC):
 
     @staticmethod
     @abstractmethod
-    def work(point: Point) -> Work:
+    def work(point: Point) -> WorkCounts:
         """Say what the engine does for a point."""
 
     @property
@@ -87,18 +87,18 @@ class ProgramEngine(Engine, ABC):
         return type(self).__module__.rpartition(".")[0]
 
     @property
-    def law(self) -> Law:
+    def law(self) -> CostModel:
         """The engine's law of processor time and memory."""
-        return law_of(self.package)
+        return load_cost_model(self.package)
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the processor time of a point, that of all cores together; see `forecast`."""
         shared = self.cost_of_sharing if point.engine.processes > 1 else 1.0
-        return shared * total(self.work(point).cpu, self.law.cpu_s)
+        return shared * weighted_sum(self.work(point).cpu, self.law.cpu_s)
 
     def predict_memory_bytes(self, point: Point) -> float:
         """Predict the memory of a point; see `forecast`."""
-        return total(self.work(point).memory, self.law.memory_bytes)
+        return weighted_sum(self.work(point).memory, self.law.memory_bytes)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Say why the engine cannot simulate this point, or None if it can."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import LinkLoads, has_loads, link_loads
@@ -37,7 +37,9 @@ def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: Li
         return found
     router = machine.node_router[job.node_of_rank]
     found |= {
-        "hops_max": int(hops(machine).between(router[job.messages.source], router[job.messages.destination]).max()),
+        "hops_max": int(
+            hop_distances(machine).between(router[job.messages.source], router[job.messages.destination]).max()
+        ),
         "link_max_bytes": float(loads.link_bytes.max(initial=0.0)),
         "link_rms_bytes": float(np.sqrt(np.mean(loads.link_bytes**2))) if len(loads.link_bytes) else 0.0,
     }

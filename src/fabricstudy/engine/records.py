@@ -52,7 +52,7 @@ def _compute_record(job: PlacedJob) -> Record:
     """Say how long a rank computes; in the background that depends on the others."""
     if job.computing is None or job.background:
         return {}
-    return {"compute_ns": float(job.computing.of_rank_ns(job.ranks).mean())}
+    return {"compute_ns": float(job.computing.total_ns_per_rank(job.ranks).mean())}
 
 
 def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[Bound, float | None]:
@@ -66,7 +66,7 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
     load_ns = load_time_ns(machine, loads) if known else None
     if job.computing is None:
         return bound, load_ns
-    computing_ns = job.computing.first_ns, float(job.computing.of_rank_ns(job.ranks).max())
+    computing_ns = job.computing.first_ns, float(job.computing.total_ns_per_rank(job.ranks).max())
     time_ns = computing_bound_ns(bound.time_ns, *computing_ns)
     method = bound.method if time_ns > computing_ns[1] else "computation"
     return Bound(time_ns, method), None if load_ns is None else computing_bound_ns(load_ns, *computing_ns)
@@ -75,7 +75,7 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
 def _takes_other_paths(point: Point) -> bool:
     """Return whether the engine may lead packets along paths that the routing does not have."""
     caveats = engine_named(point.engine.kind).caveats
-    return any(caveat.other_paths and caveat.concerns(point) for caveat in caveats)
+    return any(caveat.other_paths and caveat.applies_to(point) for caveat in caveats)
 
 
 def describe_links(folder: Path, machine: Machine, record: Record) -> None:

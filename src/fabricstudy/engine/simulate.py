@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from fabricstudy.core.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
-from .attempt import attempt, check_supported, prepare, strip
+from .attempt import attempt_point, check_supported, prepare, strip
 from .contract import Engine
 from .definitions import AnalysedMachine
 from .limits import NotDone
@@ -81,7 +81,7 @@ def simulate(
         if missing is not None:
             return record | {"status": "skipped", "reason": missing}
         with store.workspace(planned.point_id) as folder:
-            record |= attempt(point, engine, machine_of(planned), limits, folder)
+            record |= attempt_point(point, engine, machine_of(planned), limits, folder)
             record.pop("command", None)  # it names a folder that goes
             strip(folder, record["status"])
             store.keep(folder, record | {"point": point.model_dump(mode="json"), "physics": point.physics()})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy.typing as npt
 
 from fabricstudy.core.kinds import kinds_within
-from fabricstudy.core.source import OURS, code_digest, digest_of, imported, is_ours
+from fabricstudy.core.source import OURS, code_digest, digest_of, imported, is_project_module
 from fabricstudy.core.store import FINAL, Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
@@ -85,7 +85,7 @@ def _reading(adapter: type[Engine], module: str) -> str:
     """Return a digest of the adapter with its bases, and of what the module that reads imports of its package."""
     package = module.rsplit(".", 1)[0]
     modules = {name for name in imported(module) if f"{name}.".startswith(f"{package}.")}
-    bases = {base.__module__ for base in adapter.__mro__ if base is not Engine and is_ours(base.__module__)}
+    bases = {base.__module__ for base in adapter.__mro__ if base is not Engine and is_project_module(base.__module__)}
     return digest_of({*modules, *bases, f"{OURS}.engine.outcome"})
 
 

@@ -18,11 +18,11 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .graph import LinkClass, Machine
 from .instances import INSTANCES
-from .wanted import Wanted
+from .requirements import MachineRequirements
 
 # What the arrays of a machine may need on a workstation.
-LARGEST_NODES = 10_000_000
-LARGEST_CABLES = 100_000_000
+MAX_NODES = 10_000_000
+MAX_CABLES = 100_000_000
 
 LinkClasses = tuple[tuple[LinkClass, ...], LinkClass]
 """The classes of the cables between routers, and that of the host links."""
@@ -81,7 +81,7 @@ class Topology(Kind):
             raise ConfigError("no machine of this name", remedy, ("instance",), name, code="unknown-value")
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return what a study would write of the machines of this kind that fit, without bandwidth and latency.
 
         They have at most so many ports as are wanted, and may have more routers. Of a kind that none is chosen of, such
@@ -170,9 +170,9 @@ class Topology(Kind):
             if not 0 <= count < inf:
                 problem = f"its closed form gives {count} {name}"
                 raise ConfigError(problem, f"mend {name}", (), self.kind, "extension")
-        if self.nodes > LARGEST_NODES or self.cables > LARGEST_CABLES:
+        if self.nodes > MAX_NODES or self.cables > MAX_CABLES:
             problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
-            remedy = f"stay below {LARGEST_NODES:,} nodes and {LARGEST_CABLES:,} cables"
+            remedy = f"stay below {MAX_NODES:,} nodes and {MAX_CABLES:,} cables"
             raise ConfigError(problem, remedy, code="out-of-range")
         return self
 
@@ -241,12 +241,12 @@ def assemble_groups(
     return config.assemble(ends, kinds, np.concatenate([ones, count]), links, group=group, **more)
 
 
-def published(name: str) -> Topology:
+def published_machine(name: str) -> Topology:
     """Return the published machine of this name; raises KeyError if there is none in `INSTANCES`.
 
     Examples
     --------
-    >>> published("mira").nodes
+    >>> published_machine("mira").nodes
     49152
     """
     machine: Topology = Topology.model_validate(INSTANCES[name].description)

@@ -4,14 +4,14 @@ import numpy as np
 import numpy.typing as npt
 
 
-def components(
+def component_labels(
     tail: npt.NDArray[np.integer], head: npt.NDArray[np.integer], routers: int
 ) -> npt.NDArray[np.signedinteger]:
     """Return the number of the connected part of each router, int array [routers], from 0.
 
     Examples
     --------
-    >>> components(np.array([0, 3]), np.array([2, 1]), 4).tolist()
+    >>> component_labels(np.array([0, 3]), np.array([2, 1]), 4).tolist()
     [0, 1, 0, 1]
     """
     from scipy.sparse import coo_array

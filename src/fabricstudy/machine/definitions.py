@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
 from fabricstudy.core.parquet import CHECKED, FORMAT, read_parquet
-from fabricstudy.core.store import sealed, unsealed
+from fabricstudy.core.store import checksummed_line, verified_record
 
 from .dimension import Dimension
 from .graph import LinkClass, Machine
@@ -57,7 +57,7 @@ def write_machines(machines: Iterable[tuple[str, dict[str, Any], Machine]], fold
                 table = pa.table({"machine_id": pa.repeat(machine_id, rows), **columns}, schema=schema)
                 writer.write_table(table, row_group_size=max(rows, 1))
         with atomic_text(folder / MACHINES) as out:
-            out.write(sealed(facts))
+            out.write(checksummed_line(facts))
 
 
 _LINKS = pa.schema(
@@ -131,7 +131,7 @@ def read_machine(folders: tuple[Path, ...], machine_id: str) -> Machine:
         If it is in none of them, or one was damaged.
     """
     for folder in folders:
-        definitions = unsealed((folder / MACHINES).read_bytes())
+        definitions = verified_record((folder / MACHINES).read_bytes())
         if definitions is None:
             problem = f"{folder / MACHINES}: damaged; remove it and run the same command again"
             raise FabricstudyError(problem, "results-damaged")

@@ -125,7 +125,7 @@ class Dimension:
         crossing = sum(min(span, half, side - span) for span in self.spans if span < side)
         return crossing if side < self.length else (crossing + self.is_closed) * self.parallel
 
-    def keeps_routes(self, side: int) -> bool:
+    def is_convex(self, side: int) -> bool:
         """Return whether shortest routes between `side` consecutive routers never leave them.
 
         On a ring of k routers that holds for all k, and for at most (k + 1) / 2, where the way within is the shorter.

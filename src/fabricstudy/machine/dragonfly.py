@@ -33,23 +33,23 @@ from fabricstudy.core.model import ConfigError, Whole
 
 from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
 from .graph import Machine
-from .wanted import Wanted, halvings
+from .requirements import MachineRequirements, halvings
 
-IntArray = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 
 
-def absolute(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+def absolute(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
     """Group and port at the other end: ports in the order of the groups' numbers."""
     below = port < group
     return np.where(below, port, port + 1), np.where(below, group - 1, group)
 
 
-def relative(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+def relative(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
     """Group and port at the other end: ports in the order of the distance to the group."""
     return (group + port + 1) % groups, groups - 2 - port
 
 
-def circulant(group: IntArray, port: IntArray, groups: int) -> tuple[IntArray, IntArray]:
+def circulant(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
     """Group and port at the other end: neighbouring ports go the same distance up and down."""
     step = port // 2 + 1
     even = port % 2 == 0
@@ -77,7 +77,7 @@ class DragonflyConfig(Topology):
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
         for in_group in range(1, wanted.radix):
             for groups in range(2, min(wanted.most_nodes, wanted.most_routers) // in_group + 1):
@@ -133,7 +133,7 @@ class DragonflyConfig(Topology):
         links = link_classes(self.bandwidth, self.latency)
         return assemble_groups(self, links, local, across, count, self.routers_per_group, hop_weight=(1, 100))
 
-    def _global_cables(self) -> IntArray:
+    def _global_cables(self) -> Ints:
         """Router pairs of each global cable, lower group first, [cables, 2]."""
         groups, ports = self.groups, self.groups - 1
         group, port = np.divmod(np.arange(groups * ports), ports)
@@ -141,7 +141,7 @@ class DragonflyConfig(Topology):
         once = group < peer_group
         copy = np.arange(self.links_per_group_pair)[:, None] * ports
 
-        def router(group: IntArray, port: IntArray) -> IntArray:
+        def router(group: Ints, port: Ints) -> Ints:
             index = (copy + port[once]) // self.global_ports_per_router
             return (group[once] * self.routers_per_group + index).reshape(-1)
 

@@ -10,7 +10,7 @@ from fabricstudy.core.model import ConfigError, Whole
 
 from .dimension import Dimension
 from .grid import MOST_DIMENSIONS, Shape, ShapedGrid
-from .wanted import Wanted
+from .requirements import MachineRequirements
 
 
 @register
@@ -24,7 +24,7 @@ class ExpressMeshConfig(ShapedGrid):
     )
 
     @classmethod
-    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+    def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
         """Return the grids that may fit; gaps are powers of two."""
         for shape in wanted.shapes(MOST_DIMENSIONS, least_length=4):
             for gap in (1 << power for power in range(1, (shape[0] - 2).bit_length())):

@@ -27,7 +27,7 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import LATENCY, EachClass, Topology, link_classes
 from .graph import Machine
-from .wanted import Wanted
+from .requirements import MachineRequirements
 from .xgft import build_tree
 
 
@@ -83,7 +83,7 @@ class FatTreeConfig(Topology):
         return value
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         for radix in range(2, wanted.radix + 1, 2):
             for pods in range(2, radix + 1):
                 if wanted.least_nodes <= pods * (radix // 2) ** 2 <= wanted.most_nodes:

@@ -16,26 +16,26 @@ import numpy.typing as npt
 
 from fabricstudy.core.model import ConfigError
 
-IntArray = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class GaloisField:
     """A finite field of q elements, written 0 .. q - 1."""
 
-    powers: IntArray
+    powers: Ints
     """``powers[i]`` is the i-th power of a primitive element, so all elements but 0; int64 [q - 1]."""
-    plus: IntArray
-    times: IntArray
+    plus: Ints
+    times: Ints
     """Sum and product of two elements; int64 [q, q] each."""
 
 
-def field(prime: int, degree: int) -> Field:
+def galois_field(prime: int, degree: int) -> GaloisField:
     """Make the field of ``prime ** degree`` elements; the first primitive polynomial in lexical order defines it.
 
     Examples
     --------
-    >>> four = field(2, 2)
+    >>> four = galois_field(2, 2)
     >>> four.powers.tolist(), four.plus[2, 3].item(), four.times[2, 3].item()
     ([1, 2, 3], 1, 1)
     """
@@ -49,14 +49,14 @@ def field(prime: int, degree: int) -> Field:
     exponent[powers] = np.arange(q - 1)
     times = powers[(exponent[:, None] + exponent[None]) % (q - 1)]
     times[0, :] = times[:, 0] = 0
-    return Field(powers, plus, times)
+    return GaloisField(powers, plus, times)
 
 
-def field_of(q: int) -> Field:
+def galois_field_of_order(q: int) -> GaloisField:
     """Make the field of `q` elements, a prime power."""
     prime = prime_of(q)
     assert prime is not None  # checked by the study
-    return field(prime, next(degree for degree in range(1, q) if prime**degree == q))
+    return galois_field(prime, next(degree for degree in range(1, q) if prime**degree == q))
 
 
 def prime_of(q: int) -> int | None:
@@ -83,7 +83,7 @@ def check_prime_power(q: int) -> None:
         raise ConfigError("q must be a prime power", f"take one of {below}, {above}", ("q",), q, "invalid-machine")
 
 
-def _powers_of_x(tail: tuple[int, ...], prime: int) -> IntArray | None:
+def _powers_of_x(tail: tuple[int, ...], prime: int) -> Ints | None:
     """Powers of x modulo the polynomial x^n + tail; None if some element is none of them."""
     q = prime ** len(tail)
     element = (1, *([0] * (len(tail) - 1)))

@@ -10,14 +10,14 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.input_files import FileMistake, FromFile, read
+from fabricstudy.core.input_files import FromFile, InputFileError, read
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
-from .components import components
-from .fabric import MOST_NODES, Cable, Fabric, Port, read_fabric
+from .components import component_labels
+from .fabric import MAX_FABRIC_NODES, Cable, Fabric, Port, read_fabric
 from .graph import LinkClass
 from .named import NamedMachine
 
@@ -115,8 +115,8 @@ class GraphMachine(FromFile, FabricRules, Topology):
 
 def _assembled(fabric: Fabric, rules: FabricRules, name: str, cores_per_node: int = 1) -> NamedMachine:
     try:
-        return assemble(fabric, rules, cores_per_node)
-    except FileMistake as mistake:
+        return machine_from_fabric(fabric, rules, cores_per_node)
+    except InputFileError as mistake:
         raise mistake.in_file(name, "invalid-data-file") from None
 
 
@@ -125,16 +125,16 @@ class _Node(NamedTuple):
 
     router: int
     name: str
-    also: tuple[str, ...]
+    aliases: tuple[str, ...]
     port: Port | None
 
 
-def assemble(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMachine:
+def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMachine:
     """Make a machine of a fabric.
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If what the file says cannot be a machine.
     ConfigError
         If the study gives quantities of a class that is not there.
@@ -163,8 +163,8 @@ def assemble(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMa
         cores_per_node=cores_per_node,
         router_names=tuple(numbers),
         node_names=tuple(node.name for node in nodes),
-        router_of=numbers | {also: numbers[name] for also, name in fabric.also.items()},
-        node_of={name: number for number, node in enumerate(nodes) for name in (*node.also, node.name)},
+        router_of=numbers | {also: numbers[name] for also, name in fabric.aliases.items()},
+        node_of={name: number for number, node in enumerate(nodes) for name in (*node.aliases, node.name)},
         link_of_port=_links_of_ports(fabric.cables, numbers, classes, list(rows)),
         node_of_port={
             f"{node.router}:{node.port.router_port}": number
@@ -183,25 +183,25 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
     for host, ports_of_host in ports.items():
         if len(ports_of_host) > 1 and rules.host_ports is None:
             remedy = "set host_ports: each (every port is a node) or first (one of them is)"
-            raise FileMistake(f"a host with {len(ports_of_host)} ports", remedy, ports_of_host[1].where, host)
+            raise InputFileError(f"a host with {len(ports_of_host)} ports", remedy, ports_of_host[1].where, host)
         for port in [min(ports_of_host, key=lambda port: port.name)] if rules.host_ports == "first" else ports_of_host:
             name = host if len(ports_of_host) == 1 or rules.host_ports == "first" else port.name
-            nodes.append(_Node(numbers[port.router], name, (port.name, *port.also), port))
+            nodes.append(_Node(numbers[port.router], name, (port.name, *port.aliases), port))
     with_ports = {port.router for port in fabric.ports}
     unnamed_of = {
         router: (0 if router in with_ports else rules.nodes_per_router or 0) if count is None else count
         for router, count in fabric.routers.items()
     }
     total = len(nodes) + sum(unnamed_of.values())
-    if total > MOST_NODES:
-        raise FileMistake("too many nodes", f"stay at or below {MOST_NODES:,}", "", total)
+    if total > MAX_FABRIC_NODES:
+        raise InputFileError("too many nodes", f"stay at or below {MAX_FABRIC_NODES:,}", "", total)
     for router, unnamed in unnamed_of.items():
         nodes += [_Node(numbers[router], f"{router}/{number}", (), None) for number in range(unnamed)]
     if not nodes:
         remedy = "give the file nodes, as the reference says of its format, or set nodes_per_router"
-        raise FileMistake("the fabric has no node", remedy)
+        raise InputFileError("the fabric has no node", remedy)
     if len({node.router for node in nodes}) == 1:
-        raise FileMistake("all nodes are on one router", "give a fabric with nodes on two routers or more")
+        raise InputFileError("all nodes are on one router", "give a fabric with nodes on two routers or more")
     return sorted(nodes, key=lambda node: node.router)
 
 
@@ -223,7 +223,7 @@ class _Classes:
             self.links.append(link)
         elif self.links[number] != link:
             remedy = f"call one of them otherwise, or set bandwidth and latency of {name} in the study"
-            raise FileMistake("two bandwidths or latencies of one class", remedy, cable.where, name)
+            raise InputFileError("two bandwidths or latencies of one class", remedy, cable.where, name)
         return self._numbers[name]
 
     def host(self, nodes: list[_Node]) -> LinkClass:
@@ -236,7 +236,7 @@ class _Classes:
                 first = next(iter(links.values()))
                 remedy = "set bandwidth: {host: ...} in the study, and latency, if that differs"
                 problem = f"a node's link differs in bandwidth or latency from that of {first}, and all have one class"
-                raise FileMistake(problem, remedy, node.port.where if node.port else "", node.name)
+                raise InputFileError(problem, remedy, node.port.where if node.port else "", node.name)
             links[link] = node.name
         return next(iter(links))
 
@@ -259,7 +259,7 @@ class _Classes:
         latency_ns = _first([*map(rules.latency_ns.get, names), link and link.latency_ns, rules.latency_ns.get(ANY)])
         if bandwidth_Bps is None:
             remedy = f"give it in the file, or set bandwidth: {{{names[-1]}: 100 Gb/s}} in the study"
-            raise FileMistake(f"no bandwidth of links of class {names[-1]}", remedy, listed.where if listed else "")
+            raise InputFileError(f"no bandwidth of links of class {names[-1]}", remedy, listed.where if listed else "")
         return LinkClass(name, bandwidth_Bps, LATENCY_NS if latency_ns is None else latency_ns)
 
 
@@ -269,13 +269,13 @@ def _first(values: Iterable[float | None]) -> float | None:
 
 def _check_connected(names: list[str], rows: Iterable[tuple[int, int, int]]) -> None:
     tail, head, _ = np.array(list(rows), dtype=np.int64).reshape(-1, 3).T
-    part = components(tail, head, len(names))
+    part = component_labels(tail, head, len(names))
     apart = np.flatnonzero(part != part[0])
     if len(apart):
         problem = (
             f"no cables lead from {names[0]} to {len(apart)} of the {len(names)} routers, such as {names[apart[0]]}"
         )
-        raise FileMistake(problem, "give a fabric that hangs together", "", names[apart[0]])
+        raise InputFileError(problem, "give a fabric that hangs together", "", names[apart[0]])
 
 
 def _links_of_ports(

@@ -38,7 +38,7 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 from .base import LATENCY, EachClass, LinkClasses, NodesPerRouter, Topology
 from .dimension import Dimension
 from .graph import LinkClass, Machine
-from .wanted import Wanted
+from .requirements import MachineRequirements
 
 IntArray = npt.NDArray[np.int32]
 
@@ -72,7 +72,7 @@ Midplanes = Annotated[Whole, Field(ge=1, le=64)]
 AXES = tuple("xyzwvutsrqponmlkjihgfedcba")
 
 
-def one_or_each(kind: Any, words: str, example: Any, of: str = "dimension") -> Any:
+def scalar_or_tuple(kind: Any, words: str, example: Any, of: str = "dimension") -> Any:
     """Return the type of a tuple of `kind`, one for all or one for each of `of`; one alone is no list."""
     named = {bool: {"type": "boolean"}, int: {"type": "integer", "minimum": 1}}
     item = named.get(type(example), {"type": "string", "examples": [example]})
@@ -87,7 +87,7 @@ def one_or_each(kind: Any, words: str, example: Any, of: str = "dimension") -> A
     ]
 
 
-Wrap = one_or_each(Flag, "true or false", True)
+Wrap = scalar_or_tuple(Flag, "true or false", True)
 Length = Annotated[Whole, Field(ge=2, le=100_000)]
 Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 
@@ -95,7 +95,7 @@ Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 class GridBandwidths(EachClass):
     """Bandwidth per direction of one cable of a grid, whose dimensions are its link classes."""
 
-    links_Bps: one_or_each(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s") = Field(  # type: ignore[valid-type]
+    links_Bps: scalar_or_tuple(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s") = Field(  # type: ignore[valid-type]
         alias="links", description="between routers; one value, or one a dimension"
     )
     host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
@@ -104,7 +104,7 @@ class GridBandwidths(EachClass):
 class GridLatencies(EachClass):
     """Time a bit takes along one cable of a grid, whose dimensions are its link classes."""
 
-    links_ns: one_or_each(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
+    links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
         "40 ns", alias="links", validate_default=True, description="between routers; one value, or one a dimension"
     )
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
@@ -140,12 +140,12 @@ class GridConfig(Topology):
         raise NotImplementedError
 
     @classmethod
-    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+    def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
         """Return what a study would write of the grids that may fit, without nodes, and their dimensions."""
         return iter(())
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         for written, grid in cls.grids(wanted):
             ports = sum(map(_ports, grid))
             for nodes in wanted.shares(math.prod(dimension.length for dimension in grid), wanted.radix - ports):
@@ -218,7 +218,7 @@ class ShapedGrid(GridConfig):
         return Dimension(length)
 
     @classmethod
-    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+    def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
         for shape in wanted.shapes(MOST_DIMENSIONS, cls.least_length):
             yield {"shape": list(shape)}, tuple(map(cls.line, shape))
 

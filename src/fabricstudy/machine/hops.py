@@ -11,7 +11,7 @@ from .graph import Machine
 
 
 @dataclass(frozen=True, eq=False)
-class Hops:
+class HopDistances:
     """Hops between routers: the sum, over the dimensions of their places, of what a table says of two places.
 
     A grid has the tables of its dimensions, so 65,536 routers of a 3D torus need 10 kB; any other machine is one
@@ -38,7 +38,7 @@ class Hops:
         Examples
         --------
         >>> from fabricstudy.machine.torus import TorusConfig
-        >>> torus = hops(TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "1 GB/s"}).build())
+        >>> torus = hop_distances(TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "1 GB/s"}).build())
         >>> torus.between(np.array([0, 0]), np.array([4 + 8 * 4 + 64 * 4, 7])).tolist()
         [12, 1]
         """
@@ -61,7 +61,7 @@ class Hops:
 
 
 @lru_cache(maxsize=2)
-def hops(machine: Machine) -> Hops:
+def hop_distances(machine: Machine) -> HopDistances:
     """Return the hops of a machine; the last ones are kept. Raises ValueError if some router cannot be reached."""
     if machine.coordinates is None or not machine.dimensions:
         tables, place = [distances(machine)], np.arange(machine.routers, dtype=np.int32)[:, None]
@@ -69,4 +69,6 @@ def hops(machine: Machine) -> Hops:
         tables, place = [dimension.hops() for dimension in machine.dimensions], machine.coordinates
     length = np.array([len(table) for table in tables], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum(length**2)[:-1]]).astype(np.int64)
-    return Hops(np.ascontiguousarray(place), np.concatenate([table.reshape(-1) for table in tables]), first, length)
+    return HopDistances(
+        np.ascontiguousarray(place), np.concatenate([table.reshape(-1) for table in tables]), first, length
+    )

@@ -10,7 +10,7 @@ from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
 from .grid import GridConfig
-from .wanted import Wanted
+from .requirements import MachineRequirements
 
 
 @register
@@ -21,7 +21,7 @@ class HypercubeConfig(GridConfig):
     dimensions: Whole = Field(ge=1, le=23, description="dimensions; there are two routers along each")
 
     @classmethod
-    def grids(cls, wanted: Wanted) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
+    def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
         for dimensions in range(1, wanted.most_nodes.bit_length()):
             yield {"dimensions": dimensions}, (Dimension(2),) * dimensions
 

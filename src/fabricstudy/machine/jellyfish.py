@@ -23,9 +23,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from .components import components
-from .plain import PlainTopology
-from .wanted import Wanted
+from .components import component_labels
+from .requirements import MachineRequirements
+from .uniform import UniformTopology
 
 Ints = npt.NDArray[np.int64]
 TRIES = 1000
@@ -50,7 +50,7 @@ def random_regular(routers: int, degree: int, seed: int) -> tuple[Ints, Ints]:
         return tail, head
     while True:
         tail, head = _simple(routers, degree, rng)
-        if not components(tail, head, routers).any():
+        if not component_labels(tail, head, routers).any():
             return tail, head
 
 
@@ -89,7 +89,7 @@ def _mended(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bo
 
 
 @register
-class JellyfishConfig(PlainTopology):
+class JellyfishConfig(UniformTopology):
     """Jellyfish: a random graph, connected, of routers with equally many cables (Singla et al., NSDI 2012)."""
 
     kind: Literal["jellyfish"] = "jellyfish"
@@ -98,7 +98,7 @@ class JellyfishConfig(PlainTopology):
     graph_seed: Whole = Field(1, ge=0, le=2**31 - 1, description="which of the random graphs it is")
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return the one with fewest routers for each number of nodes on a router; all ports are in use but for one."""
         for nodes in range(1, wanted.radix - 2):
             degree = wanted.radix - nodes

@@ -25,7 +25,7 @@ from fabricstudy.core.model import Whole
 
 from .base import LATENCY, ClassBandwidths, ClassLatencies, Topology, assemble_groups, link_classes
 from .graph import Machine
-from .wanted import Wanted, halvings
+from .requirements import MachineRequirements, halvings
 
 Ints = npt.NDArray[np.int64]
 
@@ -49,7 +49,7 @@ class MegaflyConfig(Topology):
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
         for leaves in range(1, wanted.radix):
             for groups in range(2, min(wanted.most_nodes, wanted.most_routers // 2) // leaves + 1):

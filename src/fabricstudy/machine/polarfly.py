@@ -24,9 +24,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .finite_field import check_prime_power, field_of, prime_of
-from .plain import PlainTopology
-from .wanted import Wanted
+from .finite_field import check_prime_power, galois_field_of_order, prime_of
+from .requirements import MachineRequirements
+from .uniform import UniformTopology
 
 Ints = npt.NDArray[np.int64]
 ROWS_AT_ONCE = 1024
@@ -50,7 +50,7 @@ def points(q: int) -> Ints:
 
 def polar_pairs(q: int) -> tuple[Ints, Ints]:
     """Routers at both ends of each cable, the lower one first."""
-    elements, vectors = field_of(q), points(q)
+    elements, vectors = galois_field_of_order(q), points(q)
     tails, heads = [], []
     for start in range(0, len(vectors), ROWS_AT_ONCE):
         block = vectors[start : start + ROWS_AT_ONCE, None]
@@ -63,7 +63,7 @@ def polar_pairs(q: int) -> tuple[Ints, Ints]:
 
 
 @register
-class PolarFlyConfig(PlainTopology):
+class PolarFlyConfig(UniformTopology):
     """PolarFly: polarity graphs of diameter 2, of nearly as many routers as any can have (Lakhotia et al., SC 2022)."""
 
     kind: Literal["polarfly"] = "polarfly"
@@ -72,7 +72,7 @@ class PolarFlyConfig(PlainTopology):
     )
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         for q in filter(prime_of, range(2, wanted.radix - 1)):
             for nodes in wanted.shares(q * q + q + 1, wanted.radix - q - 1):
                 yield {"q": q, "nodes_per_router": nodes}

@@ -23,7 +23,7 @@ def hops_between_all(first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]) 
     distance = np.zeros((routers, routers), dtype=np.int16)
     # Whole words are moved faster than bytes.
     themselves = np.packbits(np.eye(routers, -(-routers // 64) * 64, dtype=np.bool_), axis=1).view(np.uint64)
-    for reached in reach(themselves, first, head):
+    for reached in bfs_levels(themselves, first, head):
         far = np.unpackbits(~reached.view(np.uint8), axis=1, count=routers)
         if not far.any():
             return distance
@@ -31,7 +31,7 @@ def hops_between_all(first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]) 
     raise ValueError("the machine is not connected")
 
 
-def reach(
+def bfs_levels(
     reached: npt.NDArray[Word], first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]
 ) -> Iterator[npt.NDArray[Word]]:
     """Walk from sources: give what is reached within 0, 1, 2, ... hops, until no hop adds anything.

@@ -35,16 +35,16 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
-from .finite_field import Field as FiniteField
-from .finite_field import check_prime_power, field_of, prime_of
+from .finite_field import GaloisField as FiniteField
+from .finite_field import check_prime_power, galois_field_of_order, prime_of
 from .graph import Machine
-from .wanted import Wanted
+from .requirements import MachineRequirements
 
-IntArray = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
 
 
-def generator_sets(elements: FiniteField, delta: int) -> tuple[IntArray, IntArray]:
+def generator_sets(elements: FiniteField, delta: int) -> tuple[Ints, Ints]:
     """Differences within the groups of either side: X and X'."""
     q = len(elements.plus)
     if delta == -1:
@@ -55,7 +55,7 @@ def generator_sets(elements: FiniteField, delta: int) -> tuple[IntArray, IntArra
     return elements.powers[exponents], elements.powers[(exponents + 1) % (q - 1)]
 
 
-def _local(elements: FiniteField, members: IntArray, side: int) -> IntArray:
+def _local(elements: FiniteField, members: Ints, side: int) -> Ints:
     """Router pairs within the groups of a side, [cables, 2]."""
     q = len(elements.plus)
     low = np.repeat(np.arange(q), len(members))
@@ -99,7 +99,7 @@ class SlimFlyConfig(Topology):
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         for q in filter(prime_of, range(3, wanted.radix)):
             for nodes in wanted.shares(2 * q * q, wanted.radix - router_degree(q)):
                 yield {"q": q, "nodes_per_router": nodes}
@@ -136,7 +136,7 @@ class SlimFlyConfig(Topology):
     def build(self) -> Machine:
         """Build a Slim Fly: classes "local" (within a group) and "global", local rows first."""
         q = self.q
-        elements = field_of(q)
+        elements = galois_field_of_order(q)
         sets = generator_sets(elements, self.delta)
         local = np.concatenate([_local(elements, members, side) for side, members in enumerate(sets)])
         x, m, c = np.indices((q, q, q)).reshape(3, -1)

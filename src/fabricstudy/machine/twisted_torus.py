@@ -35,7 +35,7 @@ from fabricstudy.core.model import ConfigError, Whole
 from .base import LATENCY, NodesPerRouter, Topology
 from .graph import Machine
 from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, classes_in_turn, coordinates
-from .wanted import Wanted
+from .requirements import MachineRequirements
 
 Ints = npt.NDArray[np.int64]
 Rows = tuple[tuple[int, ...], ...]
@@ -84,7 +84,7 @@ class TwistedTorusConfig(Topology):
     latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return those with a symmetric twist that fit, with all numbers of nodes on a router."""
         for short in range(2, wanted.most_nodes):
             for shape in ([short, 2 * short], [short, short, 2 * short], [short, 2 * short, 2 * short]):

@@ -32,18 +32,18 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import LATENCY, EachClass, LinkClasses, Topology
 from .graph import Machine
-from .grid import check_length, classes_in_turn, one_or_each, spread
-from .wanted import Wanted, halvings
+from .grid import check_length, classes_in_turn, scalar_or_tuple, spread
+from .requirements import MachineRequirements, halvings
 
-Ints = npt.NDArray[np.int32]
-MOST_LEVELS = 8
+Int32s = npt.NDArray[np.int32]
+MAX_LEVELS = 8
 Count = Annotated[Whole, Field(ge=1, le=100_000)]
 
 
 class LevelBandwidths(EachClass):
     """Bandwidth per direction of one cable of a tree, whose levels are its link classes."""
 
-    links_Bps: one_or_each(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s", "level") = Field(  # type: ignore[valid-type]
+    links_Bps: scalar_or_tuple(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s", "level") = Field(  # type: ignore[valid-type]
         alias="links", description="upwards from a level, leaves first; one value, or one a level below the top"
     )
     host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
@@ -52,7 +52,7 @@ class LevelBandwidths(EachClass):
 class LevelLatencies(EachClass):
     """Time a bit takes along one cable of a tree, whose levels are its link classes."""
 
-    links_ns: one_or_each(Latency, "quantity in nanosecond, like `40 ns`", "40 ns", "level") = Field(  # type: ignore[valid-type]
+    links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns", "level") = Field(  # type: ignore[valid-type]
         "40 ns",
         alias="links",
         validate_default=True,
@@ -114,20 +114,20 @@ class XgftConfig(Topology):
     traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels"})
 
     kind: Literal["xgft"] = "xgft"
-    down: Annotated[tuple[Count, ...], Field(min_length=2, max_length=MOST_LEVELS)] = Field(
+    down: Annotated[tuple[Count, ...], Field(min_length=2, max_length=MAX_LEVELS)] = Field(
         description="nodes of a leaf, then routers below a router of each higher level"
     )
-    up: Annotated[tuple[Count, ...], Field(min_length=1, max_length=MOST_LEVELS - 1)] = Field(
+    up: Annotated[tuple[Count, ...], Field(min_length=1, max_length=MAX_LEVELS - 1)] = Field(
         description="parents of a router of each level but the highest, leaves first"
     )
-    parallel: one_or_each(Count, "whole number", 1, "level") = Field(  # type: ignore[valid-type]
+    parallel: scalar_or_tuple(Count, "whole number", 1, "level") = Field(  # type: ignore[valid-type]
         (1,), description="cables to each of these parents; one value, or one a level below the top"
     )
     bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
     latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY)
 
     @classmethod
-    def configurations(cls, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Give trees of two and three levels, with all ports of the leaves in use, or half, a quarter or an eighth up.
 
         Those of three levels have all ports of the middle in use, of which one in two to one in five leads up.

@@ -6,7 +6,7 @@ provenance and how to run it again. Every figure states how many points and seed
 and which points are missing. All text from a study is escaped. The same tables give the same files.
 """
 
-from fabricstudy.report.figures import Drawn, draw
+from fabricstudy.report.figures import RenderedFigure, draw
 from fabricstudy.report.page import render, write_report
 
-__all__ = ["Drawn", "draw", "render", "write_report"]
+__all__ = ["RenderedFigure", "draw", "render", "write_report"]

@@ -9,7 +9,7 @@ from fabricstudy.core.errors import exit_code_of
 from fabricstudy.core.phrasing import points_done
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan_file import read_plan
-from fabricstudy.table.store import read_tables
+from fabricstudy.table.files import read_tables
 
 from .page import write_report
 

@@ -5,14 +5,14 @@ import pandas as pd
 from fabricstudy.core.columns import NOT_RUN, UNDECIDED
 from fabricstudy.engine.registry import engines
 from fabricstudy.study.plan import Plan
+from fabricstudy.table.files import Tables
 from fabricstudy.table.ranks import rank_correlation
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import Tables
 
-from .text import NO_NUMBER, Column, Grid, extremes, number, range_text, shown, summed_up
+from .text import NO_NUMBER, SummaryColumn, TextTable, format_number, min_median_max, number, range_text, summarise
 
-MOST_SLOWDOWNS = 200
+MAX_SLOWDOWNS = 200
 """Most rows of the table of slowdowns in a page."""
 
 _ENGINE, _SLOWDOWN, _POINT = "(engine)", "(slowdown)", "(point)"
@@ -28,11 +28,11 @@ def differences(plan: Plan, tables: Tables) -> list[tuple[str, str]]:
         (name, caveat.says)
         for name, engine in engines().items()
         for caveat in engine.caveats
-        if any(point.engine.kind == name and caveat.concerns(point) for point in points)
+        if any(point.engine.kind == name and caveat.applies_to(point) for point in points)
     ]
 
 
-def ratios(tables: Tables) -> Grid:
+def ratios(tables: Tables) -> TextTable:
     """Ratios of the times, how far the engines rank the points alike, and what the same points cost on each."""
     cpu_s = tables.points.drop_duplicates("point_id").set_index("point_id")["cpu_s"]
 
@@ -43,19 +43,19 @@ def ratios(tables: Tables) -> Grid:
     return _compared(tables.agreement, "ratio", "runtime_a_ns", "runtime_b_ns", ("CPU seconds", cost))
 
 
-def slowdown_ratios(tables: Tables) -> Grid:
+def slowdown_ratios(tables: Tables) -> TextTable:
     """Compare how far engines agree on interference: ratios of the slowdowns of the same jobs."""
     compared = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
     return _compared(compared, "slowdown_ratio", "slowdown_a", "slowdown_b")
 
 
-def _compared(rows: pd.DataFrame, ratio: str, one: str, other: str, *more: Column) -> Grid:
+def _compared(rows: pd.DataFrame, ratio: str, one: str, other: str, *more: SummaryColumn) -> TextTable:
     rank = ("rank correlation", lambda part: number(rank_correlation("spearman", part[one], part[other]), 3))
     keys = {"experiment": "experiment", "pair": "engines"}
-    return summed_up(rows, keys, [("jobs", len), *extremes(ratio, 3), rank, *more])
+    return summarise(rows, keys, [("jobs", len), *min_median_max(ratio, 3), rank, *more])
 
 
-def slowdowns(tables: Tables) -> Grid:
+def slowdowns(tables: Tables) -> TextTable:
     """Slowdown of each job by each engine that ran it, medians over seeds; empty if there are too many for a page."""
     compared = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
     sides = []
@@ -72,11 +72,11 @@ def slowdowns(tables: Tables) -> Grid:
         at = ", ".join(f"{name} {text}" for name, text in texts if text != label_text(None))
         middle = part.groupby(_ENGINE)[_SLOWDOWN].median()
         rows.append([str(experiment), at, *(number(middle.get(engine), 3) for engine in engines)])
-    kept = rows if len(rows) <= MOST_SLOWDOWNS else []
-    return Grid(("experiment", "job", *engines), kept, frozenset(range(2, 2 + len(engines))))
+    kept = rows if len(rows) <= MAX_SLOWDOWNS else []
+    return TextTable(("experiment", "job", *engines), kept, frozenset(range(2, 2 + len(engines))))
 
 
-def verdicts(tables: Tables) -> Grid:
+def verdicts(tables: Tables) -> TextTable:
     """Each part of each claim by the points of one engine alone, and whether all engines give the same verdict.
 
     An engine that leaves a part undecided contradicts no other one.
@@ -90,11 +90,11 @@ def verdicts(tables: Tables) -> Grid:
         texts = []
         for engine in engines:
             measured, verdict = of_engine.loc[engine, ["measured", "verdict"]]
-            texts.append(verdict if pd.isna(measured) else f"{shown(measured, first['show'])}, {verdict}")
+            texts.append(verdict if pd.isna(measured) else f"{format_number(measured, first['show'])}, {verdict}")
         kinds = set(part["verdict"])
         differing = UNDECIDED if len(kinds - {UNDECIDED}) == 1 else "no"
         same = NO_NUMBER if NOT_RUN in kinds else "yes" if len(kinds) == 1 else differing
         says = "" if pd.isna(first["part_says"]) else first["part_says"]
         accepted = range_text(first["accept_low"], first["accept_high"], first["show"])
         rows.append([str(claim), says, accepted, *texts, same])
-    return Grid(("claim", "what was measured", "accepted", *engines, "same verdict"), rows)
+    return TextTable(("claim", "what was measured", "accepted", *engines, "same verdict"), rows)

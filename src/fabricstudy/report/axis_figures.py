@@ -12,11 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from fabricstudy.study.figures import Figure, far_apart, unit_factor
+from fabricstudy.study.figures import Figure, suits_log_scale, unit_factor
+from fabricstudy.table.files import Tables
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
-from fabricstudy.table.store import Tables
 
-from . import look
+from . import figure_style
 
 _BAR = 0.84
 """Width of all bars at one label, over the distance of two labels."""
@@ -43,7 +43,7 @@ class _Data:
     x_log: bool
 
 
-def canvas_of(figure: Figure, tables: Tables) -> look.Drawing:
+def draw_axis_figure(figure: Figure, tables: Tables) -> figure_style.Drawing:
     """Draw lines, bars or boxes.
 
     Raises
@@ -59,16 +59,16 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     frame = seen.frame
     scale = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
     if figure.normalise_to:
-        frame = look.normalised(frame, seen.keys, figure.normalise_to)
+        frame = figure_style.normalised(frame, seen.keys, figure.normalise_to)
     if frame.empty:
-        raise look.no_rows(figure, seen)
+        raise figure_style.no_rows(figure, seen)
     drawn = pd.DataFrame(
         {
             "y": frame[VALUE] * scale,
             "seed": frame["seed"],
-            "hue": look.joined(frame, figure.hue),
-            "style": look.joined(frame, (figure.style,) if figure.style else ()),
-            **look.panel_labels(frame, figure),
+            "hue": figure_style.joint_labels(frame, figure.hue),
+            "style": figure_style.joint_labels(frame, (figure.style,) if figure.style else ()),
+            **figure_style.panel_labels(frame, figure),
         }
     )
     beside = dict(zip(("low", "high"), figure.interval or (), strict=False))
@@ -80,20 +80,22 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     levels = [str(level) for level in range(len(figure.parts))]
     drawn[levels] = drawn[levels].cumsum(axis=1)
     if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
-        raise look.NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
-    drawn["x"] = look.along(look.labelled(frame, figure.x))
+        raise figure_style.NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
+    drawn["x"] = figure_style.axis_values(figure_style.labelled(frame, figure.x))
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
     basis = _basis(figure, seen, frame, drawn)
-    family = dict(zip(drawn["hue"], look.joined(frame, figure.hue[:1]), strict=True))
-    xs = look.in_order(drawn["x"])
-    x_log = numeric and (far_apart(xs) if figure.x_log is None else figure.x_log)
+    family = dict(zip(drawn["hue"], figure_style.joint_labels(frame, figure.hue[:1]), strict=True))
+    xs = figure_style.in_order(drawn["x"])
+    x_log = numeric and (suits_log_scale(xs) if figure.x_log is None else figure.x_log)
     return _Data(drawn, basis, list(family), family, list(drawn["style"].unique()), numeric, xs, x_log)
 
 
 def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Return how many points and seeds a figure shows, what its bars mean and what is missing."""
-    parts = [look.counted(seen, frame)]
-    over = look.merged(figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")])
+    parts = [figure_style.sample_text(seen, frame)]
+    over = figure_style.merged_axes(
+        figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")]
+    )
     if figure.interval:
         wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
         parts.append(f"whiskers: interval of {wide} values" if wide else "all values exact")
@@ -105,16 +107,16 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
         marks = drawn.groupby(["x", "hue", "style", "column", "row"], dropna=False)["bound"]
         of_seeds = ", the least of the seeds" * bool((marks.nunique() > 1).any())
         parts.append(f"dotted: lower bound on the time, from the links{of_seeds}")
-    parts += look.not_positive(drawn["y"], figure.y_log)
+    parts += figure_style.dropped_note(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
     parts.append(seen.note())
     if figure.normalise_to:
-        parts.append(look.said_pairs(seen, frame, figure.normalise_to))
+        parts.append(figure_style.pair_note(seen, frame, figure.normalise_to))
     return "; ".join(parts) + "."
 
 
-def _drawing(figure: Figure, data: _Data) -> look.Drawing:
-    grid = look.panels(figure, data.frame, same_y=_same_y(figure, data.frame))
+def _drawing(figure: Figure, data: _Data) -> figure_style.Drawing:
+    grid = figure_style.panels(figure, data.frame, same_y=_same_y(figure, data.frame))
     width, wide = grid.canvas.get_figwidth(), grid.axes.shape[1]
     if figure.kind != "line":
         width = max(width, wide * (0.13 * len(data.xs) * len(data.hues) + 1))
@@ -127,17 +129,17 @@ def _drawing(figure: Figure, data: _Data) -> look.Drawing:
     handles, families = _handles(figure, data), len(set(data.family.values()))
     # Each family of colours gets its own column.
     columns = families if families < len(data.hues) == len(handles) else None
-    y_label = look.with_unit(figure.y, figure.y_label, figure.unit)
+    y_label = figure_style.with_unit(figure.y, figure.y_label, figure.unit)
     return grid.finished(_alt(figure, data, y_label), data.basis, figure.x_label or figure.x, y_label, handles, columns)
 
 
 def _same_y(figure: Figure, drawn: pd.DataFrame) -> bool:
-    return look.one_scale(figure.same_y, drawn, "y", figure.y_log)
+    return figure_style.shares_scale(figure.same_y, drawn, "y", figure.y_log)
 
 
 def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
     if figure.y_log:
-        look.log_ticks(axes)
+        figure_style.log_ticks(axes)
     elif figure.kind == "bar" or (figure.kind == "line" and figure.from_zero and not figure.normalise_to):
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0] if (data.frame["y"] < 0).any() else 0.0))
     if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
@@ -145,7 +147,7 @@ def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
     if figure.kind == "line" and data.numeric_x:
         _numeric_ticks(axes, data, width)
     else:
-        look.label_ticks(axes, [look.short(label_text(x)) for x in data.xs], width)
+        figure_style.label_ticks(axes, [figure_style.truncate_label(label_text(x)) for x in data.xs], width)
 
 
 def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
@@ -153,11 +155,11 @@ def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
     if data.x_log:
         axes.set_xscale("log", base=10 if max(data.xs) > 1000 * min(data.xs) else 2)
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_formatter(look.PLAIN_NUMBERS)
+        axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
     at = np.log(data.xs) if data.x_log else np.array(data.xs)
     if len(at) <= 12 and (len(at) == 1 or np.diff(at).min() > 0.05 * (at[-1] - at[0])):
         places = 0.9 * width * (at - at[0]) / max(at[-1] - at[0], 1e-9)
-        axes.set_xticks(data.xs, look.labels_with_room([label_text(x) for x in data.xs], list(places)))
+        axes.set_xticks(data.xs, figure_style.thin_labels([label_text(x) for x in data.xs], list(places)))
         axes.xaxis.set_minor_locator(NullLocator())
 
 
@@ -186,12 +188,12 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     low = by_x["low" if figure.interval else "y"].min()[order]
     high = by_x["high" if figure.interval else "y"].max()[order]
     place = data.hues.index(hue)
-    drawn_as: dict[str, Any] = {"color": look.colour(data.family, hue), "zorder": 2 + place * 0.01}
-    dashes = None if data.styles == [""] else look.DASHES[data.styles.index(style) % len(look.DASHES)]
+    drawn_as: dict[str, Any] = {"color": figure_style.colour(data.family, hue), "zorder": 2 + place * 0.01}
+    dashes = None if data.styles == [""] else figure_style.DASHES[data.styles.index(style) % len(figure_style.DASHES)]
     axes.errorbar(
         at, middle, yerr=np.maximum([middle - low, high - middle], 0), elinewidth=1.0,
         markerfacecolor="white" if place == 0 else drawn_as["color"], capsize=max(5.5 - 1.3 * place, 1.5),
-        **look.line_look(place, len(data.hues), dashes), **drawn_as,
+        **figure_style.line_style(place, len(data.hues), dashes), **drawn_as,
     )  # fmt: skip
     if figure.show_bound:
         bound = by_x["bound"].min()[order]
@@ -215,14 +217,14 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
     ticks, whole = [label_text(x) for x in data.xs], level + 1 >= parts
     sns.barplot(
         part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
-        hue_order=data.hues, palette=[_shade(look.colour(data.family, hue), level, parts) for hue in data.hues],
+        hue_order=data.hues, palette=[_shade(figure_style.colour(data.family, hue), level, parts) for hue in data.hues],
         saturation=1, estimator="median", errorbar=(lambda values: (values.min(), values.max())) if whole else None,
         err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
     for place, bars in enumerate(axes.containers[-len(data.hues) :]):
         for bar in bars:
-            bar.set(edgecolor="#444444", linewidth=0.5, hatch=look.hatch(place, len(data.hues)))
+            bar.set(edgecolor="#444444", linewidth=0.5, hatch=figure_style.hatch(place, len(data.hues)))
 
 
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -239,7 +241,7 @@ def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     width = 0.7 / len(data.hues)
     for number, hue in enumerate(data.hues):
-        shade = look.colour(data.family, hue)
+        shade = figure_style.colour(data.family, hue)
         for place, x in enumerate(data.xs):
             values = part.loc[(part["hue"] == hue) & (part["x"] == x), "y"]
             if values.empty:
@@ -260,21 +262,23 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
     has_styles = data.styles != [""]
     edge: dict[str, Any] = {"edgecolor": "#444444", "linewidth": 0.5}
     for place, hue in enumerate(data.hues if data.hues != [""] else []):
-        shade, label = look.colour(data.family, hue), look.legend_label(hue)
+        shade, label = figure_style.colour(data.family, hue), figure_style.legend_label(hue)
         if figure.kind == "line":
-            drawn_as = look.line_look(place, len(data.hues), "-" if has_styles else None)
+            drawn_as = figure_style.line_style(place, len(data.hues), "-" if has_styles else None)
             face = "white" if place == 0 else shade
             handles.append(Line2D([], [], color=shade, markerfacecolor=face, label=label, **drawn_as))
         else:
-            hatched = look.hatch(place, len(data.hues)) if figure.kind == "bar" else ""
+            hatched = figure_style.hatch(place, len(data.hues)) if figure.kind == "bar" else ""
             handles.append(Patch(facecolor=shade, label=label, hatch=hatched, **edge))
-    base = look.colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
+    base = figure_style.colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
     for level, column in reversed(list(enumerate(figure.parts))):
         shade = _shade(base, level, len(figure.parts))
-        handles.append(Patch(facecolor=shade, label=look.legend_label(look.spoken(column)), **edge))
+        handles.append(
+            Patch(facecolor=shade, label=figure_style.legend_label(figure_style.column_text(column)), **edge)
+        )
     for place, style in enumerate(data.styles if has_styles else []):
-        dashes = look.DASHES[place % len(look.DASHES)]
-        handles.append(Line2D([], [], color="#444444", linestyle=dashes, label=look.legend_label(style)))
+        dashes = figure_style.DASHES[place % len(figure_style.DASHES)]
+        handles.append(Line2D([], [], color="#444444", linestyle=dashes, label=figure_style.legend_label(style)))
     if figure.show_bound:
         handles.append(Line2D([], [], color="#444444", linestyle=_DOTTED, linewidth=1.3, label="lower bound"))
     return handles
@@ -282,8 +286,11 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
 
 def _alt(figure: Figure, data: _Data, y_label: str) -> str:
     kind = {"line": "Line chart", "bar": "Bar chart", "box": "Box plot"}[figure.kind]
-    head = [f"{kind}: {y_label} against {figure.x_label or figure.x}", *look.split_in_words(figure, "line style")]
-    head += [f"in parts from below: {', '.join(map(look.spoken, figure.parts))}"] * bool(figure.parts)
+    head = [
+        f"{kind}: {y_label} against {figure.x_label or figure.x}",
+        *figure_style.grouping_text(figure, "line style"),
+    ]
+    head += [f"in parts from below: {', '.join(map(figure_style.column_text, figure.parts))}"] * bool(figure.parts)
     lines = []
     for key, part in data.frame.groupby(["row", "column", "hue", "style"], sort=False):
         middle = part.groupby("x", sort=False)["y"].median()

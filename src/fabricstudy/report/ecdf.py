@@ -8,19 +8,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from fabricstudy.core.phrasing import several
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import EcdfFigure, unit_factor
+from fabricstudy.table.files import Tables
 from fabricstudy.table.select import VALUE, observe
-from fabricstudy.table.store import Tables
 
-from . import look
+from . import figure_style
 from .text import number
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 """Of one line: the height of each step is then less than the width of the line."""
 
 
-def canvas_of(figure: EcdfFigure, tables: Tables) -> look.Drawing:
+def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
     """Draw an empirical distribution function.
 
     Raises
@@ -30,10 +30,10 @@ def canvas_of(figure: EcdfFigure, tables: Tables) -> look.Drawing:
     """
     values, basis = _values(figure, tables)
     family = dict(zip(values["hue"], values["family"], strict=True))
-    grid = look.panels(figure, values)
-    words = [panel.in_words(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
-    x_label = look.with_unit(str(figure.x), figure.x_label, figure.unit)
-    handles = [Line2D([], [], label=look.legend_label(hue), **_look(family, hue)) for hue in family if hue]
+    grid = figure_style.panels(figure, values)
+    words = [panel.describe(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
+    x_label = figure_style.with_unit(str(figure.x), figure.x_label, figure.unit)
+    handles = [Line2D([], [], label=figure_style.legend_label(hue), **_look(family, hue)) for hue in family if hue]
     alt = f"Cumulative distribution: {x_label}. {'; '.join(words)}"
     return grid.finished(alt, basis, x_label, "share of values", handles)
 
@@ -43,22 +43,22 @@ def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     seen = observe(tables, figure, str(figure.x))
     frame = seen.frame
     if frame.empty:
-        raise look.no_rows(figure, seen)
+        raise figure_style.no_rows(figure, seen)
     values = pd.DataFrame(
         {
             "x": frame[VALUE] * (unit_factor(str(figure.x), figure.unit) if figure.unit else 1.0),
-            "hue": look.joined(frame, figure.hue),
-            "family": look.joined(frame, figure.hue[:1]),
-            **look.panel_labels(frame, figure),
+            "hue": figure_style.joint_labels(frame, figure.hue),
+            "family": figure_style.joint_labels(frame, figure.hue[:1]),
+            **figure_style.panel_labels(frame, figure),
         }
     )
-    over = look.merged(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
-    parts = [f"{several(len(values), 'value')} of {look.counted(seen, frame)}"]
+    over = figure_style.merged_axes(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
+    parts = [f"{count_noun(len(values), 'value')} of {figure_style.sample_text(seen, frame)}"]
     parts += [f"those of all {' and '.join(over)} together"] * bool(over)
     lost = int((values["x"] <= 0).sum()) if figure.x_log else 0
-    parts += [f"{several(lost, 'value')} not above zero lie left of the picture"] * bool(lost)
+    parts += [f"{count_noun(lost, 'value')} not above zero lie left of the picture"] * bool(lost)
     if figure.x_log and lost == len(values):
-        raise look.NothingToDraw("no value is above zero, as a logarithmic scale needs")
+        raise figure_style.NothingToDraw("no value is above zero, as a logarithmic scale needs")
     return values, "; ".join([*parts, seen.note()]) + "."
 
 
@@ -72,14 +72,18 @@ def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[n
     """
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     shares = np.cumsum(counts) / counts.sum()
-    if len(distinct) > MOST_STEPS:
-        kept = np.unique(np.append(np.searchsorted(shares, np.linspace(0, 1, MOST_STEPS + 1)[1:-1]), len(distinct) - 1))
+    if len(distinct) > MAX_STEPS:
+        kept = np.unique(np.append(np.searchsorted(shares, np.linspace(0, 1, MAX_STEPS + 1)[1:-1]), len(distinct) - 1))
         distinct, shares = distinct[kept], shares[kept]
     return distinct, shares
 
 
 def _look(family: dict[str, str], hue: str) -> dict[str, Any]:
-    return {**look.line_look(list(family).index(hue), len(family)), "marker": "", "color": look.colour(family, hue)}
+    return {
+        **figure_style.line_style(list(family).index(hue), len(family)),
+        "marker": "",
+        "color": figure_style.colour(family, hue),
+    }
 
 
 def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:
@@ -96,7 +100,7 @@ def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str,
     axes.set_ylim(0, 1.02)
     if figure.x_log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(look.PLAIN_NUMBERS)
+        axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
     elif (part["x"] >= 0).all():
         axes.set_xlim(left=0)
     return ", ".join(lines)

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fabricstudy.core.columns import ADDED, DONE, KEYS, METRICS, NAMES, column_unit
+from fabricstudy.core.columns import ADDED_EXPERIMENTS, DONE, KEYS, METRICS, NAMES, column_unit
 from fabricstudy.core.files import atomic_text
 from fabricstudy.study.figures import AnyFigure, Figure
+from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import Tables
 
 DATA_BYTES = 1_000_000
 """Most bytes of data in a page; with 0.9 MB of scripts and the pictures it stays below 5 MB."""
@@ -131,7 +131,7 @@ def _drawable(name: str, tables: Tables) -> pd.DataFrame:
         return frame[frame["status"] == DONE]
     if name == "machines":
         # Two experiments may use machines of different sizes, which no axis tells apart.
-        used = tables.points.loc[~tables.points["experiment"].isin(ADDED), ["experiment", "machine_id"]]
+        used = tables.points.loc[~tables.points["experiment"].isin(ADDED_EXPERIMENTS), ["experiment", "machine_id"]]
         return used.drop_duplicates().merge(frame, on="machine_id")
     return frame[(frame["messages"] > 0) & ~frame["background"]] if name == "jobs" else frame
 

@@ -7,14 +7,14 @@ import matplotlib as mpl
 
 from fabricstudy.study.figures import AnyFigure, EcdfFigure, HeatmapFigure, JobsFigure, MachineFigure, ScatterFigure
 from fabricstudy.study.plan import Plan
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
 
 from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, scatter
-from .look import STYLE, Drawing, NothingToDraw
+from .figure_style import STYLE, Drawing, NothingToDraw
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RenderedFigure:
     """A figure as drawn: the picture in two formats, empty where there is nothing to draw, and what it shows in words.
 
     `basis` has points, seeds, meaning of the bars and what is missing; it also stands in the picture. `panels` are
@@ -29,33 +29,33 @@ class Drawn:
     panels: int
 
 
-def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> Drawn:
+def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> RenderedFigure:
     """Draw a figure of a study, which those of machines and of jobs in time need; say why if there is nothing."""
     with mpl.rc_context(STYLE):
         try:
             canvas, words, basis, panels = _drawing(figure, tables, plan)
         except NothingToDraw as reason:
-            return Drawn(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
+            return RenderedFigure(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
         svg, pdf = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None, "Title": figure.title})
         # The layout is done; computing it again takes as long as drawing.
         canvas.set_layout_engine("none")
         canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
-    return Drawn(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
+    return RenderedFigure(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
 
 
 def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None) -> Drawing:
     match figure:
         case MachineFigure():
             assert plan is not None
-            return machine_figures.canvas_and_words(figure, tables, plan)
+            return machine_figures.draw_machine_figure(figure, tables, plan)
         case JobsFigure() | EcdfFigure(draws_jobs=True):
             assert plan is not None
-            return job_figures.canvas_and_words(figure, tables, plan)
+            return job_figures.draw_job_figure(figure, tables, plan)
         case EcdfFigure():
-            return ecdf.canvas_of(figure, tables)
+            return ecdf.draw_ecdf(figure, tables)
         case ScatterFigure():
-            return scatter.canvas_of(figure, tables)
+            return scatter.draw_scatter(figure, tables)
         case HeatmapFigure():
-            return heatmap.canvas_of(figure, tables)
-    return axis_figures.canvas_of(figure, tables)
+            return heatmap.draw_heatmap(figure, tables)
+    return axis_figures.draw_axis_figure(figure, tables)

@@ -8,25 +8,25 @@ import numpy as np
 import pandas as pd
 
 from fabricstudy.core.columns import (
-    ADDED,
+    ADDED_EXPERIMENTS,
     DIFFERS,
     DONE,
     IN_PART,
-    LEAST_DIFFERENCE,
+    MIN_DIFFERENCE,
     NOT_RUN,
     REPRODUCED,
     UNDECIDED,
     column_unit,
 )
-from fabricstudy.core.phrasing import cpu_time, listed, several
+from fabricstudy.core.phrasing import count_noun, cpu_time, join_words
 from fabricstudy.study.figures import AnyFigure, ScatterFigure, Selection
 from fabricstudy.study.model import Study
+from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import VALUE, label_text, observe
-from fabricstudy.table.store import Tables
 
-from .look import spoken
-from .text import Grid, number
+from .figure_style import column_text
+from .text import TextTable, number
 
 _WORK, _ALL = "(work)", "(all)"
 _MOST_AXES, _MOST_CLAIMS = 3, 6
@@ -45,7 +45,7 @@ class Metric:
     @property
     def noun(self) -> str:
         """The number in a sentence."""
-        return "mean wait" if self.column == "wait_mean_s" else spoken(self.column)
+        return "mean wait" if self.column == "wait_mean_s" else column_text(self.column)
 
     @property
     def needs_equal_work(self) -> bool:
@@ -145,7 +145,7 @@ class Effects:
     jobs: str = ""
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> TextTable:
         """All of them as a table."""
         rows = []
         for one in self.axes:
@@ -153,14 +153,14 @@ class Effects:
             numbers = (str(one.comparisons), number(one.median, 3), number(one.largest, 3))
             rows.append([one.axis, *numbers, one.where, best])
         head = ["varied", "comparisons", "median factor", "largest factor", "which is at"]
-        return Grid([*head, "times best, or tied with it"], rows, frozenset((1, 2, 3)))
+        return TextTable([*head, "times best, or tied with it"], rows, frozenset((1, 2, 3)))
 
 
 _CHOSEN = {"machine", "routing", "network", "allocation", "mapping", "partitions", "order", "backfill"}
 _GIVEN = {"jobs", "pattern", "trace", "engine"}
 
 
-def choices(study: Study) -> set[str]:
+def design_axes(study: Study) -> set[str]:
     """Return the axes that whoever designs or runs a machine chooses: neither the workload nor the simulator."""
     sections_of: dict[str, set[str]] = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
@@ -171,7 +171,7 @@ def choices(study: Study) -> set[str]:
     return {name for name, sections in sections_of.items() if sections & _CHOSEN and not sections & _GIVEN}
 
 
-def sizes(study: Study) -> dict[str, tuple[str, str]]:
+def size_axes(study: Study) -> dict[str, tuple[str, str]]:
     """Return the axes whose labels are sizes (of messages, jobs, machines), with the least and the largest label."""
     found = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
@@ -229,7 +229,7 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
     """Return the numbers of all experiments, each with the bytes sent, and the columns that identify them."""
     frames, keys = [], ["experiment", *axes_of(tables.points)]
     for name in tables.points["experiment"].unique():
-        if name in ADDED:
+        if name in ADDED_EXPERIMENTS:
             continue
         selection = metric.selection.model_copy(update={"experiment": str(name)})
         seen = observe(tables, selection, metric.column)
@@ -247,7 +247,7 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) -> list[Unranked]:
-    planned = points[~points["experiment"].isin(ADDED)]
+    planned = points[~points["experiment"].isin(ADDED_EXPERIMENTS)]
     axes = [axis for axis in axes_of(points) if axis in chosen and axis in rows]
     lost = {axis: set(planned[axis].dropna().map(label_text)) - set(rows[axis]) for axis in axes}
     return [Unranked(axis, "no point has a number", tuple(sorted(gone))) for axis, gone in lost.items() if gone]
@@ -257,7 +257,7 @@ _OVER_JOBS = {"max": "that of its slowest job", "mean": "the mean over its jobs"
 
 
 def _of_jobs(jobs: pd.DataFrame, metric: Metric) -> str:
-    jobs = jobs[~jobs["background"] & ~jobs["experiment"].isin(ADDED) & (jobs["runtime_ns"] > 0)]
+    jobs = jobs[~jobs["background"] & ~jobs["experiment"].isin(ADDED_EXPERIMENTS) & (jobs["runtime_ns"] > 0)]
     of_points = jobs.drop_duplicates(["experiment", "point_id", "job"]).groupby(["experiment", "point_id"], sort=False)
     if jobs.empty or of_points.size().max() == 1:
         return ""
@@ -271,7 +271,7 @@ def _of_jobs(jobs: pd.DataFrame, metric: Metric) -> str:
     if jobs["job_name"].nunique() == 1:
         return f"{sentence}."
     name, count = next(iter(slowest.value_counts().items()))
-    return f"{sentence}, most often the job {name} ({count} of {several(len(slowest), 'point')})."
+    return f"{sentence}, most often the job {name} ({count} of {count_noun(len(slowest), 'point')})."
 
 
 def _growth(rows: pd.DataFrame, axis: str, keys: list[str], ends: tuple[str, str]) -> Growth | None:
@@ -317,12 +317,12 @@ def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.D
 
     The frames have a row each comparison and a column each label: median, least and largest value over the seeds.
     Ranges of labels that tie overlap, or the ratio of their medians is within the range of one of the two; times that
-    differ by less than `LEAST_DIFFERENCE` are equal.
+    differ by less than `MIN_DIFFERENCE` are equal.
     """
     at, low, high = (frame.to_numpy(dtype=float) for frame in (values, least, most))
     first = np.nanargmin(at, axis=1)[:, None]
     best, best_low, best_high = (np.take_along_axis(one, first, axis=1) for one in (at, low, high))
-    range_of_two = np.fmax(np.fmax(high / low, best_high / best_low), 1 + LEAST_DIFFERENCE)
+    range_of_two = np.fmax(np.fmax(high / low, best_high / best_low), 1 + MIN_DIFFERENCE)
     return pd.DataFrame((low <= best_high) | (at / best <= range_of_two), index=values.index, columns=values.columns)
 
 
@@ -359,7 +359,7 @@ def _of_claims(tables: Tables) -> str:
         named = verdict == UNDECIDED and len(ids[verdict]) <= _MOST_CLAIMS
         parts.append(f"{len(ids[verdict])} {words[verdict][len(ids[verdict]) > 1]}")
         parts[-1] += f" ({', '.join(ids[verdict])})" if named else ""
-    sentence = f"Of {several(len(claims), 'claim')}, {listed(parts)}." if parts else ""
+    sentence = f"Of {count_noun(len(claims), 'claim')}, {join_words(parts)}." if parts else ""
     differ = claims[claims["claim_verdict"] == DIFFERS]
     first = differ.head(_MOST_CLAIMS).to_dict("records")
     shown = [f"{one['claim']}, \u201c{one['says'].rstrip('.')}\u201d" for one in first]
@@ -375,7 +375,7 @@ def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
     parts += [_of_growth(noun, one, meanings) for one in changes.growths[:_MOST_AXES]]
     parts += [changes.jobs] * bool(changes.jobs)
     for one in changes.unranked:
-        labels = f"{one.axis} {listed(one.labels)}" if one.labels else one.axis
+        labels = f"{one.axis} {join_words(one.labels)}" if one.labels else one.axis
         parts.append(f"Not ranked: {labels} ({one.reason}).")
     if changes.noise is None:
         return " ".join([*parts, "With one seed, the run-to-run variation is unknown."])
@@ -398,10 +398,10 @@ def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
         factors = f"{number(one.median, 3)}, at most {number(one.largest, 3)}"
         rest.append(f"{one.axis} ({meant}{factors}; {_best(one)})")
     if rest:
-        sentence += f" Then {'comes' if len(rest) == 1 else 'come'} {listed(rest)}."
+        sentence += f" Then {'comes' if len(rest) == 1 else 'come'} {join_words(rest)}."
     by_rate = [one.axis for one in changes.axes if one.by_rate]
     if by_rate:
-        sentence += f" Ranked by {noun} per byte, since points send different numbers of bytes: {listed(by_rate)}."
+        sentence += f" Ranked by {noun} per byte, since points send different numbers of bytes: {join_words(by_rate)}."
     return sentence
 
 
@@ -420,9 +420,9 @@ def _best(one: Effect, start: bool = False) -> str:
     if len(one.best) == len(one.times_best) and one.best_in == one.comparisons:
         text = "no label is better than another beyond run-to-run variation"
     else:
-        among = f"{one.best_in} of {several(one.comparisons, 'comparison')}"
+        among = f"{one.best_in} of {count_noun(one.comparisons, 'comparison')}"
         tie = ", tied within run-to-run variation," * (len(one.best) > 1)
-        text = f"best{tie} {'is' if len(one.best) == 1 else 'are'} {listed(one.best)} in {among}"
+        text = f"best{tie} {'is' if len(one.best) == 1 else 'are'} {join_words(one.best)} in {among}"
         text += " each" * (len(one.best) > 1)
     if one.left_out:
         text += f" ({one.left_out} more left out: their points send different numbers of bytes)"
@@ -434,7 +434,9 @@ def _of_computing(jobs: pd.DataFrame) -> str:
     if share.empty:
         return ""
     low, middle, high = (number(100 * value, 2) for value in share.quantile([0, 0.5, 1]))
-    sentence = f"{several(len(share), 'job')} computed for {middle} % of the runtime in the median ({low} to {high} %)"
+    sentence = (
+        f"{count_noun(len(share), 'job')} computed for {middle} % of the runtime in the median ({low} to {high} %)"
+    )
     return f"{sentence}; the rest is communication and waiting."
 
 
@@ -443,7 +445,7 @@ def _of_slowdowns(rows: pd.DataFrame) -> str:
     if compared.empty:
         return ""
     low, middle, high = (number(value, 3) for value in compared["slowdown"].quantile([0, 0.5, 1]))
-    text = f"{several(len(compared), 'job')} took {middle} times as long as in their baseline runs in the median"
+    text = f"{count_noun(len(compared), 'job')} took {middle} times as long as in their baseline runs in the median"
     return f"Beside others, {text} ({low} to {high})."
 
 
@@ -453,7 +455,7 @@ def _of_engines(tables: Tables) -> str:
         low, middle, high = (number(value, 3) for value in part["ratio"].quantile([0, 0.5, 1]))
         rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
         pairs.append(
-            f"Times by {pair} have the ratio {middle} in the median ({low} to {high}, {several(len(part), 'job')}) and "
+            f"Times by {pair} have the ratio {middle} in the median ({low} to {high}, {count_noun(len(part), 'job')}), "
             f"are ordered alike with a rank correlation of {rank}."
         )
     return " ".join([*pairs, _of_verdicts(tables.verdicts)] if pairs else [])
@@ -465,29 +467,32 @@ def _basis(tables: Tables) -> str:
     parts = []
     if len(points):
         done = points[points["status"] == DONE]
-        engines = listed(sorted(done["engine"].unique())) if len(done) else "no engine"
+        engines = join_words(sorted(done["engine"].unique())) if len(done) else "no engine"
         parts.append(
-            f"{_of_all(len(done), len(points), 'simulation')} of {several(points['machine_id'].nunique(), 'machine')} "
-            f"by {engines} ({cpu_time(points['cpu_s'].sum())}, {several(points['seed'].nunique(), 'seed')})"
+            f"{_of_all(len(done), len(points), 'simulation')} of "
+            f"{count_noun(points['machine_id'].nunique(), 'machine')} "
+            f"by {engines} ({cpu_time(points['cpu_s'].sum())}, {count_noun(points['seed'].nunique(), 'seed')})"
         )
     if len(runs):
         done_runs = int((runs["status"] == DONE).sum())
-        parts.append(f"{_of_all(done_runs, len(runs), 'run')} of schedules ({several(runs['seed'].nunique(), 'seed')})")
+        parts.append(
+            f"{_of_all(done_runs, len(runs), 'run')} of schedules ({count_noun(runs['seed'].nunique(), 'seed')})"
+        )
     if tables.analyses:
         noun = "analysis" if len(tables.analyses) == 1 else "analyses"
         parts.append(f"{len(tables.analyses)} {noun} without simulation")
-    return f"The report rests on {listed(parts)}." if parts else ""
+    return f"The report rests on {join_words(parts)}." if parts else ""
 
 
 def _of_all(done: int, count: int, noun: str) -> str:
-    return several(count, noun) if done == count else f"{done:,} of {several(count, noun)}"
+    return count_noun(count, noun) if done == count else f"{done:,} of {count_noun(count, noun)}"
 
 
 def _of_verdicts(verdicts: pd.DataFrame) -> str:
     ran = verdicts[verdicts["verdict"] != NOT_RUN].groupby(["claim", "part"])["verdict"].agg(list)
     both = [set(part) for part in ran if len(part) > 1]
     same, opposite = sum(len(part) == 1 for part in both), sum({REPRODUCED, DIFFERS} <= part for part in both)
-    text = f"They give the same verdict on {same} of {several(len(both), 'number')} behind the claims"
+    text = f"They give the same verdict on {same} of {count_noun(len(both), 'number')} behind the claims"
     return f"{text}{f' and opposite ones on {opposite}' if opposite else ''}." if both else ""
 
 

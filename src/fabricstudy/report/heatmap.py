@@ -12,17 +12,17 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import CenteredNorm, LogNorm, Normalize
 
 from fabricstudy.study.figures import HeatmapFigure, unit_factor
+from fabricstudy.table.files import Tables
 from fabricstudy.table.select import VALUE, label_text, observe
-from fabricstudy.table.store import Tables
 
-from . import look
+from . import figure_style
 from .text import number
 
 _MOST_NUMBERS = 400
 """In more cells of a panel numbers could not be read."""
 
 
-def canvas_of(figure: HeatmapFigure, tables: Tables) -> look.Drawing:
+def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
     """Draw a heat map.
 
     Raises
@@ -31,8 +31,8 @@ def canvas_of(figure: HeatmapFigure, tables: Tables) -> look.Drawing:
         If no selected row has a number, or none above zero where the scale is logarithmic.
     """
     cells, basis = _cells(figure, tables)
-    xs, ys = (look.in_order(cells[name]) for name in ("x", "y"))
-    grid = look.panels(figure, cells)
+    xs, ys = (figure_style.in_order(cells[name]) for name in ("x", "y"))
+    grid = figure_style.panels(figure, cells)
     rows, columns = grid.axes.shape
     width = max((0.62 * len(xs) + 1.6) * columns, 2.6 * columns, 4.1) + 0.9
     grid.canvas.set_size_inches(width, (0.36 * len(ys) + 1.1) * rows + 0.8)
@@ -41,9 +41,9 @@ def canvas_of(figure: HeatmapFigure, tables: Tables) -> look.Drawing:
     for panel in grid.panels:
         field = panel.rows.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
         _panel(panel.axes, field, colours, width / columns - 1.6)
-        words.append(panel.in_words(_words(field)))
-    label = look.with_unit(figure.value, figure.value_label, figure.unit)
-    grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02).set_label(look.wrapped(label, 32))
+        words.append(panel.describe(_words(field)))
+    label = figure_style.with_unit(figure.value, figure.value_label, figure.unit)
+    grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02).set_label(figure_style.wrap_text(label, 32))
     alt = f"Heat map: {label} by {figure.x} and {figure.y}. {'; '.join(words)}"
     return grid.finished(alt, basis, figure.x_label or figure.x, figure.y_label or figure.y, ())
 
@@ -51,25 +51,25 @@ def canvas_of(figure: HeatmapFigure, tables: Tables) -> look.Drawing:
 def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     """Return columns x, y, column, row and value, one row a cell, and what they rest on."""
     seen = observe(tables, figure, figure.value)
-    frame = look.normalised(seen.frame, seen.keys, figure.normalise_to) if figure.normalise_to else seen.frame
+    frame = figure_style.normalised(seen.frame, seen.keys, figure.normalise_to) if figure.normalise_to else seen.frame
     if frame.empty:
-        raise look.no_rows(figure, seen)
+        raise figure_style.no_rows(figure, seen)
     drawn = pd.DataFrame(
         {
-            **look.panel_labels(frame, figure),
-            "y": look.along(look.labelled(frame, figure.y)),
-            "x": look.along(look.labelled(frame, figure.x)),
+            **figure_style.panel_labels(frame, figure),
+            "y": figure_style.axis_values(figure_style.labelled(frame, figure.y)),
+            "x": figure_style.axis_values(figure_style.labelled(frame, figure.x)),
             "value": frame[VALUE] * (unit_factor(figure.value, figure.unit) if figure.unit else 1.0),
         }
     )
     places = ["row", "column", "y", "x"]
     cells: pd.DataFrame = drawn.groupby(places, sort=False)["value"].median().reset_index()
-    over = look.merged(figure, seen, frame, [drawn[name] for name in places])
-    parts = [look.counted(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
-    parts += look.not_positive(cells["value"], figure.log)
+    over = figure_style.merged_axes(figure, seen, frame, [drawn[name] for name in places])
+    parts = [figure_style.sample_text(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
+    parts += figure_style.dropped_note(cells["value"], figure.log)
     parts.append(seen.note())
     if figure.normalise_to:
-        parts.append(look.said_pairs(seen, frame, figure.normalise_to))
+        parts.append(figure_style.pair_note(seen, frame, figure.normalise_to))
     return cells, "; ".join(parts) + "."
 
 
@@ -79,7 +79,7 @@ def _colours(figure: HeatmapFigure, values: pd.Series[Any]) -> ScalarMappable:
     if figure.log:
         above = values[values > 0]
         if above.empty:
-            raise look.NothingToDraw("no value is above zero, as a logarithmic scale needs")
+            raise figure_style.NothingToDraw("no value is above zero, as a logarithmic scale needs")
         norm = LogNorm(above.min(), above.max())
     elif figure.normalise_to:
         norm = CenteredNorm(1, max(float((values - 1).abs().max()), 1e-9))
@@ -96,8 +96,8 @@ def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: floa
     axes.imshow(inks, aspect="auto")
     axes.set_facecolor("#dddddd")
     axes.grid(visible=False)
-    look.label_ticks(axes, [look.short(label_text(x)) for x in field.columns], width)
-    axes.set_yticks(range(len(field)), [look.short(label_text(y)) for y in field.index])
+    figure_style.label_ticks(axes, [figure_style.truncate_label(label_text(x)) for x in field.columns], width)
+    axes.set_yticks(range(len(field)), [figure_style.truncate_label(label_text(y)) for y in field.index])
     if numbers.size > _MOST_NUMBERS:
         return
     for (i, j), value in np.ndenumerate(numbers):

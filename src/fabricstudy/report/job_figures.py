@@ -16,18 +16,18 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from fabricstudy.core.columns import DONE
-from fabricstudy.schedule.partitions import Partitions, Pool
-from fabricstudy.schedule.stage import MissingRatio, Performed, perform
+from fabricstudy.schedule.partitions import NodePool, Partitions
+from fabricstudy.schedule.stage import MissingRatio, ScheduleRun, run_planned_schedule
 from fabricstudy.study.figures import EcdfFigure, JobsFigure, fulfils
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
+from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import Tables
 
-from .look import Drawing, NothingToDraw, said_below
+from .figure_style import Drawing, NothingToDraw, add_footnote
 
 DAY_S, HOUR_S = 86400.0, 3600.0
-MOST_BOXES = 2000
+MAX_BOXES = 2000
 """More cannot be told apart in a picture, and would make the page slow."""
 
 CAUSES = {"cables": "#d55e00", "held": "#e69f00", "scattered": "#999999", "empty": "#eeeeee"}
@@ -37,10 +37,10 @@ _CAUSE_WORDS = {
     "cables": "idle: no cables", "held": "idle: held", "scattered": "idle: scattered", "empty": "idle: nothing waits",
 }  # fmt: skip
 
-Run = tuple[RunRow, Performed]
+Run = tuple[RunRow, ScheduleRun]
 
 
-def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan) -> Drawing:
+def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan) -> Drawing:
     """Draw a figure of the jobs of single runs.
 
     Raises
@@ -49,10 +49,10 @@ def canvas_and_words(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan
         If there is no run, or one could not be done.
     """
     runs = runs_of(figure, plan, tables)
-    canvas, words = canvas_of(figure, runs)
+    canvas, words = draw_runs(figure, runs)
     rows = [row for panel in runs.values() for row, _ in panel]
     basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
-    said_below(canvas, basis)
+    add_footnote(canvas, basis)
     names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
     return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(runs))
 
@@ -86,7 +86,7 @@ def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables) -> dict
     points = _points(tables)
     try:
         return {
-            label: [(row, perform(plan.runs[f"{row.schedule} {row.run_id}"], points)) for row in panel]
+            label: [(row, run_planned_schedule(plan.runs[f"{row.schedule} {row.run_id}"], points)) for row in panel]
             for label, panel in panels.items()
         }
     except MissingRatio as reason:
@@ -125,7 +125,7 @@ def class_colours(runs: Mapping[str, Sequence[Run]]) -> dict[int, Any]:
     return dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))
 
 
-def _timeline(axes: Sequence[Axes], run: Performed, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+def _timeline(axes: Sequence[Axes], run: ScheduleRun, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
     upper, lower = axes
     instants, block = run.result.instants, run.partitions.block_nodes
     inside = (instants.time_s >= window[0]) & (instants.time_s <= window[1])
@@ -149,7 +149,7 @@ def _timeline(axes: Sequence[Axes], run: Performed, window: tuple[float, float],
     return f"idle: {idle_shares}; at most {instants.queue[inside].max()} jobs wait"
 
 
-def busy_nodes(run: Performed, size: int) -> npt.NDArray[np.int64]:
+def busy_nodes(run: ScheduleRun, size: int) -> npt.NDArray[np.int64]:
     """Return how many nodes of partitions of one size are in use from each instant to the next."""
     mine = run.result.class_nodes == size
     time_s = run.result.instants.time_s
@@ -158,14 +158,14 @@ def busy_nodes(run: Performed, size: int) -> npt.NDArray[np.int64]:
     return running.astype(np.int64) * size
 
 
-def _gantt(axes: Sequence[Axes], run: Performed, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
-    if isinstance(run.partitions, Pool):
+def _gantt(axes: Sequence[Axes], run: ScheduleRun, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+    if isinstance(run.partitions, NodePool):
         raise NothingToDraw("nodes without a topology have no midplanes to draw")
     boxes = list(_boxes(run, window))
     blocked = list(blocked_by_cables(run, window))
-    if len(boxes) + len(blocked) > MOST_BOXES:
+    if len(boxes) + len(blocked) > MAX_BOXES:
         words = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be told apart"
-        raise NothingToDraw(f"{words}; narrow it with from and to until there are at most {MOST_BOXES:,}")
+        raise NothingToDraw(f"{words}; narrow it with from and to until there are at most {MAX_BOXES:,}")
     (ax,) = axes
     for start_s, end_s, low, high, size in boxes:
         ax.fill_between([start_s / DAY_S, end_s / DAY_S], low, high, color=colours[size], ec="white", linewidth=0.4)
@@ -182,7 +182,7 @@ def _gantt(axes: Sequence[Axes], run: Performed, window: tuple[float, float], co
     return f"{jobs} jobs; midplanes stand idle for want of cables for {hours:.1f} midplane-hours"
 
 
-def _boxes(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float, float, int, int, int]]:
+def _boxes(run: ScheduleRun, window: tuple[float, float]) -> Iterator[tuple[float, float, int, int, int]]:
     """Yield start, end, first midplane, the one after the last, and size of each row of midplanes of each job."""
     assert isinstance(run.partitions, Partitions)
     result = run.result
@@ -193,7 +193,7 @@ def _boxes(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float,
             yield (*span, int(row[0]), int(row[-1]) + 1, int(result.class_nodes[job]))
 
 
-def blocked_by_cables(run: Performed, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
+def blocked_by_cables(run: ScheduleRun, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
     """Yield each span for which a midplane is idle for want of cables, as long as it lasts: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
     time_s = run.result.instants.time_s
@@ -211,7 +211,7 @@ def blocked_by_cables(run: Performed, window: tuple[float, float]) -> Iterator[t
         yield float(since[midplane]), end_s, int(midplane)
 
 
-def _idle_for_cables(run: Performed, now_s: float) -> npt.NDArray[np.bool_]:
+def _idle_for_cables(run: ScheduleRun, now_s: float) -> npt.NDArray[np.bool_]:
     """Return the midplanes on which a waiting job has a partition of free midplanes, but none with free cables, too."""
     assert isinstance(run.partitions, Partitions)
     result, partitions = run.result, run.partitions
@@ -267,7 +267,7 @@ def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.
     return ((label, np.concatenate(parts)) for label, parts in waits.items())
 
 
-def canvas_of(figure: JobsFigure | EcdfFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
+def draw_runs(figure: JobsFigure | EcdfFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
     """Draw all panels of a figure; return the canvas and its words."""
     colours = class_colours(runs)
     wide = len(runs)

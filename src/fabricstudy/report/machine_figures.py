@@ -7,22 +7,22 @@ from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.study.figures import MachineFigure, fulfils
 from fabricstudy.study.plan import Plan
-from fabricstudy.study.sweep import Row
+from fabricstudy.study.sweep import PointRow
+from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import Tables
 from fabricstudy.workload.messages import WorkloadError
-from fabricstudy.workload.placing import holders
+from fabricstudy.workload.placing import job_of_node
 
-from .look import Drawing, NothingToDraw
-from .machine_picture import Floats, Scene, canvas_of
+from .figure_style import Drawing, NothingToDraw
+from .machine_picture import Floats, Scene, draw_machines
 
-MOST_PANELS = 8
+MAX_PANELS = 8
 """More machines beside each other could not be read."""
 
 _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 
-def canvas_and_words(figure: MachineFigure, tables: Tables, plan: Plan) -> Drawing:
+def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan) -> Drawing:
     """Draw the machines of points.
 
     Raises
@@ -33,13 +33,13 @@ def canvas_and_words(figure: MachineFigure, tables: Tables, plan: Plan) -> Drawi
     chosen = _chosen(figure, plan.rows)
     scenes = [_scene(figure, label, row, plan.points[row.point_id].point, tables) for label, row in chosen.items()]
     try:
-        canvas, words, basis = canvas_of(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
+        canvas, words, basis = draw_machines(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
     except ConfigError as reason:
         raise NothingToDraw(str(reason)) from None
     return Drawing(canvas, f"Machine. {words}", basis, min(len(scenes), 2))
 
 
-def _chosen(figure: MachineFigure, rows: list[Row]) -> dict[str, Row]:
+def _chosen(figure: MachineFigure, rows: list[PointRow]) -> dict[str, PointRow]:
     """Give the first row of each panel, of the least seed."""
     selected = [
         row
@@ -49,20 +49,20 @@ def _chosen(figure: MachineFigure, rows: list[Row]) -> dict[str, Row]:
     ]
     if not selected:
         raise NothingToDraw("no point of the study is selected")
-    of_label: dict[str, Row] = {}
+    of_label: dict[str, PointRow] = {}
     least = min(row.seed for row in selected)
     for row in selected:
         if row.seed == least:
             of_label.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", row)
-    if len(of_label) > MOST_PANELS:
-        raise NothingToDraw(f"{len(of_label)} machines side by side; choose at most {MOST_PANELS} by `where`")
+    if len(of_label) > MAX_PANELS:
+        raise NothingToDraw(f"{len(of_label)} machines side by side; choose at most {MAX_PANELS} by `where`")
     return of_label
 
 
-def _scene(figure: MachineFigure, label: str, row: Row, point: Point, tables: Tables) -> Scene:
+def _scene(figure: MachineFigure, label: str, row: PointRow, point: Point, tables: Tables) -> Scene:
     machine = point.machine.build()
     try:
-        holder = holders(point, machine)
+        holder = job_of_node(point, machine)
     except WorkloadError as reason:
         raise NothingToDraw(str(reason)) from None
     load = None if figure.load is None else _load(_COLUMN[figure.load], row.point_id, machine, tables)

@@ -16,15 +16,15 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Wedge
 
-from fabricstudy.core.phrasing import listed, several
+from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 from fabricstudy.structure.slow_cables import slow_cables_in_words, slow_rows
-from fabricstudy.workload.allocation.request import NOBODY
+from fabricstudy.workload.allocation.request import NO_JOB
 
+from .figure_style import NothingToDraw, add_footnote, add_legend, legend_label
 from .layouts import Layout, lay_out
 from .layouts.base import WITHIN
-from .look import NothingToDraw, add_legend, legend_label, said_below
 from .text import number
 
 Load = Literal["bytes", "stall"]
@@ -59,7 +59,7 @@ class Scene:
     Parameters
     ----------
     holder : int32 array [nodes], optional
-        The job of each node, `NOBODY` where it is idle; left out where there are no jobs.
+        The job of each node, `NO_JOB` where it is idle; left out where there are no jobs.
     load : float64 array [links], optional
         Bytes, or stall in ns, of each directed link.
     labels : bool
@@ -74,7 +74,7 @@ class Scene:
     labels: bool = False
 
 
-def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str = "") -> tuple[Canvas, str, str]:
+def draw_machines(scenes: Sequence[Scene], load: Load | None = None, rests_on: str = "") -> tuple[Canvas, str, str]:
     """Draw machines side by side, with one scale of colours.
 
     Returns
@@ -101,8 +101,8 @@ def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str =
     for axes, scene, layout in zip(grid.flat, scenes, layouts, strict=False):
         _panel(axes, scene, layout, inks, scale)
         machine = scene.machine
-        counts = [several(getattr(machine, f"{noun}s"), noun) for noun in ("router", "node", "cable")]
-        drawn = f"drawn as {several(len(layout.place), 'spot')} and {several(layout.lines, 'line')}"
+        counts = [count_noun(getattr(machine, f"{noun}s"), noun) for noun in ("router", "node", "cable")]
+        drawn = f"drawn as {count_noun(len(layout.place), 'spot')} and {count_noun(layout.lines, 'line')}"
         counted = ", ".join(filter(None, [slow_cables_in_words(machine), *counts, drawn]))
         words.append(": ".join(filter(None, (scene.title, counted))))
     for axes in grid.flat[len(scenes) :]:
@@ -113,7 +113,7 @@ def canvas_of(scenes: Sequence[Scene], load: Load | None = None, rests_on: str =
         bar.set_label(f"{_WORDS[str(load)]} ({scale.unit})")
     parts = dict.fromkeys(part for one in zip(layouts, scenes, strict=True) for part in _legend_notes(*one, load))
     basis = f"{'; '.join([rests_on] * bool(rests_on) + list(parts))}."
-    said_below(canvas, basis)
+    add_footnote(canvas, basis)
     return canvas, "; ".join(words), basis
 
 
@@ -171,9 +171,9 @@ def load_of_lines(load: Floats, layout: Layout) -> Floats:
 def shares_of_spots(scene: Scene, layout: Layout) -> Floats:
     """Return how many nodes of each job a spot has, the idle ones last, [spots, jobs + 1]."""
     spot = layout.spot_of_router[scene.machine.node_router]
-    holder = np.full(scene.machine.nodes, NOBODY) if scene.holder is None else scene.holder
+    holder = np.full(scene.machine.nodes, NO_JOB) if scene.holder is None else scene.holder
     shares = np.zeros((len(layout.place), len(scene.jobs) + 1))
-    np.add.at(shares, (spot, np.where(holder == NOBODY, len(scene.jobs), holder)), 1)
+    np.add.at(shares, (spot, np.where(holder == NO_JOB, len(scene.jobs), holder)), 1)
     return shares
 
 
@@ -204,7 +204,7 @@ def _draw_labels(axes: Axes, scene: Scene, layout: Layout) -> None:
     upright = int(np.unique(layout.place[:, 1].round(6), return_counts=True)[1].max() > MOST_LEVEL)
     for spot, count in enumerate(shares_of_spots(scene, layout).sum(axis=1).astype(int).tolist()):
         x, y = layout.place[spot]
-        text = "\n".join([str(name_of[spot])] * bool(name_of) + [several(count, "node")] * bool(count))
+        text = "\n".join([str(name_of[spot])] * bool(name_of) + [count_noun(count, "node")] * bool(count))
         side, align = (1.2, "bottom") if y == top else (-1.2, "top")
         label = axes.text(x, y + side * layout.radius, text, ha="center", va=align, rotation=90 * upright, fontsize=6.5)
         label.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
@@ -281,7 +281,7 @@ def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], inks: tuple[dic
     jobs = max((scene.jobs for scene in scenes), key=len)
     spots = [(legend_label(name), ink) for ink, name in zip(inks[1], jobs, strict=True)]
     bare = any((shares_of_spots(*one).sum(axis=1) == 0).any() for one in zip(scenes, layouts, strict=True))
-    idle = jobs and any(scene.holder is not None and (scene.holder == NOBODY).any() for scene in scenes)
+    idle = jobs and any(scene.holder is not None and (scene.holder == NO_JOB).any() for scene in scenes)
     spots += [("idle", IDLE)] * bool(idle) + [("with nodes", ROUTER)] * (bare and not jobs)
     spots += [("without nodes", BARE)] * bare
     plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
@@ -301,8 +301,8 @@ def _class_handle(scenes: Sequence[Scene], layouts: Sequence[Layout], name: str,
                 drawn |= bool((layout.line_of_row[in_class] != WITHIN).any())
                 all_slow &= bool(np.isin(np.flatnonzero(in_class), slow_rows(machine)[0]).all())
     *others, last = dict.fromkeys(counts)
-    cables = listed([*(f"{count:,}" for count in others), several(last, "cable")])
-    label = f"{legend_label(name)}: {cables}, {listed(list(dict.fromkeys(bandwidths)))} GB/s"
+    cables = join_words([*(f"{count:,}" for count in others), count_noun(last, "cable")])
+    label = f"{legend_label(name)}: {cables}, {join_words(list(dict.fromkeys(bandwidths)))} GB/s"
     if not drawn:
         return Line2D([], [], linestyle="", label=f"{label}, inside the spots")
     return Line2D([], [], color=ink, linewidth=2.0, linestyle="--" if all_slow else "-", label=label)
@@ -315,8 +315,8 @@ def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
     cables = cables_of_lines(scene.machine, layout)
     if len(cables):
         low, high = int(cables.min()), int(cables.max())
-        one = "a cable" if high == 1 else several(low, "cable")
-        notes.append(f"line: {one}" if low == high else f"line: {low} to {several(high, 'cable')}, by its width")
+        one = "a cable" if high == 1 else count_noun(low, "cable")
+        notes.append(f"line: {one}" if low == high else f"line: {low} to {count_noun(high, 'cable')}, by its width")
     notes += [layout.says] if layout.says else []
     if load is not None:
         bundled = (layout.line_of_row == WITHIN).any()

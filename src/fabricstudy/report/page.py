@@ -17,26 +17,26 @@ from markupsafe import Markup, escape
 
 import fabricstudy
 from fabricstudy.analysis.base import Analysis
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import DONE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.core.extensions import LOADED
 from fabricstudy.core.files import atomic_text
-from fabricstudy.core.paths import CONFIGS
-from fabricstudy.core.phrasing import several
-from fabricstudy.report import agreement, asked, times
+from fabricstudy.core.phrasing import count_noun
+from fabricstudy.report import agreement, study_setup, times
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
+from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import Tables
 
 from .explorer import as_choices, explorer
-from .figures import Drawn, draw
-from .findings import choices, effects, leading, metric_of, sentences, sizes
+from .figures import RenderedFigure, draw
+from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
-from .schedules import schedule_words
-from .spot_check import judged_unchecked, resolution_check, spot_check
-from .text import NO_NUMBER, Grid, claimed, counted_pairs, number, range_text, shown
+from .schedules import schedule_summaries
+from .spot_check import judged_unchecked, resolution_check_summary, spot_check_summary
+from .text import NO_NUMBER, TextTable, claimed, format_number, number, pair_count_text, range_text
 
 LEAST_PX, PANEL_PX = 660, 300
 """Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
@@ -59,7 +59,7 @@ def _again(name: str) -> str:
     return f"fabricstudy run {shlex.quote(study)} --cores all"
 
 
-def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, name: str) -> str:
+def render(plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: bytes, name: str) -> str:
     """Return the page's HTML.
 
     Parameters
@@ -72,7 +72,7 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, na
         What stands after ``study=`` on the command line.
     """
     study = plan.study
-    changes = effects(tables, choices(study), sizes(study), metric_of(study.shown_figures))
+    changes = effects(tables, design_axes(study), size_axes(study), metric_of(study.report_figures))
     skipped = tables.points[tables.points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
     pictures = _pictures(drawn)
     shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
@@ -85,9 +85,9 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, na
     return environment.get_template("page.html.j2").render(
         study=study,
         source=source.decode("utf-8", "replace"),
-        head=asked.head(study, plan, tables.points),
-        experiments=asked.experiments(study, tables.points),
-        parameters=asked.parameters(study, plan, tables.points),
+        head=study_setup.head(study, plan, tables.points),
+        experiments=study_setup.experiments(study, tables.points),
+        parameters=study_setup.parameters(study, plan, tables.points),
         claims=_claims(tables.claims),
         judged_unchecked=judged_unchecked(study, tables),
         verdicts_of={
@@ -97,17 +97,17 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[Drawn], source: bytes, na
         changes=changes,
         machines=_machines(tables),
         analyses=_analyses(tables),
-        schedules=schedule_words(study, tables),
+        schedules=schedule_summaries(study, tables),
         sentences=[
             *sentences(tables, changes, study.meanings, fronts(study.figures, tables)),
-            *spot_check(tables),
-            *resolution_check(tables),
+            *spot_check_summary(tables),
+            *resolution_check_summary(tables),
         ],
         lead=None if shown_first is None else pictures[shown_first],
         figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
         explorer=explorer(tables),
         explorer_start={} if shown_first is None else as_choices(drawn[shown_first].figure),
-        jobs=asked.jobs(plan, tables.jobs),
+        jobs=study_setup.jobs(plan, tables.jobs),
         interference=times.interference(tables.interference),
         below_one=times.below_one(tables.interference),
         below_bounds=times.below_bounds(tables.jobs),
@@ -145,11 +145,15 @@ def _text(value: Any) -> Any:
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how = row["show"]
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
-    pairs = "" if pd.isna(row["pairs"]) else f", {counted_pairs(row['pairs'], row['pairs_asked'])}"
+    pairs = "" if pd.isna(row["pairs"]) else f", {pair_count_text(row['pairs'], row['pairs_asked'])}"
     what = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
-    interval = f"{shown(row['low'], how)} to {shown(row['high'], how)} ({row['interval']})" if row["seeds"] else ""
+    interval = (
+        f"{format_number(row['low'], how)} to {format_number(row['high'], how)} ({row['interval']})"
+        if row["seeds"]
+        else ""
+    )
     if row["interval"] == TOO_FEW_SEEDS:
-        interval = f"{several(row['seeds'], 'seed')}, no interval"
+        interval = f"{count_noun(row['seeds'], 'seed')}, no interval"
     return {
         "says": _text(row["part_says"]),
         "said": range_text(row["source_low"], row["source_high"], how),
@@ -164,11 +168,11 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     }
 
 
-def _machines(tables: Tables) -> Grid:
+def _machines(tables: Tables) -> TextTable:
     """The machines with their labels on the axes that have one for each, and on those that have several."""
     frame = tables.machines
     axes = list(frame.columns[1 : list(frame.columns).index("kind")])
-    others = asked.machine_labels(tables.points.drop(columns=axes))
+    others = study_setup.machine_labels(tables.points.drop(columns=axes))
     first = [*axes, *["label"] * bool(others)]
     head = [*first, "kind", *(name.replace("_", " ") for name in SIZES_OF_MACHINE), "bisection (GB/s)", "found by"]
     rows = []
@@ -179,7 +183,7 @@ def _machines(tables: Tables) -> Grid:
         labels = [label_text(row[axis]) for axis in axes]
         labels += [", ".join(others.get(row["machine_id"], ()))] * bool(others)
         rows.append([*labels, row["kind"], *facts, bisection, row["bisection_method"]])
-    return Grid(head, rows, frozenset(range(len(first) + 1, len(head) - 1)))
+    return TextTable(head, rows, frozenset(range(len(first) + 1, len(head) - 1)))
 
 
 def _analyses(tables: Tables) -> list[dict[str, Any]]:
@@ -193,16 +197,16 @@ def _analyses(tables: Tables) -> list[dict[str, Any]]:
     return found
 
 
-def _analysis_grid(frame: pd.DataFrame) -> Grid:
+def _analysis_grid(frame: pd.DataFrame) -> TextTable:
     rows = frame.itertuples(index=False) if len(frame) <= _MOST_ANALYSIS_ROWS else ()
-    return Grid(
+    return TextTable(
         [str(column).replace("_", " ") for column in frame],
         [[value if isinstance(value, str) else number(value) for value in row] for row in rows],
         frozenset(i for i, kind in enumerate(frame.dtypes) if pd.api.types.is_numeric_dtype(kind)),
     )
 
 
-def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
+def _pictures(drawn: Sequence[RenderedFigure]) -> list[dict[str, Any]]:
     """Pictures and their sources: the page itself, up to `EMBEDDED_BYTES` in all, then files beside it."""
     pictures, embedded = [], 0
     for one in drawn:
@@ -219,15 +223,15 @@ def _pictures(drawn: Sequence[Drawn]) -> list[dict[str, Any]]:
     return pictures
 
 
-def _statuses(points: pd.DataFrame) -> Grid:
+def _statuses(points: pd.DataFrame) -> TextTable:
     counts = pd.crosstab(points["experiment"], points["status"])
     names = [name for name in STATUSES if name in counts]
     order = points["experiment"].unique()
     rows = [[str(experiment), *(str(counts.loc[experiment, name]) for name in names)] for experiment in order]
-    return Grid(("experiment", *names), rows, frozenset(range(1, len(names) + 1)))
+    return TextTable(("experiment", *names), rows, frozenset(range(1, len(names) + 1)))
 
 
-def _reasons(points: pd.DataFrame) -> Grid:
+def _reasons(points: pd.DataFrame) -> TextTable:
     """Why points are not done, the most frequent reasons first, with one point as an example."""
     lost = points[points["status"] != DONE].drop_duplicates("point_id").fillna({"reason": "no reason given"})
     lost = lost.assign(**{_EXAMPLE: lost.index})
@@ -244,7 +248,7 @@ def _reasons(points: pd.DataFrame) -> Grid:
         rows.append([*(group[key] for key in keys), str(group["size"]), example_text])
     if count > _MOST_REASONS:
         rows.append([f"{count - _MOST_REASONS} further reasons", *[""] * 4])
-    return Grid((*keys, "points", "for example"), rows, frozenset((3,)))
+    return TextTable((*keys, "points", "for example"), rows, frozenset((3,)))
 
 
 def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
@@ -271,7 +275,9 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     """Digests of what the page rests on; those of code and programs with the number of their points."""
     points = tables.points.drop_duplicates("point_id")
     ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
-    made_by = [f"{one} ({several(n, 'point')})" for one, n in points["fingerprint"].value_counts().sort_index().items()]
+    made_by = [
+        f"{one} ({count_noun(n, 'point')})" for one, n in points["fingerprint"].value_counts().sort_index().items()
+    ]
     of_points = [("our code, our reader of results, the engine", made_by), ("SHA-256 of the sorted point ids", [ids])]
     return [
         *(of_points if study.simulates else ()),
@@ -286,7 +292,7 @@ def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: P
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables, plan) for figure in plan.study.shown_figures]
+    drawn = [draw(figure, tables, plan) for figure in plan.study.report_figures]
     for one in drawn:
         for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
             if content:

@@ -13,14 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from fabricstudy.core.phrasing import listed
-from fabricstudy.structure.front import on_front
+from fabricstudy.core.phrasing import join_words
+from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.study.figures import AnyFigure, ScatterFigure, unit_factor
-from fabricstudy.table.ranks import LEAST_ROWS, rank_correlation
-from fabricstudy.table.select import VALUE, Observations, by, label_text, medians, observe
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
+from fabricstudy.table.ranks import MIN_ROWS, rank_correlation
+from fabricstudy.table.select import VALUE, Observations, group_by, label_text, medians, observe
 
-from . import look
+from . import figure_style
 from .text import named, number
 
 _SIGNS = {"spearman": "ρ", "kendall": "τ"}
@@ -29,7 +29,7 @@ _FRONT = Line2D([], [], color="#555555", linestyle="--", linewidth=1.2, label="P
 _NAMES = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's tau-b"}
 
 
-def canvas_of(figure: ScatterFigure, tables: Tables) -> look.Drawing:
+def draw_scatter(figure: ScatterFigure, tables: Tables) -> figure_style.Drawing:
     """Draw a scatter plot.
 
     Raises
@@ -38,17 +38,17 @@ def canvas_of(figure: ScatterFigure, tables: Tables) -> look.Drawing:
         If no selected row has both numbers.
     """
     marks, _, basis = _marks(figure, tables)
-    grid = look.panels(figure, marks, *_same(figure, marks))
+    grid = figure_style.panels(figure, marks, *_same(figure, marks))
     family, styles = dict(zip(marks["hue"], marks["family"], strict=True)), list(marks["style"].unique())
-    words = [panel.in_words(_panel(panel.axes, figure, panel.rows, family, styles)) for panel in grid.panels]
+    words = [panel.describe(_panel(panel.axes, figure, panel.rows, family, styles)) for panel in grid.panels]
     x_label, y_label = _axis_labels(figure)
-    head = ", ".join([f"Scatter plot: {y_label} against {x_label}", *look.split_in_words(figure, "shape")])
+    head = ", ".join([f"Scatter plot: {y_label} against {x_label}", *figure_style.grouping_text(figure, "shape")])
     handles = _handles(family, styles) + [_FRONT] * figure.front
     return grid.finished(f"{head}. {'; '.join(words)}", basis, x_label, y_label, handles)
 
 
 def _axis_labels(figure: ScatterFigure) -> tuple[str, str]:
-    return look.with_unit(figure.x, figure.x_label, figure.x_unit), look.with_unit(
+    return figure_style.with_unit(figure.x, figure.x_label, figure.x_unit), figure_style.with_unit(
         figure.y, figure.y_label, figure.unit
     )
 
@@ -60,8 +60,10 @@ def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Obs
         return observe(tables, figure, figure.x), keys
     across = observe(tables, selection, figure.x)
     shared = [key for key in keys if key in across.keys]
-    if by(across.frame, shared).size().gt(1).any():
-        raise look.NothingToDraw(f"several rows of the analysis {figure.x_analysis} fit one mark; say in x_where which")
+    if group_by(across.frame, shared).size().gt(1).any():
+        raise figure_style.NothingToDraw(
+            f"several rows of the analysis {figure.x_analysis} fit one mark; say in x_where which"
+        )
     return across, shared
 
 
@@ -83,12 +85,12 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     x_of = dict(zip(_labels(middle, shared), middle[VALUE], strict=True))
     names = {label_text(label): label_text(name) for label, name in figure.x_key.items()}
     both = medians(up.frame, up.keys)
-    both["low"], both["high"] = (by(up.frame, up.keys).agg(end).to_numpy() for end in ("min", "max"))
+    both["low"], both["high"] = (group_by(up.frame, up.keys).agg(end).to_numpy() for end in ("min", "max"))
     both["x"] = [x_of.get(labels, np.nan) for labels in _labels(both, shared, names)]
-    lost = list(dict.fromkeys(look.joined(both[both["x"].isna()], shared)))
+    lost = list(dict.fromkeys(figure_style.joint_labels(both[both["x"].isna()], shared)))
     both = both[both["x"].notna()].reset_index(drop=True)
     if both.empty:
-        raise look.no_rows(figure, up, across)
+        raise figure_style.no_rows(figure, up, across)
     y_factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
     marks = pd.DataFrame(
         {
@@ -96,23 +98,23 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
             "y": both[VALUE] * y_factor,
             "low": both["low"] * y_factor,
             "high": both["high"] * y_factor,
-            "hue": look.joined(both, figure.hue),
-            "family": look.joined(both, figure.hue[:1]),
-            "style": look.joined(both, (figure.style,) if figure.style else ()),
-            **look.panel_labels(both, figure),
+            "hue": figure_style.joint_labels(both, figure.hue),
+            "family": figure_style.joint_labels(both, figure.hue[:1]),
+            "style": figure_style.joint_labels(both, (figure.style,) if figure.style else ()),
+            **figure_style.panel_labels(both, figure),
         }
     )
     marks["front"] = False
     for _, part in marks.groupby(["column", "row"]):
-        marks.loc[part.index, "front"] = on_front(part[["x", "y"]].to_numpy(dtype=float))
+        marks.loc[part.index, "front"] = is_pareto_efficient(part[["x", "y"]].to_numpy(dtype=float))
     has_x = [labels in x_of for labels in _labels(up.frame, shared, names)]
-    without_x = look.drawn_count(up, up.frame) - look.drawn_count(up, up.frame[has_x])
+    without_x = figure_style.drawn_count(up, up.frame) - figure_style.drawn_count(up, up.frame[has_x])
     if without_x:
         up = replace(up, missing={**up.missing, f"without {figure.x}: {named(lost)}": without_x})
     of_seeds = ["medians over seeds", *["whiskers: least to largest"] * figure.front]
-    parts = [look.counted(up, up.frame[has_x])] + of_seeds * (up.frame["seed"].nunique() > 1)
+    parts = [figure_style.sample_text(up, up.frame[has_x])] + of_seeds * (up.frame["seed"].nunique() > 1)
     parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
-    parts += look.not_positive(marks["x"], figure.x_log) + look.not_positive(marks["y"], figure.y_log)
+    parts += figure_style.dropped_note(marks["x"], figure.x_log) + figure_style.dropped_note(marks["y"], figure.y_log)
     parts.append(up.note())
     parts += ["scales differ between panels"] * (not all(_same(figure, marks)))
     return _Marks(marks, lost, "; ".join(parts) + ".")
@@ -126,15 +128,15 @@ def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] = Map
 
 def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
     """Return whether x, and whether y, has one scale for all panels."""
-    same_x = look.one_scale(figure.same_x, marks, "x", figure.x_log)
-    return same_x, look.one_scale(figure.same_y, marks, "y", figure.y_log)
+    same_x = figure_style.shares_scale(figure.same_x, marks, "x", figure.x_log)
+    return same_x, figure_style.shares_scale(figure.same_y, marks, "y", figure.y_log)
 
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:
     edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.5}
     for (place, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
         marks = part[(part["hue"] == hue) & (part["style"] == style)]
-        mark = _mark(place if styles == [""] else shape, look.colour(family, hue))
+        mark = _mark(place if styles == [""] else shape, figure_style.colour(family, hue))
         axes.plot(marks["x"], marks["y"], **mark, **edge)
     if figure.front:
         # Each point right of and above the line is beaten by a mark on it.
@@ -146,9 +148,9 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
     axes.xaxis.set_major_locator(MaxNLocator(5))
     if figure.x_log:
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(look.PLAIN_NUMBERS)
+        axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
     if figure.y_log:
-        look.log_ticks(axes)
+        figure_style.log_ticks(axes)
     if figure.front:
         axes.margins(0.08)
         return f"on the front {_best(part)}"
@@ -162,7 +164,7 @@ def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
     """Name the marks on the Pareto front of each figure that has one."""
     sentences = []
     for figure in (one for one in figures if isinstance(one, ScatterFigure) and one.front):
-        with contextlib.suppress(look.NothingToDraw):
+        with contextlib.suppress(figure_style.NothingToDraw):
             sentences.append(_of_front(figure, _marks(figure, tables)))
     return sentences
 
@@ -182,20 +184,20 @@ def _of_front(figure: ScatterFigure, marks: _Marks) -> str:
 def _best(part: pd.DataFrame) -> str:
     """Name the marks of a panel that are on its front: with both numbers, or how many have one name."""
     front = part[part["front"]].sort_values("x", kind="stable")
-    named = front.groupby(look.joined(front, ("hue", "style")).str.strip(", "), sort=False)
+    named = front.groupby(figure_style.joint_labels(front, ("hue", "style")).str.strip(", "), sort=False)
     best = [
         f"{name} ({number(marks['x'].iloc[0], 4)}, {number(marks['y'].iloc[0], 3)})".lstrip()
         if len(marks) == 1
         else f"{len(marks)} marked {name}".removesuffix(" marked ")
         for name, marks in named
     ]
-    return f"{listed(best)}, of {len(part)}"
+    return f"{join_words(best)}, of {len(part)}"
 
 
 def _correlation_text(figure: ScatterFigure, part: pd.DataFrame) -> str:
     """Write the rank correlation of a panel, or why it has none."""
     count = f"n = {len(part)}"
-    if len(part) < LEAST_ROWS:
+    if len(part) < MIN_ROWS:
         return f"{count}, too few to rank"
     value = rank_correlation(figure.correlation, part["x"], part["y"])
     if np.isnan(value):
@@ -204,15 +206,15 @@ def _correlation_text(figure: ScatterFigure, part: pd.DataFrame) -> str:
 
 
 def _mark(shape: int, colour: Any) -> dict[str, Any]:
-    marker = look.MARKERS[shape % len(look.MARKERS)]
+    marker = figure_style.MARKERS[shape % len(figure_style.MARKERS)]
     return {"marker": marker, "color": colour, "linestyle": "", "markersize": 6}
 
 
 def _handles(family: dict[str, str], styles: list[str]) -> list[Any]:
     handles = []
     for place, hue in enumerate(family if list(family) != [""] else []):
-        mark = _mark(place if styles == [""] else 0, look.colour(family, hue))
-        handles.append(Line2D([], [], label=look.legend_label(hue), **mark))
+        mark = _mark(place if styles == [""] else 0, figure_style.colour(family, hue))
+        handles.append(Line2D([], [], label=figure_style.legend_label(hue), **mark))
     for place, style in enumerate(styles if styles != [""] else []):
-        handles.append(Line2D([], [], label=look.legend_label(style), **_mark(place, "#444444")))
+        handles.append(Line2D([], [], label=figure_style.legend_label(style), **_mark(place, "#444444")))
     return handles

@@ -10,18 +10,18 @@ import pandas as pd
 
 from fabricstudy.core.columns import DONE
 from fabricstudy.study.model import Study
+from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import Tables
 
-from .text import NO_NUMBER, Grid, Varied, number, varied
+from .text import NO_NUMBER, TextTable, VaryingAxis, number, varying_axes
 
 HOUR_S = 3600.0
 _SHARES = ("utilisation", "useful", "lost_cables", "lost_held", "lost_scattered", "empty")
 
 
 @dataclass(frozen=True)
-class ScheduleWords:
+class ScheduleSummary:
     """What the page says of one schedule: of its runs, those that are done and those that are saturated.
 
     `waits` has a row for each combination of labels: how the machine was used, and the mean wait of each size class,
@@ -34,34 +34,34 @@ class ScheduleWords:
     done: int
     seeds: int
     saturated: int
-    varies: list[Varied]
-    waits: Grid
-    lists: Grid
+    varies: list[VaryingAxis]
+    waits: TextTable
+    lists: TextTable
     reasons: list[str]
     mended: list[str]
 
     @property
-    def row(self) -> tuple[str, int, int, list[Varied]]:
+    def row(self) -> tuple[str, int, int, list[VaryingAxis]]:
         """Name, runs, seeds and what varies, as of experiments."""
         return self.name, self.runs, self.seeds, self.varies
 
 
-def schedule_words(study: Study, tables: Tables) -> list[ScheduleWords]:
+def schedule_summaries(study: Study, tables: Tables) -> list[ScheduleSummary]:
     """Sum up each schedule of a study."""
     schedules = tables.schedules.groupby("schedule", sort=False) if len(tables.schedules) else ()
     return [_words(str(name), part, tables, study.meanings) for name, part in schedules]
 
 
-def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str, str]) -> ScheduleWords:
+def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str, str]) -> ScheduleSummary:
     axes = [axis for axis in axes_of(runs) if runs[axis].notna().any()]
     done = runs[runs["status"] == DONE]
-    return ScheduleWords(
+    return ScheduleSummary(
         name=name,
         runs=len(runs),
         done=len(done),
         seeds=runs["seed"].nunique(),
         saturated=int(done["saturated"].fillna(False).sum()),
-        varies=varied(runs, axes, meanings),
+        varies=varying_axes(runs, axes, meanings),
         waits=_waits(name, done, axes, tables.size_classes),
         lists=_lists(name, axes, tables.partition_lists),
         reasons=_counted(runs.loc[runs["status"] != DONE, "reason"]),
@@ -73,7 +73,7 @@ def _counted(texts: pd.Series[Any]) -> list[str]:
     return [f"{text} ({count} runs)" for text, count in texts.value_counts().items()]
 
 
-def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame) -> Grid:
+def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame) -> TextTable:
     of_classes = classes[classes["schedule"] == name]
     sizes = sorted(of_classes["class_nodes"].unique())
     by_run = of_classes.pivot_table(index=[*axes, "seed"], columns="class_nodes", values="wait_mean_s", dropna=False)
@@ -91,10 +91,10 @@ def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame
         *axes, "busy %", "useful %", "no cables %", "held %", "scattered %", "empty %", "mean wait (h)",
         "mean response (h)", *(f"wait of {size:,}" for size in sizes),
     ]  # fmt: skip
-    return Grid(head, rows, frozenset(range(len(axes), len(head))))
+    return TextTable(head, rows, frozenset(range(len(axes), len(head))))
 
 
-def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> Grid:
+def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> TextTable:
     of_schedule = lists[lists["schedule"] == name]
     shown = [axis for axis in axes if of_schedule[axis].notna().any()]
     facts = ("class_nodes", "partitions", "at_once", "at_once_share", "cables", "conflicts", "bisection_links")
@@ -103,4 +103,4 @@ def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> Grid:
         for row in of_schedule.to_dict("records")
     ]
     head = [*shown, *(fact.replace("_", " ") for fact in facts)]
-    return Grid(head, rows, frozenset(range(len(shown), len(head))))
+    return TextTable(head, rows, frozenset(range(len(shown), len(head))))

@@ -1,11 +1,11 @@
 """What the page says of an engine whose times need a check by another one."""
 
 from fabricstudy.core.columns import DONE, RESOLUTION_CHECK, SPOT_CHECK
-from fabricstudy.core.phrasing import listed, several
+from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
 
 from .text import number
 
@@ -20,7 +20,7 @@ def _checked_engines(tables: Tables) -> dict[str, str]:
     return {name: by for name, by in checked_by.items() if by is not None}
 
 
-def spot_check(tables: Tables) -> list[str]:
+def spot_check_summary(tables: Tables) -> list[str]:
     """Return for each engine that asks for a check how its times compare with those of the other one."""
     done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
     return [
@@ -43,7 +43,7 @@ def _checked(tables: Tables, name: str, by: str) -> str:
     return f"On {count} of the cheap ones, as drawn, they have {middle} ({low} to {high}) of the time of {by}."
 
 
-def resolution_check(tables: Tables) -> list[str]:
+def resolution_check_summary(tables: Tables) -> list[str]:
     """Return a sentence on how far the times of points change if the phit is halved; none without such a check."""
     checked = tables.points[tables.points["experiment"] == RESOLUTION_CHECK]
     if checked.empty:
@@ -57,13 +57,13 @@ def resolution_check(tables: Tables) -> list[str]:
     finer = checks["phit_bytes"].to_numpy() < points["phit_bytes"].to_numpy()
     error = error[error.index.isin(points.loc[finer, "point_id"])]
     if error.empty:
-        return [f"Resolution check: none of {several(len(points), 'point')} was simulated at both phits."]
+        return [f"Resolution check: none of {count_noun(len(points), 'point')} was simulated at both phits."]
     large = [f"{name} ({percent})" for name, percent in error[error.abs() > LARGE_ERROR].map("{:+.1%}".format).items()]
     sentence = (
-        f"Resolution check: of {several(len(error), 'point')} drawn, times differ from those with half the phit by "
+        f"Resolution check: of {count_noun(len(error), 'point')} drawn, times differ from those with half the phit by "
         f"{error.abs().median():.1%} in the median and {error.abs().max():.1%} at most"
     )
-    return [f"{sentence}; by more than {LARGE_ERROR:.0%}: {listed(large)}." if large else f"{sentence}."]
+    return [f"{sentence}; by more than {LARGE_ERROR:.0%}: {join_words(large)}." if large else f"{sentence}."]
 
 
 def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fabricstudy.core.phrasing import listed
+from fabricstudy.core.phrasing import join_words
 from fabricstudy.table.select import label_text
 
 
 @dataclass(frozen=True)
-class Grid:
+class TextTable:
     """A table of text for the page; `numeric` columns stand to the right."""
 
     head: Sequence[str]
@@ -20,10 +20,12 @@ class Grid:
 
 
 NO_NUMBER = "\N{EN DASH}"
-Column = tuple[str, Callable[[pd.DataFrame], Any]]
+SummaryColumn = tuple[str, Callable[[pd.DataFrame], Any]]
 
 
-def summed_up(rows: pd.DataFrame, keys: Mapping[str, str], columns: Sequence[Column], texts: int = 0) -> Grid:
+def summarise(
+    rows: pd.DataFrame, keys: Mapping[str, str], columns: Sequence[SummaryColumn], texts: int = 0
+) -> TextTable:
     """Sum up the rows that have the same keys: one row of text for each group.
 
     Parameters
@@ -38,16 +40,16 @@ def summed_up(rows: pd.DataFrame, keys: Mapping[str, str], columns: Sequence[Col
     Examples
     --------
     >>> rows = pd.DataFrame({"engine": ["sst", "sst"], "ratio": [1.25, 2.0]})
-    >>> summed_up(rows, {"engine": "engine"}, [("jobs", len), *extremes("ratio")]).rows
+    >>> summarise(rows, {"engine": "engine"}, [("jobs", len), *min_median_max("ratio")]).rows
     [['sst', '2', '1.25', '1.625', '2']]
     """
     groups = rows.groupby(list(keys), sort=False)
     written = [[*map(str, key), *(str(says(part)) for _, says in columns)] for key, part in groups]
     head = (*keys.values(), *(name for name, _ in columns))
-    return Grid(head, written, frozenset(range(len(keys), len(head) - texts)))
+    return TextTable(head, written, frozenset(range(len(keys), len(head) - texts)))
 
 
-def extremes(column: str, digits: int = 4) -> list[Column]:
+def min_median_max(column: str, digits: int = 4) -> list[SummaryColumn]:
     """Return the columns of a summary with the least value of a column, its median and its largest one."""
     return [(name, reduced(column, how, digits)) for name, how in
             (("least", "min"), ("median", "median"), ("largest", "max"))]  # fmt: skip
@@ -78,14 +80,14 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{float(value):.{digits}g}"
 
 
-def shown(value: Any, how: str | None) -> str:
+def format_number(value: Any, how: str | None) -> str:
     """Write a claim's number as it asks for.
 
     Examples
     --------
-    >>> shown(1.4391, "number"), shown(-2, "number")
+    >>> format_number(1.4391, "number"), format_number(-2, "number")
     ('1.439', '−2')
-    >>> shown(0.1234, "percent") == "12.3\N{NO-BREAK SPACE}%"
+    >>> format_number(0.1234, "percent") == "12.3\N{NO-BREAK SPACE}%"
     True
     """
     if value is None or pd.isna(value):
@@ -97,10 +99,10 @@ def shown(value: Any, how: str | None) -> str:
 def claimed(row: Mapping[Any, Any]) -> str:
     """Write the number of a part of a claim."""
     unreached = pd.isna(row["measured"]) and not pd.isna(row["low"])
-    return "not reached" if unreached else shown(row["measured"], row["show"])
+    return "not reached" if unreached else format_number(row["measured"], row["show"])
 
 
-class Varied(NamedTuple):
+class VaryingAxis(NamedTuple):
     """An axis that varies: its name, what it sets where its name does not say so, and its labels."""
 
     axis: str
@@ -108,16 +110,16 @@ class Varied(NamedTuple):
     labels: list[str]
 
 
-def varied(frame: pd.DataFrame, axes: Iterable[str], meanings: Mapping[str, str]) -> list[Varied]:
+def varying_axes(frame: pd.DataFrame, axes: Iterable[str], meanings: Mapping[str, str]) -> list[VaryingAxis]:
     """Return those of the axes that have several labels in these rows.
 
     Examples
     --------
-    >>> varied(pd.DataFrame({"alpha": [1, 2]}), ["alpha"], {"alpha": "machine.bandwidth.global"})
+    >>> varying_axes(pd.DataFrame({"alpha": [1, 2]}), ["alpha"], {"alpha": "machine.bandwidth.global"})
     [Varied(axis='alpha', sets='machine.bandwidth.global', labels=['1', '2'])]
     """
     return [
-        Varied(axis, meanings.get(axis, ""), [label_text(label) for label in frame[axis].unique()])
+        VaryingAxis(axis, meanings.get(axis, ""), [label_text(label) for label in frame[axis].unique()])
         for axis in axes
         if frame[axis].nunique() > 1
     ]
@@ -135,15 +137,15 @@ def named(labels: Sequence[str]) -> str:
     ('a and b', 'a, b, c, d, e, f and 2 more')
     """
     rest = len(labels) - _MOST_NAMES
-    return listed([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
+    return join_words([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
 
 
-def counted_pairs(pairs: int, asked: int) -> str:
+def pair_count_text(pairs: int, asked: int) -> str:
     """Count the comparisons made, and those asked for where some have no partner.
 
     Examples
     --------
-    >>> counted_pairs(3, 3), counted_pairs(2, 3), counted_pairs(1, 1)
+    >>> pair_count_text(3, 3), pair_count_text(2, 3), pair_count_text(1, 1)
     ('3 pairs', '2 of 3 pairs', '1 pair')
     """
     return f"{pairs} pair{'s' * (asked != 1)}" if pairs == asked else f"{pairs} of {asked} pairs"
@@ -161,5 +163,9 @@ def range_text(low: Any, high: Any, how: str | None) -> str:
     if no_low and no_high:
         return "–"
     if no_low or no_high:
-        return f"at most {shown(high, how)}" if no_low else f"at least {shown(low, how)}"
-    return f"exactly {shown(low, how)}" if low == high else f"{shown(low, how)} to {shown(high, how)}"
+        return f"at most {format_number(high, how)}" if no_low else f"at least {format_number(low, how)}"
+    return (
+        f"exactly {format_number(low, how)}"
+        if low == high
+        else f"{format_number(low, how)} to {format_number(high, how)}"
+    )

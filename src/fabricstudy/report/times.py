@@ -6,19 +6,19 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.phrasing import several
+from fabricstudy.core.phrasing import count_noun
+from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
-from fabricstudy.table.store import Tables
 
-from .text import NO_NUMBER, Grid, extremes, number, reduced, seeds_of, summed_up
+from .text import NO_NUMBER, TextTable, min_median_max, number, reduced, seeds_of, summarise
 
 ROUNDING = 1e-9
 _MOST_NAMED = 20
 _OVER, _RANGE = "(over)", "(range)"
 
 
-def interference(rows: pd.DataFrame) -> Grid:
+def interference(rows: pd.DataFrame) -> TextTable:
     """Sum up the slowdowns of each experiment, and how far they differ between the seeds of a point."""
     compared = rows[rows["slowdown"].notna()]
     compared = compared.assign(**{_RANGE: compared["slowdown_high"] - compared["slowdown_low"]})
@@ -27,19 +27,19 @@ def interference(rows: pd.DataFrame) -> Grid:
         return number(part[_RANGE].agg(how), 2) if seeds_of(part) > 1 else NO_NUMBER
 
     columns = [
-        ("jobs", len), ("seeds", seeds_of), *extremes("slowdown", 3),
+        ("jobs", len), ("seeds", seeds_of), *min_median_max("slowdown", 3),
         ("range, median", lambda part: range_of_seeds(part, "median")),
         ("largest", lambda part: range_of_seeds(part, "max")),
         ("below 1", lambda part: int(part["below_one"].sum())),
     ]  # fmt: skip
-    return summed_up(compared, {"experiment": "experiment", "engine": "engine"}, columns)
+    return summarise(compared, {"experiment": "experiment", "engine": "engine"}, columns)
 
 
-def below_one(rows: pd.DataFrame) -> tuple[str, Grid]:
+def below_one(rows: pd.DataFrame) -> tuple[str, TextTable]:
     """Return a line on jobs that are faster among others than alone, and a table of them, seeds by their median."""
     low = rows[rows["below_one"].fillna(False).astype(bool)]
     if low.empty:
-        return "", Grid((), [])
+        return "", TextTable((), [])
     axes = [axis for axis in axes_of(rows) if rows[axis].nunique(dropna=False) > 1]
     keys = list(dict.fromkeys(["experiment", *axes, "engine", "job_name"]))
     written = []
@@ -48,11 +48,11 @@ def below_one(rows: pd.DataFrame) -> tuple[str, Grid]:
         seeds = seeds_of(part)
         median = number(part["slowdown"].median(), 3)
         written.append([*map(label_text, labels), median, span if seeds > 1 else NO_NUMBER, str(seeds)])
-    grid = Grid([*keys, "slowdown", "over the seeds", "seeds"], written, frozenset((len(keys), len(keys) + 2)))
-    return f"Faster with neighbours than in its baseline run: {several(low['point_id'].nunique(), 'point')}", grid
+    grid = TextTable([*keys, "slowdown", "over the seeds", "seeds"], written, frozenset((len(keys), len(keys) + 2)))
+    return f"Faster with neighbours than in its baseline run: {count_noun(low['point_id'].nunique(), 'point')}", grid
 
 
-def bounds(jobs: pd.DataFrame) -> Grid:
+def bounds(jobs: pd.DataFrame) -> TextTable:
     """Sum up times of jobs over the higher one of their two bounds, and name the job that lies furthest above it."""
     bounded = jobs[jobs["over_bound"].notna()]
     # The higher bound is the one that the time is closer to.
@@ -60,12 +60,12 @@ def bounds(jobs: pd.DataFrame) -> Grid:
     columns = [
         ("jobs", len),
         ("phase bound is higher", lambda part: int((part["phase_bound_ns"] > part["bound_ns"]).sum())),
-        *extremes(_OVER),
+        *min_median_max(_OVER),
         ("below 1", lambda part: int((part[_OVER] < 1 - ROUNDING).sum())),
         ("the largest is", lambda part: _job_text(part[part[_OVER] == part[_OVER].max()].iloc[0], part)),
     ]
     keys = {"experiment": "experiment", "bound_method": "link bound from"}
-    return summed_up(bounded, keys, columns, texts=1)
+    return summarise(bounded, keys, columns, texts=1)
 
 
 def _job_text(job: pd.Series[Any], among: pd.DataFrame) -> str:
@@ -92,7 +92,7 @@ def below_bounds(jobs: pd.DataFrame) -> str:
     return f"{len(below)} of {len(bounded)} times lie below their lower bound: {', '.join(named)}{more}."
 
 
-def predictors(tables: Tables) -> Grid:
+def predictors(tables: Tables) -> TextTable:
     """Sum up the groups of each experiment, engine, routing and metric: correlations by their median and least."""
     keys = {"experiment": "experiment", "engine": "engine", "routing_kind": "routing", "metric": "metric"}
     columns = [
@@ -101,7 +101,7 @@ def predictors(tables: Tables) -> Grid:
         ("Kendall, median", reduced("kendall", "median", 3)), ("least", reduced("kendall", "min", 3)),
         ("regret, median (%)", reduced("regret", "median", 3, 100)), ("largest (%)", reduced("regret", "max", 3, 100)),
     ]  # fmt: skip
-    return summed_up(tables.predictors, keys, columns)
+    return summarise(tables.predictors, keys, columns)
 
 
 def _mappings(part: pd.DataFrame) -> str:

@@ -6,6 +6,6 @@ Out: `Routes`, with the bytes on each directed link for oblivious routings, the 
 and, where the next hop depends on place and goal alone, that hop. The front end of an engine goes by the same rules.
 """
 
-from .base import Flows, Hops, Memoryless, Routes, Routing, routes
+from .base import Flows, MemorylessRoutes, NextHops, Routes, Routing, cached_routes
 
-__all__ = ["Flows", "Hops", "Memoryless", "Routes", "Routing", "routes"]
+__all__ = ["Flows", "MemorylessRoutes", "NextHops", "Routes", "Routing", "cached_routes"]

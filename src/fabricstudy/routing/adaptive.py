@@ -12,13 +12,13 @@ import numpy as np
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Flows, Hops, Ints, Memoryless, Routes, Routing
+from .base import Bools, Flows, Ints, MemorylessRoutes, NextHops, Routes, Routing
 from .grid import adaptive_steps, link_tables
 from .minimal import MinimalRoutes
-from .ways import Ways
+from .path_graph import PathGraph
 
 
-class AdaptiveGridRoutes(Memoryless):
+class AdaptiveGridRoutes(MemorylessRoutes):
     """Links for adaptive packets in a grid."""
 
     kind = "adaptive"
@@ -30,7 +30,7 @@ class AdaptiveGridRoutes(Memoryless):
         self._links = link_tables(machine)
         self._steps = [adaptive_steps(dimension) for dimension in machine.dimensions]
 
-    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Steps in all dimensions; the shares mean nothing but that none is more likely."""
         hops: list[tuple[Ints, Ints]] = []
         for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
@@ -39,10 +39,10 @@ class AdaptiveGridRoutes(Memoryless):
                 packet = np.flatnonzero(to >= 0)
                 hops.append((packet, links[at[packet], to[packet]].astype(np.int64)))
         packet, link = (np.concatenate(column) for column in zip(*hops, strict=True))
-        return Hops(packet, link, 1.0 / np.bincount(packet, minlength=len(at))[packet])
+        return NextHops(packet, link, 1.0 / np.bincount(packet, minlength=len(at))[packet])
 
 
-class AdaptiveMinimalRoutes(Memoryless):
+class AdaptiveMinimalRoutes(MemorylessRoutes):
     """Links for adaptive packets on any other machine."""
 
     kind = "adaptive"
@@ -51,7 +51,7 @@ class AdaptiveMinimalRoutes(Memoryless):
         super().__init__(machine)
         self._minimal = MinimalRoutes(machine)
 
-    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return the hops of minimal paths; on a tree all of them on one channel."""
         hops = self._minimal.next_hops(at, goal)
         return hops if self.machine.level is None else hops._replace(channel=np.zeros_like(hops.link))
@@ -59,7 +59,7 @@ class AdaptiveMinimalRoutes(Memoryless):
     def support(self, flows: Flows) -> Bools:
         return self._minimal.support(flows)
 
-    def ways(self, flows: Flows) -> Ways | None:
+    def ways(self, flows: Flows) -> PathGraph | None:
         return self._minimal.ways(flows)
 
 

@@ -17,7 +17,7 @@ from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from .ways import Ways
+from .path_graph import PathGraph
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ Bools = npt.NDArray[np.bool_]
 PACKETS_AT_ONCE = 1 << 20
 STATES_AT_ONCE = 1 << 25
 
-MOST_FLOWS = 1 << 18
+MAX_FLOWS = 1 << 18
 """Flows whose paths are held at most: all pairs of 512 routers."""
 
 
@@ -49,14 +49,14 @@ class Flows:
         key = source * goals + goal
         cells = (int(source.max(initial=0)) + 1) * goals
         if cells <= 16 * len(key) + STATES_AT_ONCE // 32:
-            size = added_up(key, size_bytes, cells)
+            size = sum_by_index(key, size_bytes, cells)
             pairs = np.flatnonzero(size)
             return cls(pairs // goals, pairs % goals, size[pairs])
         pairs, place = np.unique(key, return_inverse=True)
-        return cls(pairs // goals, pairs % goals, added_up(place, size_bytes, len(pairs)))
+        return cls(pairs // goals, pairs % goals, sum_by_index(place, size_bytes, len(pairs)))
 
 
-class Hops(NamedTuple):
+class NextHops(NamedTuple):
     """Next hops: packet `packet[i]` takes `link[i]`, with the share `share[i]` of it, on virtual channel `channel[i]`.
 
     Shares of a packet sum to 1; a packet at its goal has no hop. Without `channel`, hop k takes channel k.
@@ -104,16 +104,16 @@ class Routes(ABC):
     def support(self, flows: Flows) -> Bools:
         """Whether a packet may take the link, bool [links]."""
 
-    def ways(self, flows: Flows) -> Ways | None:
+    def ways(self, flows: Flows) -> PathGraph | None:
         """Return all paths that packets may take; None where they make detours, or there are too many to hold."""
         return None
 
 
-class Memoryless(Routes):
+class MemorylessRoutes(Routes):
     """Routes where the next hops depend only on where a packet is and on its goal."""
 
     @abstractmethod
-    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return the next hops of packets at routers `at` with goals `goal`, int64 [packets]."""
 
     def support(self, flows: Flows) -> Bools:
@@ -132,9 +132,9 @@ class Memoryless(Routes):
                 state = np.unique(reached[~seen[reached]])
         return used
 
-    def ways(self, flows: Flows) -> Ways | None:
+    def ways(self, flows: Flows) -> PathGraph | None:
         """Follow all flows hop by hop; the states after each hop are numbered below those before it."""
-        if len(flows.source) > MOST_FLOWS:
+        if len(flows.source) > MAX_FLOWS:
             return None
         routers, head = self.machine.routers, self.machine.link_head
         state = flows.goal * routers + flows.source
@@ -152,7 +152,7 @@ class Memoryless(Routes):
             np.zeros(0, dtype=np.int64),
             *(place + first for place, first in zip(places[-2::-1], below, strict=False)),
         ]
-        return Ways(
+        return PathGraph(
             begin=np.cumsum(np.concatenate([[0], *reversed(count)])),
             link=np.concatenate([np.zeros(0), *reversed(links)]).astype(np.int32),
             to=np.concatenate(to).astype(np.int32),
@@ -161,7 +161,7 @@ class Memoryless(Routes):
         )
 
 
-class ObliviousMemoryless(Memoryless):
+class ObliviousMemorylessRoutes(MemorylessRoutes):
     """Memoryless routes where the shares of the hops are fixed."""
 
     oblivious = True
@@ -175,12 +175,12 @@ class ObliviousMemoryless(Memoryless):
             while len(at):
                 hops = self.next_hops(at, goal)
                 size = size[hops.packet] * hops.share
-                load += added_up(hops.link, size, machine.links)
+                load += sum_by_index(hops.link, size, machine.links)
                 at, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]
         return load
 
 
-def added_up(place: npt.NDArray[np.integer], size_bytes: Floats, places: int) -> Floats:
+def sum_by_index(place: npt.NDArray[np.integer], size_bytes: Floats, places: int) -> Floats:
     """Bytes of each place, float64 [places]."""
     # Of nothing, numpy would make integers.
     return np.bincount(place, weights=size_bytes, minlength=places).astype(np.float64, copy=False)
@@ -216,7 +216,7 @@ class Routing(Kind):
         """
 
 
-class Detour(Routing):
+class NonMinimalRouting(Routing):
     """What routings have that lead packets through a place drawn at random."""
 
     via: Literal["router", "group"] = Field(
@@ -232,7 +232,7 @@ class Detour(Routing):
 
 
 @lru_cache(maxsize=8)
-def routes(machine: Machine, routing: Routing) -> Routes:
+def cached_routes(machine: Machine, routing: Routing) -> Routes:
     """Return the routes of a routing on a machine; the last ones are kept.
 
     Raises ValueError if the machine lacks what the routing needs.

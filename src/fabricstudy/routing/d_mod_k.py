@@ -14,12 +14,12 @@ import numpy.typing as npt
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing
+from .base import Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 
-NOWHERE = -1
+NO_LINK = -1
 
 
-class DModKRoutes(ObliviousMemoryless):
+class DModKRoutes(ObliviousMemorylessRoutes):
     """Routes of D-mod-k on a tree of routers with levels."""
 
     kind = "d-mod-k"
@@ -38,23 +38,23 @@ class DModKRoutes(ObliviousMemoryless):
         np.maximum.at(most, machine.level, self._parents)
         self._divisor = np.concatenate([[1], np.cumprod(most[:-1])])[machine.level]
 
-    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Down if the leaf of the node is below, else up to the parent that the node's digit names."""
         leaf = self._leaf_of_node[goal]
         packet = np.flatnonzero(at != leaf)
         at, goal, leaf = at[packet], goal[packet], leaf[packet]
         parent = goal // self._divisor[at] % np.maximum(self._parents[at], 1)
         down = self._down[at, leaf].astype(np.int64)
-        link = np.where(down == NOWHERE, self._up[at, parent], down)
-        if np.any(link == NOWHERE):
+        link = np.where(down == NO_LINK, self._up[at, parent], down)
+        if np.any(link == NO_LINK):
             raise ValueError("some leaf lies below no router that d-mod-k leads to")
-        return Hops(packet, link, np.ones(len(packet)), np.zeros(len(packet), dtype=np.int64))
+        return NextHops(packet, link, np.ones(len(packet)), np.zeros(len(packet), dtype=np.int64))
 
 
 def _links_down(machine: Machine, level: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Link [routers, leaves] that leads down to a leaf; leaves are the first routers of the machine."""
     leaves = int(machine.node_router.max(initial=0)) + 1
-    down = np.full((machine.routers, leaves), NOWHERE, dtype=np.int32)
+    down = np.full((machine.routers, leaves), NO_LINK, dtype=np.int32)
     below = np.eye(machine.routers, leaves, dtype=np.bool_)
     for height in range(1, int(level.max(initial=0)) + 1):
         falls = np.flatnonzero((level[machine.link_tail] == height) & (level[machine.link_head] == height - 1))
@@ -71,7 +71,7 @@ def _links_up(machine: Machine, level: npt.NDArray[np.int32]) -> tuple[Ints, Int
     tail = machine.link_tail[rises]
     parents = np.bincount(tail, minlength=machine.routers)
     number = np.arange(len(rises)) - (np.cumsum(parents) - parents)[tail]
-    up = np.full((machine.routers, max(1, int(parents.max(initial=0)))), NOWHERE, dtype=np.int64)
+    up = np.full((machine.routers, max(1, int(parents.max(initial=0)))), NO_LINK, dtype=np.int64)
     up[tail, number] = rises
     return up, parents
 

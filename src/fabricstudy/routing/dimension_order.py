@@ -19,11 +19,11 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing
+from .base import Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .grid import dimension_order_steps, link_tables
 
 
-class DimensionOrderRoutes(ObliviousMemoryless):
+class DimensionOrderRoutes(ObliviousMemorylessRoutes):
     """Routes of dimension order on a grid."""
 
     kind = "dimension-order"
@@ -37,7 +37,7 @@ class DimensionOrderRoutes(ObliviousMemoryless):
         self._steps = [dimension_order_steps(dimension, tie) for dimension in machine.dimensions]
         self.single_path = all(np.all(steps.share == 1) for ways in self._steps for steps in ways)
 
-    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Step in the first unfinished dimension."""
         hops: list[tuple[Ints, ...]] = []
         waiting = np.arange(len(at))
@@ -52,7 +52,7 @@ class DimensionOrderRoutes(ObliviousMemoryless):
                 pair = here[taken], there[taken]
                 link = links[at[packet[taken]], to[taken]].astype(np.int64)
                 hops.append((packet[taken], link, steps.share[pair], steps.channel[pair]))
-        return Hops(*(np.concatenate(column) for column in zip(*hops, strict=True)))
+        return NextHops(*(np.concatenate(column) for column in zip(*hops, strict=True)))
 
 
 @register

@@ -10,13 +10,13 @@ from fabricstudy.machine.graph import Machine
 
 from .base import Floats, Ints
 
-NOWHERE = -1
+NO_STEP = -1
 
 
 class Steps(NamedTuple):
     """One way on from each coordinate (row) to each goal (column), arrays [length, length].
 
-    `to` is the next coordinate, `NOWHERE` where this way does not lead; `share` how much of a packet takes it;
+    `to` is the next coordinate, `NO_STEP` where this way does not lead; `share` how much of a packet takes it;
     `channel` the virtual channel of dimension order.
     """
 
@@ -64,7 +64,7 @@ def link_tables(machine: Machine) -> list[npt.NDArray[np.int32]]:
     tail, head = machine.coordinates[machine.link_tail], machine.coordinates[machine.link_head]
     tables = []
     for k, dimension in enumerate(machine.dimensions):
-        table = np.full((machine.routers, dimension.length), NOWHERE, dtype=np.int32)
+        table = np.full((machine.routers, dimension.length), NO_STEP, dtype=np.int32)
         along = np.flatnonzero(tail[:, k] != head[:, k])
         table[machine.link_tail[along], head[along, k]] = along
         tables.append(table)
@@ -86,4 +86,4 @@ def _around(length: int, tie: str) -> list[Steps]:
 
 
 def _steps(to: Ints, taken: npt.NDArray[np.bool_], channel: Ints, share: Floats | None = None) -> Steps:
-    return Steps(np.where(taken, to, NOWHERE), np.ones(to.shape) if share is None else share, channel)
+    return Steps(np.where(taken, to, NO_STEP), np.ones(to.shape) if share is None else share, channel)

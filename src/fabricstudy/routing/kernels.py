@@ -21,7 +21,7 @@ Int32s = npt.NDArray[np.int32]
 
 
 @njit(cache=True)
-def settle(destination: int, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints) -> int:
+def dijkstra(destination: int, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints) -> int:
     """Dijkstra from `destination`: fill `distance`; fill `order` with the routers, near ones first; count them.
 
     Weights depend on the class alone, so one first-in-first-out queue a class replaces the heap: entries enter each
@@ -62,7 +62,7 @@ def settle(destination: int, links: Adjacency, weight: Ints, distance: Ints, ord
 
 @njit(cache=True)
 def scratch(links: Adjacency, weight: Ints) -> tuple[Ints, Ints, Ints]:
-    """What `settle` fills: `distance`, `order` and `queue`."""
+    """What `dijkstra` fills: `distance`, `order` and `queue`."""
     routers = len(links.first) - 1
     queue = np.empty((len(weight), len(links.link) + 1), np.int64)
     return np.empty(routers, np.int64), np.empty(routers, np.int64), queue
@@ -89,15 +89,15 @@ def group_by_destination(
 
 
 @njit(cache=True)
-def send(
+def push_flow(
     goal: int, flow: Floats, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints, load: Floats
 ) -> bool:
     """Send the bytes `flow` [routers], which is changed, by minimal paths to one router; say whether all have one.
 
-    At each router they split in proportion to `cables`. What links carry is added to `load`; see `settle` for the rest.
+    At each router they split in proportion to `cables`. What links carry is added to `load`; see `dijkstra`.
     """
     first, link, head, kind, cables = links.first, links.link, links.head, links.kind, links.cables
-    reached = settle(goal, links, weight, distance, order, queue)
+    reached = dijkstra(goal, links, weight, distance, order, queue)
     for router in range(len(flow)):
         if flow[router] != 0.0 and distance[router] < 0:
             return False
@@ -132,7 +132,7 @@ def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, siz
         flow[:] = 0.0
         for i in range(start[destination], start[destination + 1]):
             flow[source[i]] += size_bytes[i]
-        if not send(destination, flow, links, weight, distance, order, queue, load):
+        if not push_flow(destination, flow, links, weight, distance, order, queue, load):
             return np.full(1, np.nan)
     return load
 
@@ -155,14 +155,14 @@ def minimal_loads_between(links: Adjacency, weight: Ints, traffic: Floats) -> Fl
         for destination in range(begin, end):
             flow = flows[destination - begin]
             flow[destination] = 0.0
-            if flow.any() and not send(destination, flow, links, weight, distance, order, queue, load):
+            if flow.any() and not push_flow(destination, flow, links, weight, distance, order, queue, load):
                 return np.full(1, np.nan)
     return load
 
 
 @njit(cache=True)
 def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int32s, Int32s, Ints]:
-    """Next hops of all minimal paths to `goals`, as `fabricstudy.routing.ways.Ways` holds them.
+    """Next hops of all minimal paths to `goals`, as `fabricstudy.routing.path_graph.PathGraph` holds them.
 
     Returns `begin`, `link` and `to` of the states, and the state of each router for each goal, int64 [goals, routers],
     -1 where there is no path.
@@ -177,7 +177,7 @@ def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int
     way_to = np.empty(len(way_link), np.int32)
     ways = 0
     for number in range(len(goals)):
-        reached = settle(goals[number], links, weight, distance, order, queue)
+        reached = dijkstra(goals[number], links, weight, distance, order, queue)
         for at in range(routers):
             begin[number * routers + at] = ways
             if at >= reached:
@@ -197,7 +197,7 @@ def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int
 def shortest_loads(begin: Ints, link: Int32s, to: Int32s, start: Ints, size_bytes: Floats, length: Floats) -> Floats:
     """Bytes on each link if flows take the paths of least total `length` [links]; ties are split equally hop by hop.
 
-    See `fabricstudy.routing.ways.Ways` for the other arguments.
+    See `fabricstudy.routing.path_graph.PathGraph` for the other arguments.
     """
     states = len(begin) - 1
     least = np.zeros(states)
@@ -240,7 +240,7 @@ def early_arrivals(links: Adjacency, weight: Ints, traffic: Floats, middles: Int
     ways_head = np.empty(len(link), np.int64)
     ways_share = np.empty(len(link), np.float64)
     for middle in middles:
-        reached = settle(middle, links, weight, distance, order, queue)
+        reached = dijkstra(middle, links, weight, distance, order, queue)
         if reached < routers:
             return np.full((1, 1), np.nan)
         for at in range(reached):
@@ -321,7 +321,7 @@ def detour_support(
         goals = goal[goals_of[source] : goals_of[source + 1]]
         if len(goals) == 0:
             continue
-        if settle(source, links, weight, distance, order, queue) < routers:
+        if dijkstra(source, links, weight, distance, order, queue) < routers:
             return np.zeros(0, np.bool_)
         asked[goals] = True
         leads[:] = carries
@@ -367,7 +367,7 @@ def detour_support(
         number = number_of[destination]
         if number < 0:
             continue
-        settle(destination, links, weight, distance, order, queue)
+        dijkstra(destination, links, weight, distance, order, queue)
         for router in range(routers):
             leads[router] = carries[router] and spared[number, router] < senders[number]
         for at in range(routers - 1, 0, -1):

@@ -12,14 +12,14 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Floats, Flows, Hops, Ints, ObliviousMemoryless, Routes, Routing
-from .ways import Ways
+from .base import Bools, Floats, Flows, Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .path_graph import PathGraph
 
-MOST_WAYS = 1 << 25
+MAX_PATH_STATES = 1 << 25
 """Goals times cables up to which all paths are held: 8 bytes for each cable that leads towards a goal."""
 
 
-class MinimalRoutes(ObliviousMemoryless):
+class MinimalRoutes(ObliviousMemorylessRoutes):
     """Minimal routes on any machine."""
 
     kind = "minimal"
@@ -42,16 +42,16 @@ class MinimalRoutes(ObliviousMemoryless):
     def support(self, flows: Flows) -> Bools:
         return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
 
-    def ways(self, flows: Flows) -> Ways | None:
+    def ways(self, flows: Flows) -> PathGraph | None:
         from .kernels import minimal_ways
 
         goals, number = np.unique(flows.goal, return_inverse=True)
-        if len(goals) * self.machine.links > 2 * MOST_WAYS:
+        if len(goals) * self.machine.links > 2 * MAX_PATH_STATES:
             return None
         begin, link, to, state = minimal_ways(self.links, weight_of_class(self.machine), goals)
-        return Ways(begin, link, to, state[number, flows.source], flows.size_bytes)
+        return PathGraph(begin, link, to, state[number, flows.source], flows.size_bytes)
 
-    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return all links that come nearer to the goal by their weight."""
         links, distance = self.links, self.distance
         count = np.where(at == goal, 0, np.diff(links.first)[at])
@@ -60,7 +60,7 @@ class MinimalRoutes(ObliviousMemoryless):
         nearer = distance[links.head[place], goal[packet]] + self.weight[place] == distance[at[packet], goal[packet]]
         packet, place = packet[nearer], place[nearer]
         ways = np.bincount(packet, weights=links.cables[place], minlength=len(at))
-        return Hops(packet, links.link[place], links.cables[place] / ways[packet])
+        return NextHops(packet, links.link[place], links.cables[place] / ways[packet])
 
     @cached_property
     def links(self) -> Adjacency:

@@ -13,38 +13,38 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fabricstudy.core.input_files import FileMistake, FromFile, read
+from fabricstudy.core.input_files import FromFile, InputFileError, read
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 
-from .base import Hops, Ints, ObliviousMemoryless, Routes, Routing, routes
-from .forwarding import Entry, read_entries
+from .base import Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes
+from .forwarding import ForwardingEntry, read_entries
 
-NOWHERE = -1
+NO_ROUTE = -1
 PAIRS_AT_ONCE = 1 << 20
 
 
-class TableRoutes(ObliviousMemoryless):
+class TableRoutes(ObliviousMemorylessRoutes):
     """Routes by a table; every router with nodes reaches every node.
 
     Raises
     ------
-    FileMistake
+    InputFileError
         If the table does not fit the machine, or packets would go round in a circle or nowhere.
     """
 
     kind = "table"
     by_destination_node = True
 
-    def __init__(self, machine: Machine, entries: list[Entry]) -> None:
+    def __init__(self, machine: Machine, entries: list[ForwardingEntry]) -> None:
         super().__init__(machine)
         names = _Names(machine)
         self._goal = machine.node_router.astype(np.int64)
         # A way is a link, or several that lead to the same router; the table holds their numbers.
         self._ways: list[Ints] = []
-        self._table = np.full((machine.routers, machine.nodes), NOWHERE, dtype=np.int32)
+        self._table = np.full((machine.routers, machine.nodes), NO_ROUTE, dtype=np.int32)
         self._fill(entries, names)
         count = np.array([len(way) for way in self._ways], dtype=np.int64)
         self._first = np.cumsum(count) - count
@@ -62,7 +62,7 @@ class TableRoutes(ObliviousMemoryless):
     @property
     def entries(self) -> tuple[Ints, Ints, Ints]:
         """Router, node and number of the way of each entry, int64 [entries]."""
-        router, node = np.nonzero(self._table != NOWHERE)
+        router, node = np.nonzero(self._table != NO_ROUTE)
         return router, node, self._table[router, node].astype(np.int64)
 
     @property
@@ -70,16 +70,16 @@ class TableRoutes(ObliviousMemoryless):
         """Number of the way and directed link, int64 [links of all ways], way after way."""
         return np.repeat(np.arange(len(self._ways)), self._count), self._link
 
-    def next_hops(self, at: Ints, goal: Ints) -> Hops:
+    def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return the hops of the table; a packet at the router of its node has none."""
         packet = np.flatnonzero(at != self._goal[goal])
         way = self._table[at[packet], goal[packet]]
         count = self._count[way]
         packet = np.repeat(packet, count)
         place = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count - self._first[way], count)
-        return Hops(packet, self._link[place], self._share[place])
+        return NextHops(packet, self._link[place], self._share[place])
 
-    def _fill(self, entries: list[Entry], names: _Names) -> None:
+    def _fill(self, entries: list[ForwardingEntry], names: _Names) -> None:
         number_of_way: dict[tuple[int, ...], int] = {}
         line_of: dict[tuple[int, str], str] = {}
         for entry in entries:
@@ -91,7 +91,7 @@ class TableRoutes(ObliviousMemoryless):
                 continue
             if (router, entry.destination) in line_of:
                 problem = f"a second next hop, after {line_of[router, entry.destination]}"
-                raise FileMistake(problem, "give one", entry.where, entry.destination)
+                raise InputFileError(problem, "give one", entry.where, entry.destination)
             line_of[router, entry.destination] = entry.where
             way = names.way(router, entry)
             number = number_of_way.setdefault(way, len(self._ways))
@@ -112,8 +112,8 @@ class TableRoutes(ObliviousMemoryless):
                 on = np.flatnonzero(at != self._goal[goal])
                 source, goal, at = source[on], goal[on], at[on]
                 way = self._table[at, goal]
-                if np.any(way == NOWHERE):
-                    raise _dead_end(names, *(int(end[np.argmax(way == NOWHERE)]) for end in (source, at, goal)))
+                if np.any(way == NO_ROUTE):
+                    raise _dead_end(names, *(int(end[np.argmax(way == NO_ROUTE)]) for end in (source, at, goal)))
                 at = self._next[way]
                 if not len(at):
                     longest = max(longest, hops)
@@ -122,22 +122,24 @@ class TableRoutes(ObliviousMemoryless):
                 raise self._circle(names, int(source[0]), int(goal[0]))
         return longest
 
-    def _circle(self, names: _Names, source: int, goal: int) -> FileMistake:
+    def _circle(self, names: _Names, source: int, goal: int) -> InputFileError:
         path = [source]
         while path[-1] not in path[:-1]:
             path.append(int(self._next[self._table[path[-1], goal]]))
         circle = ", ".join(names.of_router[router] for router in path[path.index(path[-1]) :])
         pair = f"from {names.of_router[source]} to {names.of_node[goal]}"
-        return FileMistake(f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.of_node[goal])
+        return InputFileError(
+            f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.of_node[goal]
+        )
 
 
-def _dead_end(names: _Names, source: int, at: int, goal: int) -> FileMistake:
+def _dead_end(names: _Names, source: int, at: int, goal: int) -> InputFileError:
     here, node = names.of_router[at], names.of_node[goal]
     if source == at:
         problem = f"packets from {here} cannot reach {node}: there is no next hop"
     else:
         problem = f"packets from {names.of_router[source]} to {node} end at {here}: there is no next hop"
-    return FileMistake(problem, f"say where packets at {here} for {node} go on", "", node)
+    return InputFileError(problem, f"say where packets at {here} for {node} go on", "", node)
 
 
 class _Names:
@@ -160,38 +162,38 @@ class _Names:
     def router(self, name: str, where: str) -> int:
         """Return the number of a router."""
         if name not in self._routers:
-            raise FileMistake("the machine has no such router", _REMEDY, where, name)
+            raise InputFileError("the machine has no such router", _REMEDY, where, name)
         return self._routers[name]
 
-    def destination(self, entry: Entry) -> Ints:
+    def destination(self, entry: ForwardingEntry) -> Ints:
         """Return the nodes that an entry leads to; none if the machine has not got it and need not."""
         if entry.to_router:
             return np.flatnonzero(self._machine.node_router == self.router(entry.destination, entry.where))
         if entry.destination in self._nodes:
             return np.array([self._nodes[entry.destination]])
         if entry.known:
-            raise FileMistake("the machine has no such node", _REMEDY, entry.where, entry.destination)
+            raise InputFileError("the machine has no such node", _REMEDY, entry.where, entry.destination)
         return np.empty(0, dtype=np.int64)
 
-    def way(self, router: int, entry: Entry) -> tuple[int, ...]:
+    def way(self, router: int, entry: ForwardingEntry) -> tuple[int, ...]:
         """Return the links that lead on."""
-        if entry.onward is not None:
-            links = self._links.get((router, self.router(entry.onward, entry.where)))
+        if entry.next_router is not None:
+            links = self._links.get((router, self.router(entry.next_router, entry.where)))
             if links is None:
                 problem = f"no cable leads there from {self.of_router[router]}"
-                raise FileMistake(problem, "give a neighbour", entry.where, entry.onward)
+                raise InputFileError(problem, "give a neighbour", entry.where, entry.next_router)
             return tuple(links)
         port = f"{router}:{entry.port}"
         if port not in self._ports:
             problem = f"port {entry.port} of {self.of_router[router]} leads to no router"
-            raise FileMistake(problem, "take tables and fabric of the same time", entry.where, entry.port)
+            raise InputFileError(problem, "take tables and fabric of the same time", entry.where, entry.port)
         return (self._ports[port],)
 
     def check_ports(self, where: str) -> None:
         """Refuse a machine whose ports have no numbers."""
         if not self._ports:
             remedy = "take a machine that was read from what ibnetdiscover prints, or give a CSV"
-            raise FileMistake("the machine's ports have no numbers", remedy, where)
+            raise InputFileError("the machine's ports have no numbers", remedy, where)
 
 
 _REMEDY = "take a name of the machine's file, or on other machines a number from 0"
@@ -224,11 +226,11 @@ class Table(FromFile, Routing):
     def routes(self, machine: Machine) -> Routes:
         try:
             return TableRoutes(machine, self.content())
-        except FileMistake as mistake:
+        except InputFileError as mistake:
             raise mistake.in_file(self.file, "invalid-data-file") from None
 
 
 @lru_cache(maxsize=64)
 def _checked(routing: Table, machine: Topology) -> None:
     """Once for each two, however many points have them."""
-    routes(machine.build(), routing)
+    cached_routes(machine.build(), routing)

@@ -21,7 +21,7 @@ from fabricstudy.core.model import Flag, Number, Whole
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Detour, Flows, Routes
+from .base import Bools, Flows, NonMinimalRouting, Routes
 from .valiant import valiant_routes
 
 
@@ -39,7 +39,7 @@ class UgalRoutes(Routes):
 
 
 @register
-class Ugal(Detour):
+class Ugal(NonMinimalRouting):
     """Per packet minimal or Valiant, whichever has the lower product of queue and hops at the source (Singh 2005)."""
 
     kind: Literal["ugal"] = "ugal"

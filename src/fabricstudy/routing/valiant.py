@@ -22,14 +22,14 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 
-from .base import Bools, Detour, Floats, Flows, Ints, Routes, added_up
+from .base import Bools, Floats, Flows, Ints, NonMinimalRouting, Routes, sum_by_index
 from .minimal import MinimalRoutes, connected, weight_of_class
 
 # Where less than this share is left of a link's bytes, rounding left it.
 ROUNDING = 1e-12
 
 
-def valiant_routes(machine: Machine, routing: Detour | None = None) -> DetourRoutes:
+def valiant_routes(machine: Machine, routing: NonMinimalRouting | None = None) -> DetourRoutes:
     """Return Valiant's routes on any machine, or through groups on a machine that has some.
 
     Raises ValueError if packets are to go through groups and the machine has none.
@@ -144,7 +144,7 @@ class ThroughGroups(DetourRoutes):
         tail = machine.link_tail[links.link].astype(np.int64)
         left = self._minimal.distance[:, self._group == group].min(axis=1)
         cables = np.where((left[links.head] + weight == left[tail]) & (left[tail] > 0), links.cables, 0.0)
-        ways = added_up(tail, cables, machine.routers)
+        ways = sum_by_index(tail, cables, machine.routers)
         onward = np.divide(cables, ways[tail], out=np.zeros_like(cables), where=cables > 0)
         moves = np.zeros((machine.routers, machine.routers))
         np.add.at(moves, (tail, links.head), onward)
@@ -157,7 +157,7 @@ class ThroughGroups(DetourRoutes):
 
 
 @register
-class Valiant(Detour):
+class Valiant(NonMinimalRouting):
     """Minimal to a place drawn at random for each packet, then minimal to the destination (Valiant 1982)."""
 
     kind: Literal["valiant"] = "valiant"

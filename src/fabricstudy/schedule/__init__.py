@@ -3,28 +3,28 @@
 In: the partitions of a machine, jobs of a trace, an order of the queue, a rule of backfilling, and how many times as
 long each job runs on which partition.
 Out: start, end and partition of each job, and for each instant how many midplanes are busy, and why the others are not
-(`Scheduled`); from these the rows of the tables.
+(`ScheduleResult`); from these the rows of the tables.
 """
 
 from .backfill import Backfill
 from .jobs import Jobs
 from .order import Order
 from .partition_list import PartitionList
-from .partitions import Partitions, Pool, Variant
-from .scheduled import Instants, Scheduled
-from .simulate import simulate
+from .partitions import NodePool, Partitions, Variant
+from .result import ScheduleResult, UtilisationSeries
+from .simulate import simulate_schedule
 from .trace import Trace
 
 __all__ = [
     "Backfill",
-    "Instants",
     "Jobs",
+    "NodePool",
     "Order",
     "PartitionList",
     "Partitions",
-    "Pool",
-    "Scheduled",
+    "ScheduleResult",
     "Trace",
+    "UtilisationSeries",
     "Variant",
-    "simulate",
+    "simulate_schedule",
 ]

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.model import ConfigError
-from fabricstudy.structure.partitions import Geometry, Space
+from fabricstudy.structure.partitions import Geometry, PartitionSpace
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Lines:
 
     lengths: Geometry
     closed: tuple[bool, ...]
-    passes: bool
+    has_pass_through: bool
     loops: tuple[tuple[frozenset[int], ...], ...]
 
     @property
@@ -141,19 +141,19 @@ class Lines:
         """Return where a cuboid may begin along each dimension."""
         firsts = []
         for side, length, closed in zip(shape, self.lengths, self.closed, strict=True):
-            around = closed and self.passes and not aligned and side < length
+            around = closed and self.has_pass_through and not aligned and side < length
             firsts.append(range(0, length if around else length - side + 1, side if aligned else 1))
         return firsts
 
     def rings(self, shape: Geometry) -> tuple[bool, ...]:
         """Say in which dimensions a partition can be a torus; one midplane always is."""
         return tuple(
-            side == 1 or (closed and (self.passes or side == length))
+            side == 1 or (closed and (self.has_pass_through or side == length))
             for side, length, closed in zip(shape, self.lengths, self.closed, strict=True)
         )
 
 
-def lines_of(space: Space, loops: Mapping[str, Sequence[Sequence[int]]], names: Sequence[str]) -> Lines:
+def lines_of(space: PartitionSpace, loops: Mapping[str, Sequence[Sequence[int]]], names: Sequence[str]) -> Lines:
     """Give the lines of a machine.
 
     Parameters
@@ -184,7 +184,7 @@ def lines_of(space: Space, loops: Mapping[str, Sequence[Sequence[int]]], names: 
     return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, closed_loops)
 
 
-def partition_space(space: Space, partition: Partition) -> Space:
+def partition_space(space: PartitionSpace, partition: Partition) -> PartitionSpace:
     """Give the machine as its partition is cabled, to ask it for the bisection."""
     outer = [
         replace(dimension, wrap=dimension.wrap and (wrap or side == 1))

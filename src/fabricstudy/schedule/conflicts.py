@@ -13,7 +13,7 @@ from fabricstudy.core.model import ConfigError
 if TYPE_CHECKING:
     from scipy import sparse
 
-MOST_CONFLICTS = 100_000_000
+MAX_CONFLICTS = 100_000_000
 """Pairs that conflict, both ways; each takes five bytes."""
 
 
@@ -41,7 +41,7 @@ class Conflicts:
         return np.diff(self.first)
 
 
-def conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflicts:
+def find_conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflicts:
     """Find all conflicts.
 
     Parameters
@@ -57,9 +57,9 @@ def conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflict
     shared = (midplanes @ midplanes.T).astype(np.int32)
     # Cables count 2 and midplanes 1, so an odd entry shares a midplane.
     both = (shared.sign() + 2 * (cables @ cables.T).sign()).tocsr()
-    if both.nnz > MOST_CONFLICTS:
+    if both.nnz > MAX_CONFLICTS:
         problem = f"{midplanes.shape[0]:,} partitions have {both.nnz // 2:,} conflicts, which is too many"
-        remedy = f"list fewer partitions; {MOST_CONFLICTS // 2:,} conflicts will do"
+        remedy = f"list fewer partitions; {MAX_CONFLICTS // 2:,} conflicts will do"
         raise ConfigError(problem, remedy, code="out-of-range")
     both.sort_indices()
     return Conflicts(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data % 2 == 1)

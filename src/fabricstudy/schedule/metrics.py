@@ -10,29 +10,29 @@ import numpy as np
 import numpy.typing as npt
 
 from .jobs import Floats, Jobs
-from .packing import at_once
-from .partitions import Partitions, Pool
-from .scheduled import Instants, Scheduled
+from .packing import max_disjoint_partitions
+from .partitions import NodePool, Partitions
+from .result import ScheduleResult, UtilisationSeries
 
 Row = dict[str, Any]
 
-LEAST_RUNTIME_S = 10.0
+SLOWDOWN_THRESHOLD_S = 10.0
 """Run times are taken as at least this in the bounded slowdown (Feitelson, JSSPP 2001)."""
 
-MUCH_MORE = 1.96
+SATURATION_Z = 1.96
 """What the absolute value of a normal number exceeds in one of 20 cases."""
 
 CAUSES = ("busy", "empty", "cables", "held", "scattered")
 
 
-def in_window(instants: Instants, first_s: float, last_s: float) -> dict[str, float]:
+def in_window(instants: UtilisationSeries, first_s: float, last_s: float) -> dict[str, float]:
     """Give the midplane-seconds of each use within a window."""
     edges = np.clip(np.append(instants.time_s, np.inf), first_s, last_s)
     lengths = np.diff(edges)
     return {name: float((getattr(instants, name) * lengths).sum()) for name in CAUSES}
 
 
-def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled) -> Row:
+def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> Row:
     """Give the row of a schedule.
 
     Returns
@@ -49,7 +49,7 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
     """
     ran = scheduled.ran
     window_s = (float(jobs.submit_s.min(initial=np.inf)), float(jobs.submit_s.max(initial=-np.inf)))
-    occupied = jobs.nodes if isinstance(partitions, Pool) else scheduled.class_nodes
+    occupied = jobs.nodes if isinstance(partitions, NodePool) else scheduled.class_nodes
     node_s = (scheduled.end_s - scheduled.start_s) * occupied
     end_s = scheduled.end_s[ran]
     return {
@@ -68,7 +68,7 @@ def schedule_row(partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled
 
 
 def _shares(
-    partitions: Partitions | Pool, jobs: Jobs, scheduled: Scheduled, window_s: tuple[float, float]
+    partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult, window_s: tuple[float, float]
 ) -> dict[str, float | None]:
     length_s = window_s[1] - window_s[0]
     names = {
@@ -85,7 +85,7 @@ def _shares(
     return {"utilisation": shares.pop("utilisation"), "useful": useful / partitions.machine_nodes / length_s, **shares}
 
 
-def _times(jobs: Jobs, scheduled: Scheduled, of: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+def _times(jobs: Jobs, scheduled: ScheduleResult, of: npt.NDArray[np.bool_]) -> dict[str, float | None]:
     names = ("wait_mean_s", "wait_p95_s", "wait_max_s", "response_mean_s", "slowdown_mean")
     if not of.any():
         return dict.fromkeys(names)
@@ -104,15 +104,15 @@ def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
     >>> bounded_slowdown(np.array([100.0, 5.0, 90.0]), np.array([50.0, 1.0, 3.0])).tolist()
     [2.0, 1.0, 9.0]
     """
-    return np.maximum(response_s / np.maximum(runtime_s, LEAST_RUNTIME_S), 1.0)
+    return np.maximum(response_s / np.maximum(runtime_s, SLOWDOWN_THRESHOLD_S), 1.0)
 
 
-def is_saturated(jobs: Jobs, scheduled: Scheduled, node_s: Floats, last_s: float) -> bool:
+def is_saturated(jobs: Jobs, scheduled: ScheduleResult, node_s: Floats, last_s: float) -> bool:
     """Say whether more work waits at the end than chance brings, so that means depend on the length of the trace.
 
     The node-seconds of n jobs that come at random vary by the root of the sum of their squares. On a machine that could
     just serve them, what waits in the end is that times the absolute value of a normal number: more than
-    `MUCH_MORE` times that in one of 20 traces, and on a faster machine in fewer.
+    `SATURATION_Z` times that in one of 20 traces, and on a faster machine in fewer.
 
     Parameters
     ----------
@@ -122,10 +122,10 @@ def is_saturated(jobs: Jobs, scheduled: Scheduled, node_s: Floats, last_s: float
         When the last job came.
     """
     waits = scheduled.ran & (jobs.submit_s <= last_s) & (scheduled.start_s > last_s)
-    return bool(node_s[waits].sum() > MUCH_MORE * np.sqrt(np.nansum(node_s**2)))
+    return bool(node_s[waits].sum() > SATURATION_Z * np.sqrt(np.nansum(node_s**2)))
 
 
-def class_rows(jobs: Jobs, scheduled: Scheduled) -> list[Row]:
+def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
     """Give the times of each size class: `class_nodes`, `jobs`, and those of `schedule_row`."""
     classes = np.unique(scheduled.class_nodes[scheduled.ran])
     return [
@@ -135,7 +135,7 @@ def class_rows(jobs: Jobs, scheduled: Scheduled) -> list[Row]:
     ]
 
 
-def job_columns(jobs: Jobs, scheduled: Scheduled) -> dict[str, npt.NDArray[Any]]:
+def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, npt.NDArray[Any]]:
     """Give the columns of the table of jobs, those that were rejected included."""
     of_result = ("start_s", "end_s", "class_nodes", "partition", "factor")
     columns = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}
@@ -149,7 +149,7 @@ def list_rows(partitions: Partitions) -> list[Row]:
     -------
     list of dict
         `class_nodes`; `partitions` of it; `cables` that one takes and other `conflicts` that it has, on average;
-        `at_once`, how many can be in use at one time, and `at_once_share`, their share of the machine; the most
+        `concurrent_max`, how many can be in use at once, and `concurrent_share`, their share of the machine; the most
         `bisection_links` that one has.
     """
     cables = np.asarray(partitions.cable_table.sum(axis=1)).reshape(-1)
@@ -158,7 +158,7 @@ def list_rows(partitions: Partitions) -> list[Row]:
     rows = []
     for nodes in np.unique(partitions.nodes):
         of_size = partitions.nodes == nodes
-        most = len(at_once(partitions, of_size))
+        most = len(max_disjoint_partitions(partitions, of_size))
         rows.append({
             "class_nodes": int(nodes),
             "partitions": int(of_size.sum()),

@@ -10,7 +10,7 @@ from fabricstudy.core.errors import FabricstudyError
 from .partitions import Partitions
 
 
-def at_once(
+def max_disjoint_partitions(
     partitions: Partitions, chosen: npt.NDArray[np.bool_] | None = None, given: Sequence[int] = ()
 ) -> tuple[int, ...]:
     """Find a largest set of partitions that do not conflict.
@@ -39,7 +39,7 @@ def at_once(
     >>> from fabricstudy.machine.base import published
     >>> from fabricstudy.schedule.partition_list import PartitionList
     >>> intrepid = PartitionList.model_validate("intrepid-torus").partitions(published("intrepid"))
-    >>> [len(at_once(intrepid, intrepid.nodes == nodes)) for nodes in (512, 1024, 2048, 4096, 8192)]
+    >>> [len(max_disjoint_partitions(intrepid, intrepid.nodes == nodes)) for nodes in (512, 1024, 2048, 4096, 8192)]
     [80, 20, 20, 5, 5]
     """
     from scipy import sparse

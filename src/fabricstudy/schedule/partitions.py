@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.structure.partitions import Geometry, Space
+from fabricstudy.structure.partitions import Geometry, PartitionSpace
 
 from .cables import Lines, Partition, partition_space
-from .conflicts import Conflicts, conflicts
+from .conflicts import Conflicts, find_conflicts
 from .jobs import Ints
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Partitions:
     @cached_property
     def conflicts(self) -> Conflicts:
         """Which of them cannot be in use at one time."""
-        return conflicts(self.midplane_table, self.cable_table)
+        return find_conflicts(self.midplane_table, self.cable_table)
 
 
 def _table(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_array:
@@ -123,8 +123,8 @@ def _table(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(column), dtype=np.int32), column, first), shape=(len(rows), columns))
 
 
-def partitions_of(
-    space: Space, lines: Lines, listed: Sequence[Partition], rank: Mapping[Geometry, int] | None = None
+def build_partitions(
+    space: PartitionSpace, lines: Lines, listed: Sequence[Partition], rank: Mapping[Geometry, int] | None = None
 ) -> Partitions:
     """Put a list of partitions of a machine into arrays.
 
@@ -162,7 +162,7 @@ def partitions_of(
 
 
 @dataclass(frozen=True)
-class Pool:
+class NodePool:
     """Nodes without a topology: any that are free will do.
 
     Parameters

@@ -44,7 +44,7 @@ class Run(RunBase):
 
 
 @dataclass(frozen=True)
-class Needed:
+class RatioInputs:
     """Points whose times make one ratio: medians over those of the lesser network and over those of the torus.
 
     The metric is runtime_ns or expected_load_ns; of each side there is one point a seed.
@@ -77,7 +77,7 @@ class PlannedRun:
     run_id: str
     list_id: str
     run: Run
-    needs: Mapping[tuple[int, int], Needed]
+    needs: Mapping[tuple[int, int], RatioInputs]
     folder: Path
     keeps_jobs: bool
 
@@ -101,7 +101,7 @@ START_CPU_S = 0.02
 CPU_S_OF_A_JOB = 8e-6
 
 
-def run_id(run: Run, needs: Mapping[tuple[int, int], Needed], log: str | None = None) -> str:
+def run_id(run: Run, needs: Mapping[tuple[int, int], RatioInputs], log: str | None = None) -> str:
     """Return "r" and 12 hexadecimal digits over what can change a run: itself, the points that it rests on, its log.
 
     `log` is the SHA-256 of the file of its trace, if it has one.

@@ -9,20 +9,20 @@ from .backfill.base import Backfill
 from .jobs import Floats, Ints, Jobs
 from .order.base import Order
 from .order.fcfs import Fcfs
-from .partitions import Partitions, Pool
-from .scheduled import Instants, Scheduled
-from .task import Task, classes, task_of
+from .partitions import NodePool, Partitions
+from .result import ScheduleResult, UtilisationSeries
+from .state import ScheduleState, initial_state, size_classes
 
 
-def simulate(
-    partitions: Partitions | Pool,
+def simulate_schedule(
+    partitions: Partitions | NodePool,
     jobs: Jobs,
     order: Order,
     backfill: Backfill,
     factors: Floats | None = None,
     scale_request: bool = True,
     kill: bool = False,
-) -> Scheduled:
+) -> ScheduleResult:
     """Run jobs on partitions.
 
     Parameters
@@ -56,7 +56,7 @@ def simulate(
     >>> order, backfill = Order.model_validate("fcfs"), Backfill.model_validate("easy")
     >>> for name, wrap in {"torus": [True], "mesh": [True, True, False]}.items():
     ...     partitions = PartitionList.model_validate([{"shape": [1, 1, 2], "wrap": wrap}]).partitions(line)
-    ...     print(name, simulate(partitions, jobs, order, backfill).start_s.tolist())
+    ...     print(name, simulate_schedule(partitions, jobs, order, backfill).start_s.tolist())
     torus [0.0, 60.0]
     mesh [0.0, 0.0]
     """
@@ -67,16 +67,16 @@ def simulate(
     if not all((part > 0).all() for part in (jobs.runtime_s, jobs.request_s, jobs.nodes, factors)):
         raise ValueError("run times, requests, nodes and factors have to be above zero")
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
-    class_nodes = classes(jobs.nodes, variant_nodes, factors)
+    class_nodes = size_classes(jobs.nodes, variant_nodes, factors)
     kept = np.flatnonzero(class_nodes)
     order = order if backfill.follows_order else Fcfs()
-    task = task_of(
+    task = initial_state(
         partitions, jobs.at(kept), class_nodes[kept], factors[kept], order, scale_request, kill, backfill.needs_above
     )
     from .kernel import compiled_score
 
     score = compiled_score(type(order))
-    if isinstance(partitions, Pool):
+    if isinstance(partitions, NodePool):
         times, counts, spans = backfill.schedule_on_nodes(task, score, partitions)
         class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
     else:
@@ -84,21 +84,27 @@ def simulate(
         spans = np.empty((0, 3), dtype=np.int64)
     spans[:, 0] = kept[spans[:, 0]]
     spans = spans[np.lexsort((spans[:, 1], spans[:, 0]))]
-    return _result(partitions, len(jobs), kept, class_nodes, task, Instants(times, *counts.T), spans)
+    return _result(partitions, len(jobs), kept, class_nodes, task, UtilisationSeries(times, *counts.T), spans)
 
 
 def _result(
-    partitions: Partitions | Pool, size: int, kept: Ints, class_nodes: Ints, task: Task, instants: Instants, spans: Ints
-) -> Scheduled:
+    partitions: Partitions | NodePool,
+    size: int,
+    kept: Ints,
+    class_nodes: Ints,
+    task: ScheduleState,
+    instants: UtilisationSeries,
+    spans: Ints,
+) -> ScheduleResult:
     def spread(of_kept: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
         whole = np.full(size, otherwise, dtype=of_kept.dtype)
         whole[kept] = of_kept
         return whole
 
     done = task.jobs
-    variant = 0 if isinstance(partitions, Pool) else partitions.variant[done["partition"]]
+    variant = 0 if isinstance(partitions, NodePool) else partitions.variant[done["partition"]]
     factor = task.factor[np.arange(len(kept)), variant]
-    return Scheduled(
+    return ScheduleResult(
         start_s=spread(done["start_s"], np.nan),
         end_s=spread(done["end_s"], np.nan),
         partition=spread(done["partition"], -1),

@@ -14,10 +14,10 @@ from pydantic import Field, model_validator
 from fabricstudy.core.model import ConfigError, Model, Name, Number, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.structure.partitions import space_of
+from fabricstudy.structure.partitions import partition_space
 
 from .jobs import Floats, Ints, Jobs
-from .partitions import Partitions, Pool, Variant
+from .partitions import NodePool, Partitions, Variant
 
 Label = bool | int | float | str
 Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)]
@@ -125,7 +125,7 @@ Ratios = Mapping[tuple[int, int], Ratio]
 
 
 @dataclass(frozen=True, eq=False)
-class Factors:
+class SlowdownFactors:
     """How many times as long each job runs on each variant of partition.
 
     Parameters
@@ -143,9 +143,9 @@ class Factors:
     source: npt.NDArray[np.str_]
 
 
-def factors(
-    slowdown: Slowdown, jobs: Jobs, partitions: Partitions | Pool, machine: Topology, seed: int, ratios: Ratios
-) -> Factors:
+def slowdown_factors(
+    slowdown: Slowdown, jobs: Jobs, partitions: Partitions | NodePool, machine: Topology, seed: int, ratios: Ratios
+) -> SlowdownFactors:
     """Give how many times as long each job runs on each variant of partition.
 
     Parameters
@@ -155,7 +155,7 @@ def factors(
     seed : int
         For the draw of applications; the same seed gives each job the same one.
     ratios : mapping
-        For `measured`: all that `lesser` asks for.
+        For `measured`: all that `non_torus_sizes` asks for.
     """
     kinds, variants = slowdown.kinds, partitions.variants
     shares = np.array([one.share for one in kinds])
@@ -173,10 +173,10 @@ def factors(
             )
             table[number, place] = np.inf if refused else factor
             sources.append(source)
-    return Factors(table[application], application, np.array(sources).reshape(table.shape))
+    return SlowdownFactors(table[application], application, np.array(sources).reshape(table.shape))
 
 
-def lesser(partitions: Partitions | Pool) -> list[int]:
+def non_torus_sizes(partitions: Partitions | NodePool) -> list[int]:
     """Return the sizes, in nodes, of partitions that are no tori."""
     return sorted({variant.nodes for variant in partitions.variants if not variant.torus})
 
@@ -209,7 +209,7 @@ def best_bisections(machine: GridConfig) -> dict[int, float]:
     >>> mira[8 * 512] / mira[4 * 512]
     2.0
     """
-    space = space_of(machine)
+    space = partition_space(machine)
     best: dict[int, float] = {}
     for geometry in space.geometries():
         nodes = space.nodes(geometry)

@@ -16,23 +16,23 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, NOT_RUN, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.store import read_sealed
+from fabricstudy.core.store import read_checksummed
 
 from .jobs import Jobs
 from .metrics import class_rows, job_columns, list_rows, schedule_row
-from .partitions import Partitions, Pool
-from .run import Needed, PlannedRun
-from .scheduled import Scheduled
-from .simulate import simulate
-from .slowdown import Factors, Ratio, factors
+from .partitions import NodePool, Partitions
+from .result import ScheduleResult
+from .run import PlannedRun, RatioInputs
+from .simulate import simulate_schedule
+from .slowdown import Ratio, SlowdownFactors, slowdown_factors
 
 Record = Mapping[str, Any]
 
 LIST = "list"
 """Key of the lines about a list of partitions instead of a run."""
 
-MOST_LISTS = 8
-_lists: dict[str, Partitions | Pool] = {}
+MAX_CACHED_LISTS = 8
+_lists: dict[str, Partitions | NodePool] = {}
 
 _JOB_COLUMNS = [column.name for column in TABLES["scheduled_jobs"] if column.name not in ("schedule", "seed")]
 
@@ -66,7 +66,7 @@ def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record]
             if planned.list_id not in lists:
                 lists.add(planned.list_id)
                 listed = _partitions(planned)
-                rows = [] if isinstance(listed, Pool) else list_rows(listed)
+                rows = [] if isinstance(listed, NodePool) else list_rows(listed)
                 out.write(json.dumps({LIST: planned.list_id, "classes": _plain(rows)}) + "\n")
     frame = pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=_JOB_COLUMNS)
     with atomic_path(jobs_file) as path:
@@ -76,13 +76,13 @@ def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record]
 def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[str, Any], pd.DataFrame | None]:
     head = {"run_id": planned.run_id, "list_id": planned.list_id}
     try:
-        done = perform(planned, points)
+        done = run_planned_schedule(planned, points)
     except MissingRatio as reason:
         return {**head, "status": NOT_RUN, "reason": str(reason)}, None
-    return {**head, "status": DONE, **facts_of(done)}, done.job_table() if planned.keeps_jobs else None
+    return {**head, "status": DONE, **run_metrics(done)}, done.job_table() if planned.keeps_jobs else None
 
 
-def facts_of(done: Performed) -> dict[str, Any]:
+def run_metrics(done: ScheduleRun) -> dict[str, Any]:
     """Give the metrics of a run, and below `classes` those of each size class, as plain values."""
     facts = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.jobs, done.result)
@@ -91,7 +91,7 @@ def facts_of(done: Performed) -> dict[str, Any]:
     return plain
 
 
-class Performed:
+class ScheduleRun:
     """A run's result, with its partitions, jobs and slowdown factors."""
 
     def __init__(self, planned: PlannedRun, points: Mapping[str, Record]) -> None:
@@ -102,8 +102,10 @@ class Performed:
             self.partitions.machine_nodes, self.partitions.block_nodes, run.seed, planned.folder
         )
         ratios = {key: _ratio(needed, points) for key, needed in planned.needs.items()}
-        self.factors: Factors = factors(run.slowdown, self.jobs, self.partitions, run.machine, run.seed, ratios)
-        self.result: Scheduled = simulate(
+        self.factors: SlowdownFactors = slowdown_factors(
+            run.slowdown, self.jobs, self.partitions, run.machine, run.seed, ratios
+        )
+        self.result: ScheduleResult = simulate_schedule(
             self.partitions,
             self.jobs,
             run.order,
@@ -117,7 +119,7 @@ class Performed:
         """Give a row a job, in the columns of `scheduled_jobs`."""
         columns: dict[str, Any] = dict(job_columns(self.jobs, self.result))
         application, result = self.factors.application, self.result
-        if isinstance(self.partitions, Pool):
+        if isinstance(self.partitions, NodePool):
             names: tuple[str, ...] = ("any nodes",)
             columns["factor_from"] = self.factors.source[application, 0]
         else:
@@ -130,7 +132,7 @@ class Performed:
         return pd.DataFrame(columns)[_JOB_COLUMNS]
 
 
-def perform(planned: PlannedRun, points: Mapping[str, Record]) -> Performed:
+def run_planned_schedule(planned: PlannedRun, points: Mapping[str, Record]) -> ScheduleRun:
     """Run one run; `points` are records of points by id.
 
     Raises
@@ -140,19 +142,19 @@ def perform(planned: PlannedRun, points: Mapping[str, Record]) -> Performed:
     StudyError
         If its trace cannot be read.
     """
-    return Performed(planned, points)
+    return ScheduleRun(planned, points)
 
 
-def _partitions(planned: PlannedRun) -> Partitions | Pool:
+def _partitions(planned: PlannedRun) -> Partitions | NodePool:
     """Return what a run may give to jobs; some lists are at hand, since most runs share theirs with others."""
     if planned.list_id not in _lists:
-        if len(_lists) == MOST_LISTS:
+        if len(_lists) == MAX_CACHED_LISTS:
             del _lists[next(iter(_lists))]
         _lists[planned.list_id] = planned.run.partitions.partitions(planned.run.machine)
     return _lists[planned.list_id]
 
 
-def _ratio(needed: Needed, points: Mapping[str, Record]) -> Ratio:
+def _ratio(needed: RatioInputs, points: Mapping[str, Record]) -> Ratio:
     """Compare medians over seeds of the times of two points, each that of its slowest job."""
     of, against = (
         float(np.median([_time(needed.metric, name, points) for name in ids])) for ids in (needed.of, needed.against)
@@ -192,7 +194,7 @@ def read_ratios(paths: Iterable[Path], needed: set[str]) -> Iterator[Record]:
         Naming file and line of a record that was damaged.
     """
     for path in paths:
-        for number, record in read_sealed(path):
+        for number, record in read_checksummed(path):
             if record is None:
                 problem = f"{path}, line {number}: the record was damaged"
                 raise FabricstudyError(f"{problem}; remove the file and run the same command again", "results-damaged")

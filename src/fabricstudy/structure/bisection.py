@@ -34,7 +34,7 @@ ROUTERS_FOR_DENSE_EIGENVALUES = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Bisection:
+class BisectionBounds:
     """What is known of a machine's bisection."""
 
     lower_Bps: float
@@ -52,7 +52,7 @@ class Bisection:
         return {name: value for name, value in vars(self).items() if name != "cut_side"}
 
 
-def bisect(machine: Machine, quickly: bool = False) -> Bisection:
+def bisection_bounds(machine: Machine, quickly: bool = False) -> BisectionBounds:
     """Bracket the bisection of a connected machine; the same each time for the same one.
 
     Parameters
@@ -69,7 +69,7 @@ def bisect(machine: Machine, quickly: bool = False) -> Bisection:
     form = closed_form(machine)
     if form is not None and form.cut_side is not None:
         upper_Bps = cut_capacity_Bps(machine, form.cut_side)
-        return Bisection(upper_Bps, upper_Bps, True, f"closed form: {form.name}", form.cut_side)
+        return BisectionBounds(upper_Bps, upper_Bps, True, f"closed form: {form.name}", form.cut_side)
     cut_side, upper = best_cut(machine, quickly), "metis and Kernighan-Lin"
     upper_Bps = cut_capacity_Bps(machine, cut_side)
     lower_Bps, lower = _lower_bound(machine, quickly)
@@ -82,7 +82,7 @@ def bisect(machine: Machine, quickly: bool = False) -> Bisection:
         if searched.lower_Bps > lower_Bps:
             lower, lower_Bps = "milp", searched.lower_Bps
     exact = lower_Bps >= upper_Bps * (1 - 1e-9)
-    return Bisection(
+    return BisectionBounds(
         lower_Bps=upper_Bps if exact else lower_Bps,
         upper_Bps=upper_Bps,
         exact=exact,

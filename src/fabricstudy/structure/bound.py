@@ -19,13 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hops
-from fabricstudy.routing.base import Detour, Routing, routes
+from fabricstudy.machine.hops import hop_distances
+from fabricstudy.routing.base import NonMinimalRouting, Routing, cached_routes
 
-from .load import LinkLoads, flows_of, link_loads
+from .load import LinkLoads, link_loads, router_flows
 from .split import best_split_s
 
-Ints = npt.NDArray[np.integer]
+Integers = npt.NDArray[np.integer]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.number]
@@ -57,8 +57,8 @@ def computing_bound_ns(links_ns: float, first_ns: float, busiest_ns: float) -> f
 
 def lower_bound(
     machine: Machine,
-    source_node: Ints,
-    destination_node: Ints,
+    source_node: Integers,
+    destination_node: Integers,
     size_bytes: Numbers,
     cut_side: Bools,
     routing: Routing | None = None,
@@ -94,10 +94,10 @@ def lower_bound(
     bounds = [
         Bound(float(hosts_bytes / machine.host.bandwidth_Bps) * NS_PER_S, "host"),
         Bound(cuts_ns(machine, *ends, size, cut_side), "cut"),
-        Bound(hops_ns(machine, size, hops(machine).between(*ends)), "hop-bytes"),
+        Bound(hops_ns(machine, size, hop_distances(machine).between(*ends)), "hop-bytes"),
     ]
     # A detour may lead over any link.
-    if routing is not None and not isinstance(routing, Detour):
+    if routing is not None and not isinstance(routing, NonMinimalRouting):
         known_ns = max(bound.time_ns for bound in bounds)
         bounds.append(Bound(_paths_ns(machine, source, destination, size, routing, load_bytes, known_ns), "paths"))
     return max(bounds, key=lambda bound: bound.time_ns)
@@ -105,15 +105,15 @@ def lower_bound(
 
 def _paths_ns(
     machine: Machine,
-    source: Ints,
-    destination: Ints,
+    source: Integers,
+    destination: Integers,
     size_bytes: Floats,
     routing: Routing,
     load_bytes: Floats | None,
     known_ns: float,
 ) -> float:
     """Return a lower bound from the paths that a routing allows; `known_ns` where it brings no better one."""
-    way = routes(machine, routing)
+    way = cached_routes(machine, routing)
     if way.oblivious and load_bytes is None:
         load_bytes = link_loads(machine, source, destination, size_bytes, routing).link_bytes
     load_ns = np.inf
@@ -121,14 +121,14 @@ def _paths_ns(
         load_ns = float(np.max(load_bytes / machine.link_capacity_Bps, initial=0.0)) * NS_PER_S
     if way.single_path or load_ns <= known_ns:
         return load_ns if way.single_path else known_ns
-    ways = way.ways(flows_of(machine, way, source, destination, size_bytes))
+    ways = way.ways(router_flows(machine, way, source, destination, size_bytes))
     if ways is None:
         return known_ns
     return best_split_s(machine.link_capacity_Bps, ways, load_bytes, known_ns / NS_PER_S) * NS_PER_S
 
 
 def cuts_ns(
-    machine: Machine, source_router: Ints, destination_router: Ints, size_bytes: Floats, cut_side: Bools
+    machine: Machine, source_router: Integers, destination_router: Integers, size_bytes: Floats, cut_side: Bools
 ) -> float:
     """Return the least time to cross the cuts around each router and group, and between the halves, in ns."""
     parts = [np.arange(machine.routers), cut_side.astype(np.int64)]
@@ -137,7 +137,7 @@ def cuts_ns(
     return max(_cut_s(machine, part, source_router, destination_router, size_bytes) for part in parts) * NS_PER_S
 
 
-def hops_ns(machine: Machine, size_bytes: Floats, far: Ints) -> float:
+def hops_ns(machine: Machine, size_bytes: Floats, far: Integers) -> float:
     """Least time for messages of these bytes over so many hops, whatever their paths, in ns: both over all cables.
 
     Examples
@@ -152,8 +152,8 @@ def hops_ns(machine: Machine, size_bytes: Floats, far: Ints) -> float:
 
 def phase_bound_ns(
     machine: Machine,
-    node_of_rank: Ints,
-    messages: tuple[Ints, ...],
+    node_of_rank: Integers,
+    messages: tuple[Integers, ...],
     router_latency_ns: float,
     computing: tuple[Numbers, ...] = (),
 ) -> float:
@@ -180,7 +180,7 @@ def phase_bound_ns(
 
     phase, source, destination, size_bytes = (np.asarray(column, dtype=np.int64) for column in messages)
     ends = node_of_rank[source], node_of_rank[destination]
-    far = hops(machine).between(machine.node_router[ends[0]], machine.node_router[ends[1]])
+    far = hop_distances(machine).between(machine.node_router[ends[0]], machine.node_router[ends[1]])
     kinds = np.unique(machine.link_class)
     cable_ns = min((machine.classes[kind].latency_ns for kind in kinds), default=0.0)
     latency_ns = 2 * machine.host.latency_ns + far * cable_ns + (far + 1) * router_latency_ns
@@ -193,7 +193,9 @@ def phase_bound_ns(
     return float(last_arrival_ns(phase, source, destination, time_ns, ranks, at, rank, before_ns, beside_ns))
 
 
-def _cut_s(machine: Machine, part: npt.NDArray[np.int64], source: Ints, destination: Ints, size: Floats) -> float:
+def _cut_s(
+    machine: Machine, part: npt.NDArray[np.int64], source: Integers, destination: Integers, size: Floats
+) -> float:
     """Longest time to move what leaves or enters any one part of the routers."""
     # Loads numba, which planning does without.
     from .cut_kernels import crossing_bytes

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine.components import components
+from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 
@@ -127,7 +127,7 @@ def _subtrees(machine: Machine, height: int) -> npt.NDArray[np.int64]:
     """Number, in the order of their leaves, of the subtree up to this level of each router; above it -1."""
     assert machine.level is not None
     within = np.maximum(machine.level[machine.cable_tail], machine.level[machine.cable_head]) <= height
-    part = components(machine.cable_tail[within], machine.cable_head[within], machine.routers)
+    part = component_labels(machine.cable_tail[within], machine.cable_head[within], machine.routers)
     _, first, number = np.unique(part, return_index=True, return_inverse=True)
     rank: npt.NDArray[np.int64] = np.argsort(np.argsort(first))[number]
     return np.where(machine.level <= height, rank, -1)

@@ -24,7 +24,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Part:
+class CostItem:
     """Routers of one number of ports (``routers-48``), cables of one class (``cables-global``), or ``all`` together.
 
     The price, in the tariff's currency, and the power are of all of them; cables count with the ports that they end in.
@@ -38,9 +38,9 @@ class Part:
     length_m: float | None = None
 
 
-def bill(
+def bill_of_materials(
     machine: Machine, tariff: Tariff, *, radix: int | None = None, routers_per_rack: int | None = None
-) -> list[Part]:
+) -> list[CostItem]:
     """Price a machine: its routers by ports, cables by class, and all together; in this order.
 
     Parameters
@@ -57,10 +57,10 @@ def bill(
     """
     found = [*_routers(machine, tariff, radix), *_cables(machine, tariff, routers_per_rack)]
     price, power_W = sum(part.price for part in found), sum(part.power_W for part in found)
-    return [*found, Part(ALL, sum(part.count for part in found), price, power_W)]
+    return [*found, CostItem(ALL, sum(part.count for part in found), price, power_W)]
 
 
-def _routers(machine: Machine, tariff: Tariff, radix: int | None) -> list[Part]:
+def _routers(machine: Machine, tariff: Tariff, radix: int | None) -> list[CostItem]:
     in_use = np.bincount(machine.link_tail, np.repeat(machine.cable_count, 2), machine.routers)
     ports = in_use + machine.nodes_of_router
     if radix is not None:
@@ -70,12 +70,12 @@ def _routers(machine: Machine, tariff: Tariff, radix: int | None) -> list[Part]:
     sizes, counts = np.unique(ports.astype(np.int64), return_counts=True)
     prices = tariff.routers(sizes.astype(np.float64)) * counts
     return [
-        Part(f"routers-{size}", count, price, count * size * tariff.port_W)
+        CostItem(f"routers-{size}", count, price, count * size * tariff.port_W)
         for size, count, price in zip(sizes.tolist(), counts.tolist(), prices.tolist(), strict=True)
     ]
 
 
-def _cables(machine: Machine, tariff: Tariff, routers_per_rack: int | None) -> list[Part]:
+def _cables(machine: Machine, tariff: Tariff, routers_per_rack: int | None) -> list[CostItem]:
     length_m, host_m = cable_lengths_m(machine, routers_per_rack)
     bandwidth_Bps = np.array([link.bandwidth_Bps for link in machine.classes])[machine.cable_class]
     price = tariff.cables(bandwidth_Bps, length_m) * machine.cable_count
@@ -84,9 +84,9 @@ def _cables(machine: Machine, tariff: Tariff, routers_per_rack: int | None) -> l
         own = machine.cable_class == number
         count = int(machine.cable_count[own].sum())
         mean_m = float(np.average(length_m[own], weights=machine.cable_count[own])) if count else None
-        found.append(Part(f"cables-{link.name}", count, float(price[own].sum()), 0.0, mean_m))
+        found.append(CostItem(f"cables-{link.name}", count, float(price[own].sum()), 0.0, mean_m))
     host = float(tariff.cables(np.array(machine.host.bandwidth_Bps), np.array(host_m)))
-    return [*found, Part("cables-host", machine.nodes, machine.nodes * host, 0.0, host_m)]
+    return [*found, CostItem("cables-host", machine.nodes, machine.nodes * host, 0.0, host_m)]
 
 
 def cable_lengths_m(machine: Machine, routers_per_rack: int | None) -> tuple[Floats, float]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Memoryless, Routing, routes
+from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,8 +39,8 @@ def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: boo
     ValueError
         If the machine lacks what the routing needs, or the routing remembers more than its goal.
     """
-    way = routes(machine, routing)
-    if not isinstance(way, Memoryless):
+    way = cached_routes(machine, routing)
+    if not isinstance(way, MemorylessRoutes):
         raise ValueError(f"the next hop of {routing.kind} routing depends on more than the destination")
     edge_router = np.flatnonzero(machine.nodes_of_router)
     goals = machine.nodes if way.by_destination_node else machine.routers
@@ -71,7 +71,7 @@ def is_deadlock_free(machine: Machine, routing: Routing, *, one_channel: bool = 
 
     Raises ValueError as `channel_dependencies`.
     """
-    if not one_channel and not isinstance(routes(machine, routing), Memoryless):
+    if not one_channel and not isinstance(cached_routes(machine, routing), MemorylessRoutes):
         return True
     dependencies = channel_dependencies(machine, routing, one_channel=one_channel)
     if not len(dependencies):

@@ -18,14 +18,14 @@ FINEST_STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class CutSearch:
     """Outcome of the search: no cut has less than `lower_Bps`; `cut_side` is a better one where there is."""
 
     lower_Bps: float
     cut_side: npt.NDArray[np.bool_] | None
 
 
-def better_cut(machine: Machine, known_Bps: float) -> Search:
+def better_cut(machine: Machine, known_Bps: float) -> CutSearch:
     """Search a connected machine for a cut of less than `known_Bps`, the capacity of one that exists.
 
     One variable a router says in which half it is, one variable a row of cables whether the row is cut. One
@@ -49,13 +49,13 @@ def better_cut(machine: Machine, known_Bps: float) -> Search:
     )
     infeasible = 2
     if result.status == infeasible:
-        return Search(known_Bps, None)
+        return CutSearch(known_Bps, None)
     dual_bound = result.mip_dual_bound
     lower_Bps = 0.0 if dual_bound is None else float(np.ceil(dual_bound - 1e-6)) * step_Bps
     if result.x is None:
-        return Search(min(lower_Bps, known_Bps), None)
+        return CutSearch(min(lower_Bps, known_Bps), None)
     cut_side = smaller_side(router_weights(machine), result.x[:routers] > 0.5)
-    return Search(min(lower_Bps, cut_capacity_Bps(machine, cut_side)), cut_side)
+    return CutSearch(min(lower_Bps, cut_capacity_Bps(machine, cut_side)), cut_side)
 
 
 def _constraints(

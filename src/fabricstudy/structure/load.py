@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Flows, Routes, Routing, added_up, routes
+from fabricstudy.routing.base import Flows, Routes, Routing, cached_routes, sum_by_index
 
 Floats = npt.NDArray[np.float64]
 Nodes = npt.NDArray[np.integer]
@@ -29,7 +29,7 @@ class LinkLoads:
 
 def has_loads(machine: Machine, routing: Routing) -> bool:
     """Whether `link_loads` are known for a routing: whether a packet's way is independent of the others'."""
-    return routes(machine, routing).oblivious
+    return cached_routes(machine, routing).oblivious
 
 
 def link_loads(
@@ -52,11 +52,11 @@ def link_loads(
     outside = np.asarray(source_node) != np.asarray(destination_node)
     source, destination = np.asarray(source_node)[outside], np.asarray(destination_node)[outside]
     size = np.asarray(size_bytes)[outside].astype(np.float64)
-    way = routes(machine, routing)
+    way = cached_routes(machine, routing)
     return LinkLoads(
-        link_bytes=way.loads(flows_of(machine, way, source, destination, size)),
-        injection_bytes=added_up(source, size, machine.nodes),
-        ejection_bytes=added_up(destination, size, machine.nodes),
+        link_bytes=way.loads(router_flows(machine, way, source, destination, size)),
+        injection_bytes=sum_by_index(source, size, machine.nodes),
+        ejection_bytes=sum_by_index(destination, size, machine.nodes),
     )
 
 
@@ -69,9 +69,9 @@ def link_support(
 
     Raises ValueError if the machine is not connected or lacks what the routing needs.
     """
-    way = routes(machine, routing)
+    way = cached_routes(machine, routing)
     source, destination = np.asarray(source_node), np.asarray(destination_node)
-    return way.support(flows_of(machine, way, source, destination, np.ones(len(source))))
+    return way.support(router_flows(machine, way, source, destination, np.ones(len(source))))
 
 
 def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing) -> Floats:
@@ -89,13 +89,13 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
     ValueError
         As `link_loads`, and if the routing goes by destination nodes (d-mod-k).
     """
-    way = routes(machine, routing)
+    way = cached_routes(machine, routing)
     if way.by_destination_node:
         raise ValueError(f"{routing.kind} routing goes by destination nodes, and traffic between routers names none")
     return way.loads_between(traffic_bytes)
 
 
-def flows_of(machine: Machine, way: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
+def router_flows(machine: Machine, way: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
     """Return the messages between different routers, those between the same two added up."""
     router = machine.node_router.astype(np.int64)
     apart = router[source] != router[destination]

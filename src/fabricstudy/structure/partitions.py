@@ -18,11 +18,11 @@ from fabricstudy.machine.grid import GridConfig
 Geometry = tuple[int, ...]
 """Building blocks along each dimension."""
 
-MOST_GEOMETRIES = 1_000_000
+MAX_GEOMETRIES = 1_000_000
 
 
 @dataclass(frozen=True)
-class Space:
+class PartitionSpace:
     """A machine as something to divide."""
 
     dimensions: tuple[Dimension, ...]
@@ -100,8 +100,8 @@ class Space:
         Raises FabricstudyError if there are more than a million.
         """
         blocks = self.blocks
-        if math.prod(blocks) > MOST_GEOMETRIES:
-            problem = f"{math.prod(blocks):,} cuboids are too many; at most {MOST_GEOMETRIES:,} are listed"
+        if math.prod(blocks) > MAX_GEOMETRIES:
+            problem = f"{math.prod(blocks):,} cuboids are too many; at most {MAX_GEOMETRIES:,} are listed"
             raise FabricstudyError(problem)
         if not self.rotation_invariant:
             return list(itertools.product(*(range(1, length + 1) for length in blocks)))
@@ -162,7 +162,7 @@ class SizeChoice:
     Oltchik and Schwartz says that there are none on a Blue Gene/Q)."""
 
 
-def choices(space: Space, allowed: Iterable[Sequence[int]] | None = None) -> list[SizeChoice]:
+def geometries_by_size(space: PartitionSpace, allowed: Iterable[Sequence[int]] | None = None) -> list[SizeChoice]:
     """List the best and the worst geometry of each size, and the allowed one.
 
     Parameters
@@ -178,8 +178,8 @@ def choices(space: Space, allowed: Iterable[Sequence[int]] | None = None) -> lis
     Examples
     --------
     >>> from fabricstudy.machine.base import published
-    >>> mira = space_of(published("mira"))
-    >>> four = choices(mira, [(4,)])[0]
+    >>> mira = partition_space(published("mira"))
+    >>> four = geometries_by_size(mira, [(4,)])[0]
     >>> four.production, four.best, [mira.bisection_links(found) for found in (four.production, four.best)]
     ((4, 1, 1, 1), (2, 2, 1, 1), [256, 512])
     """
@@ -194,7 +194,7 @@ def choices(space: Space, allowed: Iterable[Sequence[int]] | None = None) -> lis
     ]
 
 
-def _choice(space: Space, geometries: Sequence[Geometry], listed: Sequence[Geometry]) -> SizeChoice:
+def _choice(space: PartitionSpace, geometries: Sequence[Geometry], listed: Sequence[Geometry]) -> SizeChoice:
     def rank(geometry: Geometry) -> tuple[float, ...]:
         return (space.bisection_Bps(geometry), -space.longest(geometry), *(-side for side in geometry))
 
@@ -211,7 +211,7 @@ def _choice(space: Space, geometries: Sequence[Geometry], listed: Sequence[Geome
     )
 
 
-def _misordered(space: Space, geometries: Sequence[Geometry]) -> int:
+def _misordered(space: PartitionSpace, geometries: Sequence[Geometry]) -> int:
     by_longest: dict[int, list[int]] = {}
     for geometry in geometries:
         by_longest.setdefault(space.longest(geometry), []).append(space.bisection_links(geometry))
@@ -223,19 +223,19 @@ def _misordered(space: Space, geometries: Sequence[Geometry]) -> int:
     )
 
 
-def space_of(machine: GridConfig) -> Space:
+def partition_space(machine: GridConfig) -> PartitionSpace:
     """Return what a grid machine of a study is divided into.
 
     Examples
     --------
     >>> from fabricstudy.machine.base import published
-    >>> [space.bisection_links(space.canonical([2, 2])) for space in [space_of(published("mira"))]]
+    >>> [space.bisection_links(space.canonical([2, 2])) for space in [partition_space(published("mira"))]]
     [512]
     """
     dimensions = machine.grid
     outer = len(dimensions) if machine.block is None else len(machine.block)
     inner = tuple(dimension.length for dimension in dimensions[outer:])
-    return Space(
+    return PartitionSpace(
         dimensions=dimensions,
         block=(*(machine.block or (1,) * outer), *inner),
         outer=outer,

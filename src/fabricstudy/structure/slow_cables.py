@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.core.phrasing import several
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.levels import levels
 from fabricstudy.machine.named import NamedMachine
@@ -49,4 +49,4 @@ def slow_cables(machine: Machine) -> list[dict[str, Any]]:
 def slow_cables_in_words(machine: Machine) -> str:
     """Return how many cables are slower than most of their peers, or nothing."""
     count = int(machine.cable_count[slow_rows(machine)[0]].sum())
-    return f"{several(count, 'cable')} slower than {'its' if count == 1 else 'their'} peers" if count else ""
+    return f"{count_noun(count, 'cable')} slower than {'its' if count == 1 else 'their'} peers" if count else ""

@@ -17,7 +17,7 @@ the mean of the lengths of all steps. However far the search gets, its result is
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.routing.ways import Ways
+from fabricstudy.routing.path_graph import PathGraph
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,16 +27,16 @@ EXPONENT = 50.0
 CLOSE = 0.99
 """Share of the best split found at which the search ends."""
 
-MOST_STEPS, WORK = 30, 1 << 24
+MAX_STEPS, WORK = 30, 1 << 24
 """Most steps, and ways that they follow in all, which takes 0.1 s."""
 
-MOST_LINKS, MOST_PROGRAMS = 512, 15
+MAX_LP_LINKS, MAX_LP_SOLVES = 512, 15
 """Links of a small machine, and programs that are solved for it, each of which takes some ms."""
 
 _HALVINGS = 15
 
 
-def best_split_s(capacity_Bps: Floats, ways: Ways, load_bytes: Floats | None, known_s: float) -> float:
+def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | None, known_s: float) -> float:
     """Return a lower bound on the time in which the links carry the flows of `ways`, however they split, in s.
 
     It is exact where each flow has one path, and on small machines mostly within 1 % of the best split.
@@ -52,7 +52,7 @@ def best_split_s(capacity_Bps: Floats, ways: Ways, load_bytes: Floats | None, kn
     """
     load = ways.shortest(1 / capacity_Bps) if load_bytes is None else load_bytes
     bound_s, best_s, lengths, splits = known_s, np.inf, np.zeros(len(load)), [load]
-    steps = int(np.clip(WORK // max(len(ways.link), 1), 1, MOST_STEPS))
+    steps = int(np.clip(WORK // max(len(ways.link), 1), 1, MAX_STEPS))
     for step in range(steps):
         busy_s = load / capacity_Bps
         most_s = busy_s.max(initial=0.0)
@@ -67,16 +67,16 @@ def best_split_s(capacity_Bps: Floats, ways: Ways, load_bytes: Floats | None, kn
         splits.append(ways.shortest(length))
         bound_s = max(bound_s, float(splits[-1] @ length))
         load = load + _moved(relative, splits[-1] / capacity_Bps / most_s) * (splits[-1] - load)
-    if len(capacity_Bps) <= MOST_LINKS:
+    if len(capacity_Bps) <= MAX_LP_LINKS:
         return _by_programs(capacity_Bps, ways, splits, bound_s)
     return max(bound_s, float(ways.shortest(lengths) @ lengths / steps))
 
 
-def _by_programs(capacity_Bps: Floats, ways: Ways, splits: list[Floats], bound_s: float) -> float:
+def _by_programs(capacity_Bps: Floats, ways: PathGraph, splits: list[Floats], bound_s: float) -> float:
     """Return a higher bound from the best mixtures of splits."""
     from scipy.optimize import linprog
 
-    for _ in range(MOST_PROGRAMS):
+    for _ in range(MAX_LP_SOLVES):
         busy_s = np.array(splits).T / capacity_Bps[:, None]
         scale = busy_s.max()
         found = linprog(

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import digest_of, imported
-from fabricstudy.core.store import FILES, FORMAT_KEY, STRUCTURES, Record, Store, read_sealed
+from fabricstudy.core.store import FILES, FORMAT_KEY, STRUCTURES, Record, Store, read_checksummed
 from fabricstudy.machine.graph import Machine
 
-from .summary import structure
+from .summary import describe_machine
 
 HALF = "half"
 """Key of the routers in one half of the best cut."""
@@ -23,10 +23,10 @@ _LOG = logging.getLogger(__name__)
 
 def structure_code() -> str:
     """Digest of the code that analyses a machine, and of what keeps it."""
-    return digest_of(imported(structure.__module__) | {__name__})
+    return digest_of(imported(describe_machine.__module__) | {__name__})
 
 
-def describe(machine_id: str, machine: Machine, machine_code: str, results: Path) -> Record:
+def structure_record(machine_id: str, machine: Machine, machine_code: str, results: Path) -> Record:
     """Return the structure of a machine, from the store under `results` if it is there.
 
     Parameters
@@ -51,7 +51,7 @@ def describe(machine_id: str, machine: Machine, machine_code: str, results: Path
 
 def described(machine: Machine) -> dict[str, Any]:
     """Return the structure of a machine as plain values, with one half of its best cut."""
-    found = structure(machine)
+    found = describe_machine(machine)
     return {**found.to_json(), HALF: np.flatnonzero(found.bisection.cut_side).tolist()}
 
 
@@ -63,7 +63,7 @@ def read_structures(path: Path) -> Iterator[Record]:
     FabricstudyError
         If one was damaged.
     """
-    for number, record in read_sealed(path):
+    for number, record in read_checksummed(path):
         if record is None:
             problem = f"{path}, line {number}: damaged; remove the file and run the same command again"
             raise FabricstudyError(problem, "results-damaged")

@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.search import reach
+from fabricstudy.machine.search import bfs_levels
 
-from .bisection import Bisection, bisect
+from .bisection import BisectionBounds, bisection_bounds
 
 
 @dataclass(frozen=True)
-class ClassFigures:
+class LinkClassSummary:
     """Cables of one link class, with bandwidth (one direction) and latency of one cable."""
 
     name: str
@@ -37,9 +37,9 @@ class Structure:
     mean_hops: float
     """Most hops between two routers that carry nodes, and their mean over ordered pairs of distinct ones, 0 if there is
     only one; every cable counts as one hop."""
-    classes: tuple[ClassFigures, ...]
+    classes: tuple[LinkClassSummary, ...]
     """The link classes, the host links last."""
-    bisection: Bisection
+    bisection: BisectionBounds
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the best cut itself."""
@@ -47,8 +47,8 @@ class Structure:
         return vars(self) | {"classes": classes, "bisection": self.bisection.to_json()}
 
 
-def structure(machine: Machine) -> Structure:
-    """Describe a machine; raises ValueError if the machine is not connected, or `bisect` cannot take it."""
+def describe_machine(machine: Machine) -> Structure:
+    """Describe a machine; raises ValueError if the machine is not connected, or `bisection_bounds` cannot take it."""
     diameter, mean_hops = hop_figures(machine)
     return Structure(
         kind=machine.kind,
@@ -59,7 +59,7 @@ def structure(machine: Machine) -> Structure:
         diameter=diameter,
         mean_hops=mean_hops,
         classes=_class_figures(machine),
-        bisection=bisect(machine),
+        bisection=bisection_bounds(machine),
     )
 
 
@@ -91,7 +91,7 @@ def _walk(machine: Machine, edge_router: npt.NDArray[np.int64], sources_at_a_tim
         at_first = np.zeros((machine.routers, len(sources)), dtype=np.bool_)
         at_first[sources, np.arange(len(sources))] = True
         left = []
-        for reached in reach(np.packbits(at_first, axis=1), links.first, links.head):
+        for reached in bfs_levels(np.packbits(at_first, axis=1), links.first, links.head):
             # A pair that is still apart after h hops has more than h of them.
             met = int(np.bitwise_count(reached[edge_router]).sum(dtype=np.int64))
             left.append(len(edge_router) * len(sources) - met)
@@ -104,7 +104,7 @@ def _walk(machine: Machine, edge_router: npt.NDArray[np.int64], sources_at_a_tim
     return diameter, hops
 
 
-def _class_figures(machine: Machine) -> tuple[ClassFigures, ...]:
+def _class_figures(machine: Machine) -> tuple[LinkClassSummary, ...]:
     cables = np.bincount(machine.cable_class, machine.cable_count, len(machine.classes)).astype(int)
     counted = [*zip(machine.classes, cables.tolist(), strict=True), (machine.host, machine.nodes)]
-    return tuple(ClassFigures(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in counted)
+    return tuple(LinkClassSummary(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in counted)

@@ -10,7 +10,7 @@ simulates nothing.
 """
 
 from fabricstudy.core.errors import FabricstudyError, StudyError
-from fabricstudy.study.sweep import Row
+from fabricstudy.study.sweep import PointRow
 
 from .claims import Claim
 from .figures import Figure
@@ -26,7 +26,7 @@ __all__ = [
     "FabricstudyError",
     "Figure",
     "Plan",
-    "Row",
+    "PointRow",
     "Study",
     "StudyError",
     "load_machine",

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from math import inf
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.engine.parallel import Parallel
+from fabricstudy.engine.parallel import ParallelEngine
 from fabricstudy.engine.registry import engine_named, engines
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
@@ -45,8 +45,8 @@ def check_engine(engine: EngineSettings) -> None:
 
     Raises ConfigError with the path below the engine.
     """
-    if engine.processes > 1 and not isinstance(engine_named(engine.kind), Parallel):
-        can = " or ".join(name for name, other in engines().items() if isinstance(other, Parallel))
+    if engine.processes > 1 and not isinstance(engine_named(engine.kind), ParallelEngine):
+        can = " or ".join(name for name, other in engines().items() if isinstance(other, ParallelEngine))
         problem = f"the engine {engine.kind} simulates a point on one core"
         remedy = f"leave it out, or take {can}; Snakemake's --cores simulates several points at once"
         raise ConfigError(problem, remedy, ("processes",), engine.processes, "unsupported")

@@ -198,7 +198,7 @@ AnyMeasure = Annotated[
     Value | Contrast | Trend | Crossing | Spread | Correlation | Quotient | Rows, Field(discriminator="kind")
 ]
 Bound = Annotated[float, Field(allow_inf_nan=False)]
-Range = tuple[Bound | None, Bound | None]
+NumberRange = tuple[Bound | None, Bound | None]
 
 
 class Part(Model):
@@ -210,17 +210,17 @@ class Part(Model):
 
     says: str = Field(min_length=1, max_length=500, description="what this number is")
     measure: AnyMeasure = Field(description="how it is computed")
-    source_range: Range = Field(
+    source_range: NumberRange = Field(
         description="closed range [low, high] that states what the source says; null leaves an end open"
     )
-    accept: Range | None = Field(
+    accept: NumberRange | None = Field(
         None, description="closed range in which the part is reproduced; contains `source_range`, its default"
     )
     reason: str = Field("", max_length=500, description="why a wider range is accepted, or how words became a range")
     show: Literal["number", "percent"] = Field("number", description="how the number is printed")
 
     @property
-    def accepted(self) -> Range:
+    def accepted(self) -> NumberRange:
         """The range in which the part is reproduced."""
         return self.source_range if self.accept is None else self.accept
 

@@ -16,18 +16,18 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from fabricstudy.core import quantities
-from fabricstudy.core.kinds import Kind, kind_of, members_of, only_extensions_of
+from fabricstudy.core.kinds import Kind, extension_scope, kind_of, members_of
 from fabricstudy.core.model import Model, Name, QuantityOrMapping, Written
 from fabricstudy.core.quantities import Unit
 from fabricstudy.machine.instances import INSTANCES
 
+from .dotted_paths import fields_of
 from .model import Study
-from .paths import fields_of
 
 
 def reference_page() -> str:
     """Give the text of docs/reference.md."""
-    with only_extensions_of(""):
+    with extension_scope(""):
         sections = reference(Study, "")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fabricstudy.study"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
@@ -87,7 +87,7 @@ def _published() -> str:
 
 def schema() -> str:
     """Give the text of docs/schema/study.json."""
-    with only_extensions_of(""):
+    with extension_scope(""):
         facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
     shared: dict[str, Any] = facts.pop("$defs", {})
     whole = {**_by_reference(facts, shared, top=True), "$defs": shared}

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from fabricstudy.core.columns import BY_LINK, METRICS, SCHEDULED, column_unit
+from fabricstudy.core.columns import LINK_LOAD_TABLE, METRICS, SCHEDULE_TABLES, column_unit
 from fabricstudy.core.errors import Code, suggestion
 from fabricstudy.core.model import ConfigError, Model, Name
 from fabricstudy.core.quantities import Moment, to_unit
@@ -24,14 +24,14 @@ Label = bool | int | float | str
 _NO_SCHEDULE: Code = "unknown-name"
 
 
-class Range(Model):
+class LabelRange(Model):
     """Labels from `min` to `max`, both included; either may be left out."""
 
     min: float | None = Field(None, description="least label")
     max: float | None = Field(None, description="largest label")
 
     @model_validator(mode="after")
-    def _not_empty(self) -> Range:
+    def _not_empty(self) -> LabelRange:
         if self.min is None and self.max is None:
             raise ConfigError("a range without ends", "give min, max or both", code="out-of-range")
         if self.min is not None and self.max is not None and self.min > self.max:
@@ -39,7 +39,7 @@ class Range(Model):
         return self
 
 
-Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | Range
+Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | LabelRange
 """One label, a list of labels, or a range of numbers."""
 
 
@@ -48,13 +48,13 @@ def fulfils(label: object, condition: Condition) -> bool:
 
     Examples
     --------
-    >>> fulfils(4, Range(min=2)), fulfils("4", (4, 8)), fulfils(True, 1), fulfils(None, "none")
+    >>> fulfils(4, LabelRange(min=2)), fulfils("4", (4, 8)), fulfils(True, 1), fulfils(None, "none")
     (True, True, False, False)
     """
     if label is None:
         return False
     number = isinstance(label, int | float) and not isinstance(label, bool)
-    if isinstance(condition, Range):
+    if isinstance(condition, LabelRange):
         low, high = condition.min, condition.max
         return number and (low is None or label >= low) and (high is None or label <= high)  # type: ignore[operator]
     wanted = condition if isinstance(condition, tuple) else (condition,)
@@ -94,8 +94,8 @@ class Selection(Model):
 
     @model_validator(mode="after")
     def _one_source(self) -> Selection:
-        if (self.schedule is not None) != (self.table in SCHEDULED):
-            remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULED)}"
+        if (self.schedule is not None) != (self.table in SCHEDULE_TABLES):
+            remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULE_TABLES)}"
             raise ConfigError("tables of schedules go with the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
         beside = self.model_fields_set & {"analysis", "experiment", "over_jobs"}
         if self.schedule is not None and beside:
@@ -124,7 +124,7 @@ class Selection(Model):
     @property
     def of_links(self) -> bool:
         """Whether it reads links one by one."""
-        return self.table == BY_LINK
+        return self.table == LINK_LOAD_TABLE
 
     @property
     def draws_jobs(self) -> bool:
@@ -149,12 +149,12 @@ class Selection(Model):
             check_metric(self.table, column)
 
 
-def far_apart(labels: Collection[float]) -> bool:
+def suits_log_scale(labels: Collection[float]) -> bool:
     """Return whether numbers are ratios or sizes, for a logarithmic scale: above 0, the largest four times the least.
 
     Examples
     --------
-    >>> far_apart([0.5, 1, 2]), far_apart([1, 2, 3]), far_apart([0, 8])
+    >>> suits_log_scale([0.5, 1, 2]), suits_log_scale([1, 2, 3]), suits_log_scale([0, 8])
     (True, False, False)
     """
     return 0 < 4 * min(labels) <= max(labels)

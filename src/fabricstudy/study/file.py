@@ -8,21 +8,21 @@ from typing import Any, ClassVar, TypeVar
 import yaml
 from pydantic import ValidationError
 
+from fabricstudy.core.bundled_files import bundled_path
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.extensions import load_extensions
-from fabricstudy.core.input_files import FileMistake, bytes_of, text_of
-from fabricstudy.core.kinds import only_extensions_of
+from fabricstudy.core.input_files import InputFileError, read_bytes, text_of
+from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import Model
-from fabricstudy.core.paths import ours
 from fabricstudy.machine.base import Topology
 
-from .messages import mistakes
+from .messages import explain_errors
 from .model import Study
 
-LARGEST_BYTES = 10_000_000
-LARGEST_NODES = 1_000_000
-LONGEST_NUMBER = 100
-DEEPEST = 50
+MAX_BYTES = 10_000_000
+MAX_YAML_NODES = 1_000_000
+MAX_NUMBER_LENGTH = 100
+MAX_DEPTH = 50
 
 M = TypeVar("M", bound=Model)
 
@@ -66,7 +66,7 @@ def load_study(path: str | Path) -> Study:
     """
     path = Path(path)
     try:
-        return read_study(parse_yaml(_text(path)), path)
+        return validate_study(parse_yaml(_text(path)), path)
     except StudyError as error:
         raise error.in_file(str(path)) from None
 
@@ -76,7 +76,7 @@ def parse_study_name(path: Path) -> str:
     return str(parse_yaml(_text(path)).get("study"))
 
 
-def read_study(data: Any, path: Path | None = None) -> Study:
+def validate_study(data: Any, path: Path | None = None) -> Study:
     """Check a study that has been read from YAML; `path` is its file.
 
     Raises
@@ -87,11 +87,13 @@ def read_study(data: Any, path: Path | None = None) -> Study:
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
         raise StudyError(
-            f"the file is {what}", f"write keys and values, as {ours('docs/reference.md')} shows", code="invalid-yaml"
+            f"the file is {what}",
+            f"write keys and values, as {bundled_path('docs/reference.md')} shows",
+            code="invalid-yaml",
         )
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)
-    with only_extensions_of(package):
+    with extension_scope(package):
         return validated(Study, data, {"file": path, "folder": folder, "extensions": package})
 
 
@@ -106,14 +108,14 @@ def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> 
     try:
         return model.model_validate(data, context=context, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise mistakes(error, data, model).in_study() from None
+        raise explain_errors(error, data, model).in_study() from None
 
 
-def named_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
+def referenced_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
     """Return the texts of what was read from a study that are names of files, with these files."""
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from named_files(part, folder)
+            yield from referenced_files(part, folder)
     elif isinstance(value, str) and value and _is_file(folder / value):
         yield value, folder / value
 
@@ -125,10 +127,10 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def files_of(path: Path) -> list[Path]:
+def study_files(path: Path) -> list[Path]:
     """Return a study file, and those that it names."""
     try:
-        return [path, *(named for _, named in named_files(parse_yaml(_text(path)), path.parent))]
+        return [path, *(named for _, named in referenced_files(parse_yaml(_text(path)), path.parent))]
     except StudyError as error:
         raise error.in_file(str(path)) from None
 
@@ -145,9 +147,9 @@ def load_machine(path: str | Path) -> Topology:
     try:
         data = _with_machine(path)
         if _is_bare(data):
-            with only_extensions_of(load_extensions(data.get("extensions"), path.parent)):
-                return read_machine(data["machine"], path.parent)
-        machine = read_study(data, path).machine
+            with extension_scope(load_extensions(data.get("extensions"), path.parent)):
+                return validate_machine(data["machine"], path.parent)
+        machine = validate_study(data, path).machine
         if machine is None:
             raise StudyError(
                 "the study has no machine of its own", "give a study that simulates, or a machine", code="missing-key"
@@ -171,7 +173,7 @@ def _is_bare(data: Any) -> bool:
     return isinstance(data, dict) and "machine" in data and set(data) <= {"machine", "extensions"}
 
 
-def read_machine(data: Any, folder: Path | None = None) -> Topology:
+def validate_machine(data: Any, folder: Path | None = None) -> Topology:
     """Check a machine that has been read from YAML; `folder` is that of the file.
 
     Raises
@@ -194,8 +196,8 @@ def _text(path: Path) -> str:
             code="file-not-found",
         )
     try:
-        return text_of(bytes_of(path, LARGEST_BYTES))
-    except FileMistake as mistake:
+        return text_of(read_bytes(path, MAX_BYTES))
+    except InputFileError as mistake:
         problem = f"{mistake.where}: {mistake.problem}" if mistake.where else mistake.problem
         raise StudyError(problem, mistake.remedy, code=mistake.code) from None
 
@@ -240,13 +242,15 @@ class _Walk:
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
-        self._left = LARGEST_NODES
+        self._left = MAX_YAML_NODES
 
     def visit(self, node: yaml.Node, path: tuple[str, ...]) -> None:
         self._left -= 1
-        if self._left < 0 or len(path) > DEEPEST:
+        if self._left < 0 or len(path) > MAX_DEPTH:
             what = (
-                "too deeply nested" if len(path) > DEEPEST else f"more than {LARGEST_NODES:,} values, aliases counted"
+                "too deeply nested"
+                if len(path) > MAX_DEPTH
+                else f"more than {MAX_YAML_NODES:,} values, aliases counted"
             )
             place = ".".join(path[:8]) or None
             raise StudyError(f"the file is {what}", "make it smaller", None, place, code="file-too-large")
@@ -254,7 +258,7 @@ class _Walk:
             for number, item in enumerate(node.value):
                 self.visit(item, (*path, str(number)))
         elif isinstance(node, yaml.ScalarNode):
-            if node.tag == "tag:yaml.org,2002:int" and len(node.value) > LONGEST_NUMBER:
+            if node.tag == "tag:yaml.org,2002:int" and len(node.value) > MAX_NUMBER_LENGTH:
                 problem = f"a number of {len(node.value):,} digits"
                 raise StudyError(problem, "write a smaller one", None, ".".join(path), code="file-too-large")
         elif isinstance(node, yaml.MappingNode):

@@ -6,12 +6,12 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from fabricstudy.core.errors import is_close, suggestion
+from fabricstudy.core.bundled_files import bundled_path
+from fabricstudy.core.errors import is_misspelling, suggestion
 from fabricstudy.core.kinds import members_of
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.core.paths import ours
 
-from .paths import fields_of
+from .dotted_paths import fields_of
 
 _MAPPING = "a mapping of keys to values"
 _NOT_A = {
@@ -47,7 +47,7 @@ _PER_SECOND = re.compile(r"([0-9.]+)\s*([kMGT]?[bB])(?:it|yte)?(?:s?/s|ps)")
 """A bandwidth as it is often written, but for the unit that we read."""
 
 
-def mistakes(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
+def explain_errors(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
     """Explain all mistakes of `raw` in plain words: the first one, with the others in its `others`.
 
     Parameters
@@ -77,7 +77,7 @@ def _is_misspelt(path: tuple[str, ...], by_path: dict[tuple[str, ...], list[Erro
         return False
     beside = [other[-1] for other, (detail, *_) in by_path.items() if other and detail["type"] == "extra_forbidden"
               and other[:-1] == path[:-1]]  # fmt: skip
-    return any(is_close(key, path[-1]) for key in beside)
+    return any(is_misspelling(key, path[-1]) for key in beside)
 
 
 def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
@@ -186,7 +186,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         return ConfigError(problem, remedy.format(context[name]), value=shown, code="out-of-range")
     if kind == "value_error":
         return _as_raised(context["error"], shown)
-    return ConfigError(detail["msg"].rstrip("."), f"see {ours('docs/reference.md')}", value=shown)
+    return ConfigError(detail["msg"].rstrip("."), f"see {bundled_path('docs/reference.md')}", value=shown)
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:
@@ -196,4 +196,4 @@ def _as_raised(error: Exception, shown: object) -> ConfigError:
         rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None
         remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
         return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
-    return ConfigError(str(error), f"see {ours('docs/reference.md')}", value=shown)
+    return ConfigError(str(error), f"see {bundled_path('docs/reference.md')}", value=shown)

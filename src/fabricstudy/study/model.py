@@ -9,7 +9,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationIn
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.model import ConfigError, Name, check_all
-from fabricstudy.core.phrasing import listed
+from fabricstudy.core.phrasing import join_words
 from fabricstudy.core.store import STORES
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
@@ -19,14 +19,14 @@ from fabricstudy.workload.job import Job
 
 from .checks import check_point
 from .claims import Claim, check_names
+from .default_figures import default_figures
 from .figures import AnyFigure, Names
 from .schedules import Schedule
 from .sweep import Experiment, Sweep
-from .usual_figures import usual_figures
 
-MOST_POINTS = 1_000_000
-MOST_PATHS_TOLD = 3
-WHOLE_SWEEP = "main"
+MAX_POINTS = 1_000_000
+MAX_LISTED_PATHS = 3
+DEFAULT_EXPERIMENT = "main"
 """Name of the experiment of a study that has only one."""
 
 StudyName = Annotated[
@@ -128,8 +128,8 @@ class Study(Sweep):
 
     def _check_size(self) -> None:
         points = sum(experiment.size for experiment in self.all_experiments.values())
-        if points > MOST_POINTS:
-            path, remedy = ("experiments" if self.experiments else "sweep",), f"stay at or below {MOST_POINTS:,}"
+        if points > MAX_POINTS:
+            path, remedy = ("experiments" if self.experiments else "sweep",), f"stay at or below {MAX_POINTS:,}"
             raise ConfigError(f"{points:,} points are too many", remedy, path, code="point-count")
 
     def _check_names(self) -> None:
@@ -153,9 +153,9 @@ class Study(Sweep):
         return not (self.analyses or self.schedules) or bool(self.model_fields_set & of_points)
 
     @property
-    def shown_figures(self) -> tuple[AnyFigure, ...]:
+    def report_figures(self) -> tuple[AnyFigure, ...]:
         """The figures of the report: those named, or the usual ones where the file says nothing of figures."""
-        return self.figures if "figures" in self.model_fields_set else usual_figures(self.all_experiments)
+        return self.figures if "figures" in self.model_fields_set else default_figures(self.all_experiments)
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -170,9 +170,9 @@ class Study(Sweep):
             for name, axis in part.sweep.items():
                 found.setdefault(name, []).extend(path for change in axis.changes for path in change)
         return {
-            name: listed(list(dict.fromkeys(paths)))
+            name: join_words(list(dict.fromkeys(paths)))
             for name, paths in found.items()
-            if len(set(paths)) <= MOST_PATHS_TOLD and not any(name in path.split(".") for path in paths)
+            if len(set(paths)) <= MAX_LISTED_PATHS and not any(name in path.split(".") for path in paths)
         }
 
     @property
@@ -203,4 +203,4 @@ class Study(Sweep):
         if self.experiments:
             return self.experiments
         sweep = {name: getattr(self, name) for name in Sweep.model_fields}
-        return {WHOLE_SWEEP: Experiment.model_construct(**sweep, settings={})}
+        return {DEFAULT_EXPERIMENT: Experiment.model_construct(**sweep, settings={})}

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from fabricstudy.core.errors import SHOWN, StudyError, together
-from fabricstudy.core.kinds import only_extensions_of
+from fabricstudy.core.errors import SHOWN, StudyError, combine_errors
+from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
 from fabricstudy.engine.registry import engine_named
@@ -22,18 +22,18 @@ from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job
 
 from .checks import check_engine, check_point
-from .messages import mistakes
-from .model import WHOLE_SWEEP, Study
-from .pairs import check_pairs
-from .paths import Path, put
+from .comparisons import check_comparisons
+from .dotted_paths import DottedPath, set_at_path
+from .messages import explain_errors
+from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
-from .spot_check import resolution_check, spot_check
-from .sweep import Experiment, Label, Row
+from .spot_check import plan_resolution_check, plan_spot_check
+from .sweep import Experiment, Label, PointRow
 from .virtual_channels import VirtualChannels
 
 T = TypeVar("T")
 
-MOST_LINKS = 1_000_000
+MAX_LINK_ROWS = 1_000_000
 """Of the table `link_loads`, which takes about 0.5 GB then."""
 
 FOLLOWED = 10_000
@@ -45,7 +45,7 @@ class Plan:
     """All rows in the order of the study, and what is behind them: distinct points, machines and runs of schedules."""
 
     study: Study
-    rows: list[Row]
+    rows: list[PointRow]
     points: dict[str, PlannedPoint]
     machines: dict[str, Topology]
     axes: tuple[str, ...]
@@ -55,7 +55,7 @@ class Plan:
     run_axes: tuple[str, ...]
 
     @property
-    def with_links(self) -> set[str]:
+    def link_load_points(self) -> set[str]:
         """Ids of the points of which each link is a row of a table."""
         return {row.point_id for row in self.rows if row.experiment in self.study.link_loads}
 
@@ -73,11 +73,11 @@ def plan(study: Study) -> Plan:
         has no partner.
     """
     planner = _Planner(study)
-    with only_extensions_of(study.extension_package):
-        _each(study.all_experiments, planner.add)
+    with extension_scope(study.extension_package):
+        _plan_parts(study.all_experiments, planner.add)
         planner.add_rows()
     _unify(planner.rows, study.axes)
-    check_pairs(study, planner.rows, planner.points)
+    check_comparisons(study, planner.rows, planner.points)
     _check_link_loads(study, planner)
     planner.add_spot_check()
     runs = _plan_schedules(study, planner.rows)
@@ -89,14 +89,14 @@ def _check_link_loads(study: Study, planner: _Planner) -> None:
     """Refuse a table of links that would need more memory than a workstation should spend on it."""
     asked = [planner.points[row.point_id].point.machine for row in planner.rows if row.experiment in study.link_loads]
     links = 2 * sum(machine.cables for machine in asked)
-    if links > MOST_LINKS:
-        remedy = f"stay below {MOST_LINKS:,}: name an experiment of fewer points; equal points are simulated once"
+    if links > MAX_LINK_ROWS:
+        remedy = f"stay below {MAX_LINK_ROWS:,}: name an experiment of fewer points; equal points are simulated once"
         file = None if study.file is None else str(study.file)
         problem = f"about {links:,} rows of links"
         raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "out-of-range")
 
 
-def _each(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
+def _plan_parts(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
     """Plan each part of a study, and raise the mistakes of all of them together."""
     wrong: list[StudyError] = []
     for name, part in parts.items():
@@ -105,10 +105,10 @@ def _each(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
         except StudyError as error:
             wrong.append(error)
     if wrong:
-        raise together(wrong)
+        raise combine_errors(wrong)
 
 
-def _plan_schedules(study: Study, rows: list[Row]) -> RunPlanner:
+def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
     """Expand the schedules of a study into their runs."""
     planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
 
@@ -117,13 +117,13 @@ def _plan_schedules(study: Study, rows: list[Row]) -> RunPlanner:
             lambda indices, tree: planner.add(name, schedule, schedule.labels_at(indices), tree)
         )
 
-    with only_extensions_of(study.extension_package):
-        _each(study.schedules, add)
+    with extension_scope(study.extension_package):
+        _plan_parts(study.schedules, add)
     _unify(planner.rows, axes_of_schedules(study.schedules))
     return planner
 
 
-def _unify(rows: Sequence[Row | RunRow], axes: tuple[str, ...]) -> None:
+def _unify(rows: Sequence[PointRow | RunRow], axes: tuple[str, ...]) -> None:
     """Make an axis' labels text where experiments use different kinds, since they become one column."""
     for axis in axes:
         kinds = {_kind(row.labels[axis]) for row in rows} - {None}
@@ -206,7 +206,7 @@ class _Sections:
             if isinstance(model, EngineSettings):
                 check_engine(model)
         except ValidationError as error:
-            raise mistakes(error, raw, _TYPES[kind]).below(*path) from None
+            raise explain_errors(error, raw, _TYPES[kind]).below(*path) from None
         except ConfigError as error:
             raise error.below(*path) from None
         return _section_of(model)
@@ -224,7 +224,7 @@ Sections = dict[str, tuple[_Section, ...]]
 class _Planner:
     def __init__(self, study: Study) -> None:
         self.study = study
-        self.rows: list[Row] = []
+        self.rows: list[PointRow] = []
         self.points: dict[str, PlannedPoint] = {}
         self.machines: dict[str, Topology] = {}
         self._sections = _Sections(study)
@@ -235,7 +235,7 @@ class _Planner:
 
     def add(self, name: str, experiment: Experiment) -> None:
         """Expand one experiment."""
-        prefix = () if name == WHOLE_SWEEP and not self.study.experiments else ("experiments", name)
+        prefix = () if name == DEFAULT_EXPERIMENT and not self.study.experiments else ("experiments", name)
 
         def add(indices: tuple[int, ...], tree: dict[str, Any]) -> None:
             # What other experiments vary says nothing of this one.
@@ -262,9 +262,9 @@ class _Planner:
     def add_spot_check(self) -> None:
         """Plan what is simulated on a second engine because the first one asks for it."""
         axes = {axis for one in self.study.all_experiments.values() for axis in one.axes_below("engine")}
-        checks = [spot_check(self.rows, self.points, axes, self._channels)]
+        checks = [plan_spot_check(self.rows, self.points, axes, self._channels)]
         if self.study.check == "resolution":
-            checks.append(resolution_check(self.rows, self.points))
+            checks.append(plan_resolution_check(self.rows, self.points))
         for rows, points in checks:
             self.rows += rows
             self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
@@ -282,7 +282,7 @@ class _Planner:
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
             alone_ids = tuple(None if ids_alone is None else ids_alone[position] for ids_alone in alone)
-            self.rows.append(Row(name, labels, seed, ids[position], alone_ids, names))
+            self.rows.append(PointRow(name, labels, seed, ids[position], alone_ids, names))
 
     def _baseline(self, run: Sections, sections: Sections) -> _Section:
         """Return the engine with which a baseline run has the resolution of its point."""
@@ -336,9 +336,9 @@ def _point(sections: Sections, seed: int) -> Point:
     )
 
 
-def _applied(tree: dict[str, Any], change: list[tuple[Path, Any]]) -> dict[str, Any]:
+def _applied(tree: dict[str, Any], change: list[tuple[DottedPath, Any]]) -> dict[str, Any]:
     for path, value in change:
-        tree = put(tree, path, value)
+        tree = set_at_path(tree, path, value)
     return tree
 
 
@@ -355,7 +355,7 @@ class _Expansion:
         base = varied.base if isinstance(varied, Schedule) else study.base
         for path, value in varied.fixed:
             try:
-                base = put(base, path, value)
+                base = set_at_path(base, path, value)
             except ConfigError as error:
                 raise self.error_at(error, ("set", path.text), path.text) from None
         self._trees = [base]
@@ -397,7 +397,7 @@ class _Expansion:
                 if len(wrong) >= SHOWN or number >= FOLLOWED:
                     break
         if wrong:
-            raise together(list(wrong.values()))
+            raise combine_errors(list(wrong.values()))
         if not number:
             nothing = ConfigError("everything is excluded", "leave something over", code="point-count")
             raise self.error_at(nothing, ("exclude",))
@@ -417,7 +417,7 @@ class _Expansion:
             place, value = (*place, *error.path[len(path.steps) :]), error.value
         return self.error_at(error, place, value, at)
 
-    def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, Path, Any]]:
+    def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, DottedPath, Any]]:
         return [
             (name, index, path, value)
             for name, axis, index in zip(self._varied.sweep, self._axes, indices, strict=True)

@@ -13,23 +13,23 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from fabricstudy.core.columns import ALONE
+from fabricstudy.core.columns import BASELINE_EXPERIMENT
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.kinds import only_extensions_of
+from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import Model
 from fabricstudy.core.parquet import read_parquet, write_parquet
-from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.settings import EngineSettings, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
-from fabricstudy.schedule.run import Needed, PlannedRun, Run
+from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run
 from fabricstudy.workload.job import Job
 
 from .model import Study
 from .plan import Plan
 from .schedules import RunRow, axes_of_schedules
-from .sweep import Row
+from .sweep import PointRow
 
 POINTS, WORKLOADS, SCHEDULES = FILES = "plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet"
 
@@ -66,7 +66,14 @@ def write_plan(
     write = cache(lambda model: model.model_dump_json())
     in_rows = {row.point_id for row in plan.rows}
     baselines = [
-        Row(ALONE, dict.fromkeys(plan.axes), one.point.seed, name, (), tuple(job.name for job in one.point.jobs))
+        PointRow(
+            BASELINE_EXPERIMENT,
+            dict.fromkeys(plan.axes),
+            one.point.seed,
+            name,
+            (),
+            tuple(job.name for job in one.point.jobs),
+        )
         for name, one in plan.points.items()
         if name not in in_rows
     ]
@@ -82,7 +89,7 @@ def write_plan(
             **further[row.point_id],
             **{f"axis.{name}": row.labels[name] for name in plan.axes},
             "job_names": row.job_names,
-            "baseline_ids": row.alone_ids,
+            "baseline_ids": row.baseline_ids,
             **{f"point.{name}": write(getattr(planned.point, name)) for name in _SECTIONS},
             "point.jobs": [write(job) for job in planned.point.jobs],
         }
@@ -143,17 +150,17 @@ def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequen
         If there is none.
     """
     reader = _Reader(study)
-    rows: list[Row] = []
+    rows: list[PointRow] = []
     points: dict[str, PlannedPoint] = {}
     chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
-    with only_extensions_of(study.extension_package):
+    with extension_scope(study.extension_package):
         for cells in read_parquet(folder / POINTS, chosen).to_pylist():
             name = cells["point_id"]
             if name not in points:
                 points[name] = PlannedPoint(name, cells["machine_id"], reader.point(cells))
-            if cells["experiment"] != ALONE:
+            if cells["experiment"] != BASELINE_EXPERIMENT:
                 ids, names = tuple(cells["baseline_ids"]), tuple(cells["job_names"])
-                rows.append(Row(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
+                rows.append(PointRow(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
         run_rows, runs = reader.runs(read_parquet(folder / SCHEDULES).to_pylist())
     machines = {planned.machine_id: planned.point.machine for planned in points.values()}
     return Plan(study, rows, points, machines, study.axes, run_rows, runs, axes_of_schedules(study.schedules))
@@ -172,7 +179,7 @@ class _Reader:
 
     def __init__(self, study: Study) -> None:
         self._study, self._parts = study, dict[tuple[type[Model], str], Model]()
-        self._context = {**OUR_UNITS, "files_in": str(study.folder.resolve())}
+        self._context = {**BASE_UNITS_CONTEXT, "files_in": str(study.folder.resolve())}
 
     def _part(self, model: type[M], text: str) -> M:
         part = self._parts.get((model, text))
@@ -194,7 +201,7 @@ class _Reader:
         run_rows = [RunRow(one["schedule"], _labels(one, axes), one["seed"], one["run_id"]) for one in rows]
         runs = {}
         for one in rows:
-            needs = {(job, nodes): Needed(**_tuples(needed)) for job, nodes, needed in json.loads(one["needs"])}
+            needs = {(job, nodes): RatioInputs(**_tuples(needed)) for job, nodes, needed in json.loads(one["needs"])}
             run = self._part(Run, one["run"])
             runs[f"{one['schedule']} {one['run_id']}"] = PlannedRun(
                 one["schedule"], one["run_id"], one["list_id"], run, needs, self._study.folder, one["keeps_jobs"]

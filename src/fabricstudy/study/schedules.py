@@ -10,18 +10,18 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationEr
 from fabricstudy.core.columns import RESERVED_BY_SCHEDULES
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.schedule.partitions import Partitions, Pool
-from fabricstudy.schedule.run import Needed, PlannedRun, Run, RunBase, list_id, run_id
-from fabricstudy.schedule.slowdown import Application, Measured, lesser
+from fabricstudy.schedule.partitions import NodePool, Partitions
+from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run, RunBase, list_id, run_id
+from fabricstudy.schedule.slowdown import Application, Measured, non_torus_sizes
 
 from .figures import Condition, fulfils
-from .messages import mistakes
-from .sweep import Label, Row, Varied
+from .messages import explain_errors
+from .sweep import Label, PointRow, SweepBase
 
-MOST_RUNS = 100_000
+MAX_RUNS = 100_000
 
 
-class Schedule(Varied, RunBase):
+class Schedule(SweepBase, RunBase):
     """Jobs on the partitions of a machine in time: one run, and what varies around it."""
 
     VARIES: ClassVar[type[Model]] = Run
@@ -44,8 +44,8 @@ class Schedule(Varied, RunBase):
 
     @model_validator(mode="after")
     def _is_not_too_large(self) -> Self:
-        if self.size > MOST_RUNS:
-            problem, remedy = f"{self.size:,} runs are too many", f"stay at or below {MOST_RUNS:,}"
+        if self.size > MAX_RUNS:
+            problem, remedy = f"{self.size:,} runs are too many", f"stay at or below {MAX_RUNS:,}"
             raise ConfigError(problem, remedy, ("sweep",), code="point-count")
         return self
 
@@ -84,11 +84,11 @@ def axes_of_schedules(schedules: Mapping[str, Schedule]) -> tuple[str, ...]:
 class RunPlanner:
     """Makes runs of raw trees, each list of partitions once; `rows` are all points, for ratios of their times."""
 
-    def __init__(self, rows: Sequence[Row], axes: tuple[str, ...], folder: Path) -> None:
+    def __init__(self, rows: Sequence[PointRow], axes: tuple[str, ...], folder: Path) -> None:
         self.rows: list[RunRow] = []
         self.runs: dict[str, PlannedRun] = {}
         self._points, self._axes, self._folder = rows, axes, folder
-        self._lists: dict[str, Partitions | Pool] = {}
+        self._lists: dict[str, Partitions | NodePool] = {}
 
     def add(self, name: str, schedule: Schedule, labels: Mapping[str, Label], tree: dict[str, Any]) -> None:
         """Plan one combination of labels, with each seed. Raises ConfigError with the path below the run."""
@@ -97,7 +97,7 @@ class RunPlanner:
                 {**tree, "seed": 0}, context={"folder": self._folder}, by_alias=True, by_name=False
             )
         except ValidationError as error:
-            raise mistakes(error, tree, Run) from None
+            raise explain_errors(error, tree, Run) from None
         if not run.trace.is_drawn and len(schedule.seeds) > 1:
             problem = "a log has no random choices, so that all seeds would give the same"
             raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds))
@@ -124,17 +124,17 @@ class RunPlanner:
             self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, own_list, seeded, needs, self._folder, keeps))
             self.rows.append(RunRow(name, row, seed, key))
 
-    def _needs(self, run: Run, partitions: Partitions | Pool) -> dict[tuple[int, int], Needed]:
+    def _needs(self, run: Run, partitions: Partitions | NodePool) -> dict[tuple[int, int], RatioInputs]:
         measured = run.slowdown.measured
         if measured is None:
             return {}
         return {
             (number, nodes): self._needed(measured, number, application, nodes)
             for number, application in enumerate(run.slowdown.kinds)
-            for nodes in lesser(partitions)
+            for nodes in non_torus_sizes(partitions)
         }
 
-    def _needed(self, measured: Measured, number: int, application: Application, nodes: int) -> Needed:
+    def _needed(self, measured: Measured, number: int, application: Application, nodes: int) -> RatioInputs:
         for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "expected_load_ns")):
             if experiment is None:
                 continue
@@ -142,7 +142,7 @@ class RunPlanner:
                 self._side(measured, experiment, application, nodes, side) for side in (measured.of, measured.against)
             ]
             if all(sides):
-                return Needed(metric, tuple(sides[0]), tuple(sides[1]))
+                return RatioInputs(metric, tuple(sides[0]), tuple(sides[1]))
         which = ", ".join(f"{axis} {label}" for axis, label in application.where.items())
         problem = f"no point of the study says how much longer jobs run on {nodes} nodes" + f" ({which})" * bool(which)
         remedy = "add this size to the experiment, or name one in `beyond` that has its expected link loads"

@@ -16,7 +16,7 @@ from fabricstudy.engine.point import PlannedPoint, Point, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 
-from .sweep import Row
+from .sweep import PointRow
 from .virtual_channels import VirtualChannels
 
 FEWEST, PART = 10, 0.03
@@ -26,9 +26,9 @@ CHEAP = 4
 """The drawing is among this many times as many points, the cheapest ones."""
 
 
-def spot_check(
-    rows: Sequence[Row], points: Mapping[str, PlannedPoint], engine_axes: set[str], channels: VirtualChannels
-) -> tuple[list[Row], list[PlannedPoint]]:
+def plan_spot_check(
+    rows: Sequence[PointRow], points: Mapping[str, PlannedPoint], engine_axes: set[str], channels: VirtualChannels
+) -> tuple[list[PointRow], list[PlannedPoint]]:
     """Draw points; return the rows of both engines, and the points that are simulated for it.
 
     Both rows leave out the labels of `engine_axes`, the axes that vary the engine.
@@ -46,7 +46,9 @@ def spot_check(
     return _rows_of_both(SPOT_CHECK, checks)
 
 
-def resolution_check(rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> tuple[list[Row], list[PlannedPoint]]:
+def plan_resolution_check(
+    rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]
+) -> tuple[list[PointRow], list[PlannedPoint]]:
     """Draw points of CAMINOS; return the rows of both resolutions, and the points with half the phit."""
     row_of = {
         row.point_id: row for row in reversed(rows) if isinstance(points[row.point_id].point.engine, CaminosSettings)
@@ -56,14 +58,14 @@ def resolution_check(rows: Sequence[Row], points: Mapping[str, PlannedPoint]) ->
     return _rows_of_both(RESOLUTION_CHECK, [(row_of[name], twin) for name, twin in drawn.items()])
 
 
-_Check = tuple[Row, PlannedPoint]
+_Check = tuple[PointRow, PlannedPoint]
 
 
-def _rows_of_both(experiment: str, checks: list[_Check]) -> tuple[list[Row], list[PlannedPoint]]:
+def _rows_of_both(experiment: str, checks: list[_Check]) -> tuple[list[PointRow], list[PlannedPoint]]:
     """Return the rows of the points that were drawn and of those that check them, pair by pair, and the latter."""
-    rows: list[Row] = []
+    rows: list[PointRow] = []
     for row, twin in checks:
-        first = replace(row, experiment=experiment, alone_ids=(None,) * len(row.job_names))
+        first = replace(row, experiment=experiment, baseline_ids=(None,) * len(row.job_names))
         rows += [first, replace(first, point_id=twin.point_id)]
     return rows, [twin for _, twin in checks]
 

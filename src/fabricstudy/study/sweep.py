@@ -18,12 +18,12 @@ from fabricstudy.core.model import ConfigError, Flag, Model, Name, OrList, Writt
 from fabricstudy.core.quantities import to_unit
 from fabricstudy.engine.point import Point
 
+from .dotted_paths import DottedPath, parse_path
 from .mix import Mix
-from .paths import Path, find_path
 
 Label = str | int | float | bool
 
-MOST_SEEDS = 10_000
+MAX_SEEDS = 10_000
 _OUR_UNITS = ("byte", "byte/second", "nanosecond")
 
 AxisName = Annotated[
@@ -181,19 +181,19 @@ def _axes_in_full(axes: Any) -> Any:
     return {name: {"of": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
 
 
-def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> Path:
+def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> DottedPath:
     """Read a dotted path into a model; it stands at `place` in the file."""
     try:
-        return find_path(text, root)
+        return parse_path(text, root)
     except ConfigError as error:
         raise ConfigError(error.problem, error.remedy, place, text, error.code) from None
 
 
 def _seed_list(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= MOST_SEEDS:
+        if not 1 <= value <= MAX_SEEDS:
             raise ConfigError(
-                "not a number of seeds", f"take 1 to {MOST_SEEDS}, or a list of seeds", code="invalid-value"
+                "not a number of seeds", f"take 1 to {MAX_SEEDS}, or a list of seeds", code="invalid-value"
             )
         return tuple(range(1, value + 1))
     if not isinstance(value, list | tuple) or not value:
@@ -211,7 +211,7 @@ def _seed_list(value: Any) -> Any:
     return tuple(value)
 
 
-class Varied(Model):
+class SweepBase(Model):
     """What varies around a base: a point, or a run of a schedule."""
 
     VARIES: ClassVar[type[Model]]
@@ -274,17 +274,17 @@ class Varied(Model):
                     raise ConfigError(problem, remedy, ("sweep", name), code="conflicting-keys")
         return self
 
-    def _paths_of(self, name: str) -> list[Path]:
+    def _paths_of(self, name: str) -> list[DottedPath]:
         return list({path.text: path for change in self.changes[name] for path, _ in change}.values())
 
     def axes_below(self, path: str) -> set[str]:
         """Give the axes that vary nothing but `path` and what stands below it."""
-        above = find_path(path, self.VARIES)
+        above = parse_path(path, self.VARIES)
         paths = {name: self._paths_of(name) for name in self.sweep}
         return {name for name, set_ones in paths.items() if all(map(above.covers, set_ones))}
 
     @cached_property
-    def changes(self) -> dict[str, list[list[tuple[Path, Any]]]]:
+    def changes(self) -> dict[str, list[list[tuple[DottedPath, Any]]]]:
         """For each axis and each of its labels the paths that it sets, with their values."""
         return {
             name: [
@@ -372,7 +372,7 @@ class Varied(Model):
         return {name: axis.labels[index] for (name, axis), index in axes}
 
 
-class Sweep(Varied):
+class Sweep(SweepBase):
     """What varies around a point."""
 
     VARIES: ClassVar[type[Model]] = Point
@@ -394,13 +394,13 @@ class Experiment(Sweep):
         return self
 
     @cached_property
-    def fixed(self) -> list[tuple[Path, Any]]:
+    def fixed(self) -> list[tuple[DottedPath, Any]]:
         """The paths of `set`, with their values."""
         return [(path_into(Point, text, ("set", text)), value) for text, value in self.settings.items()]
 
 
 @dataclass(frozen=True)
-class Row:
+class PointRow:
     """One point of one experiment: a row of the tables.
 
     Parameters
@@ -418,5 +418,5 @@ class Row:
     labels: dict[str, Label | None]
     seed: int
     point_id: str
-    alone_ids: tuple[str | None, ...]
+    baseline_ids: tuple[str | None, ...]
     job_names: tuple[str, ...]

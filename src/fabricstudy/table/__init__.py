@@ -12,7 +12,7 @@ table, between ``experiment`` and ``seed``.
 
 from fabricstudy.table.claims import judge
 from fabricstudy.table.collect import collect
+from fabricstudy.table.files import TableError, Tables, read_tables, write_tables
 from fabricstudy.table.select import Observations, observe
-from fabricstudy.table.store import TableError, Tables, read_tables, write_tables
 
 __all__ = ["Observations", "TableError", "Tables", "collect", "judge", "observe", "read_tables", "write_tables"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fabricstudy.core.errors import exit_code_of
-from fabricstudy.core.store import read_sealed
+from fabricstudy.core.store import read_checksummed
 from fabricstudy.engine.validity import is_current
 from fabricstudy.structure.stage import read_structures
 from fabricstudy.study.file import load_study
@@ -15,9 +15,9 @@ from fabricstudy.study.plan import Plan
 from fabricstudy.study.plan_file import read_plan
 
 from .collect import collect
-from .gathered import Record
+from .files import ANALYSIS_PREFIX, TableError, read_shards, read_table, write_tables
+from .point_records import Record
 from .schedules import schedule_of, schedule_tables
-from .store import ANALYSIS, TableError, read_shards, read_table, write_tables
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
     args = parser.parse_args(arguments)
     planned = read_plan(load_study(args.study), args.plan)
-    analyses = {path.stem.removeprefix(ANALYSIS): read_table(path) for path in args.analyses}
+    analyses = {path.stem.removeprefix(ANALYSIS_PREFIX): read_table(path) for path in args.analyses}
     runs: dict[str, list[Record]] = {}
     for path in args.schedules:
         runs.setdefault(schedule_of(path), []).extend(read_shards([path]))
@@ -51,7 +51,7 @@ def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
     damaged: list[str] = []
     read: set[str] = set()
     for path in sorted(shards):
-        for number, record in read_sealed(path):
+        for number, record in read_checksummed(path):
             if record is None:
                 damaged.append(f"{path}, line {number}")
                 continue

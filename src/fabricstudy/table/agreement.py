@@ -14,7 +14,7 @@ from fabricstudy.study.claims import Claim
 from fabricstudy.study.plan import Plan
 
 from .claims import judge
-from .store import Tables
+from .files import Tables
 
 _TWIN, _NAME = "(twin)", "(engine)"
 _BY_ENGINE = ("points", "jobs", "links", "interference", "predictors")

@@ -30,12 +30,12 @@ from fabricstudy.study.claims import (
 )
 from fabricstudy.study.figures import Condition
 
-from .ranks import LEAST_ROWS, rank_correlation
-from .select import AGAINST, VALUE, analysis_rows, by, join, label_text, mask, medians, observe
-from .store import Tables
+from .files import Tables
+from .ranks import MIN_ROWS, rank_correlation
+from .select import AGAINST, VALUE, analysis_rows, group_by, join, label_text, mask, medians, observe
 
 _NOTHING: dict[type[Measure], str] = {
-    Correlation: f"a rank correlation needs {LEAST_ROWS} rows, and neither column may be constant"
+    Correlation: f"a rank correlation needs {MIN_ROWS} rows, and neither column may be constant"
 }
 SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
 
@@ -44,12 +44,12 @@ _SLACK = 1e-9
 """Relative slack of the accepted range, for the rounding of floating-point numbers."""
 
 
-class NotRun(Exception):
+class NotMeasurable(Exception):
     """A measure cannot be had; the message is the reason."""
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A measured number, from medians over seeds, and how many points (or machines) and seeds it rests on.
 
     Parameters
@@ -114,7 +114,7 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
     }  # fmt: skip
     try:
         measured = measure(part.measure, tables)
-    except NotRun as reason:
+    except NotMeasurable as reason:
         return {**row, "verdict": NOT_RUN, "reason": str(reason)}
     reached = measured.value < np.inf
     facts = {
@@ -128,7 +128,7 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
     return {**row, **facts, "verdict": (_compare if reached else _compare_unreached)(measured, *part.accepted)}
 
 
-def _compare(measured: Measured, least: float | None, most: float | None) -> str:
+def _compare(measured: Measurement, least: float | None, most: float | None) -> str:
     """Return the verdict on a number from its interval; one seed gives none, and its number decides."""
     slack = _SLACK * max(1.0, abs(measured.value))
     least, most = -np.inf if least is None else least - slack, np.inf if most is None else most + slack
@@ -139,14 +139,14 @@ def _compare(measured: Measured, least: float | None, most: float | None) -> str
     return DIFFERS if high < least or most < low else UNDECIDED
 
 
-def _compare_unreached(measured: Measured, least: float | None, most: float | None) -> str:
+def _compare_unreached(measured: Measurement, least: float | None, most: float | None) -> str:
     """Return the verdict where a level is not reached: the number is above the last label."""
     if most is not None:
         return DIFFERS if most <= measured.low else UNDECIDED
     return REPRODUCED if least is None or least <= measured.low else UNDECIDED
 
 
-def measure(asked: AnyMeasure, tables: Tables) -> Measured:
+def measure(asked: AnyMeasure, tables: Tables) -> Measurement:
     """Compute a measure.
 
     The interval is the range over the seeds, each by itself (or, where the measure is a spread over the seeds,
@@ -175,10 +175,10 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measured:
 COMPUTED, TOO_FEW_SEEDS = "computed, not simulated", "too few seeds"
 
 
-def _differing_rows(asked: Rows, tables: Tables) -> Measured:
+def _differing_rows(asked: Rows, tables: Tables) -> Measurement:
     """Count the rows that only one of printed and computed table has."""
     if asked.analysis not in tables.analyses:
-        raise NotRun("the analysis has not been made")
+        raise NotMeasurable("the analysis has not been made")
     rows_computed = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
     printed, computed = (
         # Equal numbers are equal, however they were computed.
@@ -189,10 +189,10 @@ def _differing_rows(asked: Rows, tables: Tables) -> Measured:
     count = float(max(extra.total(), lacking.total()))
     sides = (("printed", lacking), ("computed", extra))
     at = "; ".join(f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows)
-    return Measured(count, count, count, COMPUTED, at, len(asked.rows), 0)
+    return Measurement(count, count, count, COMPUTED, at, len(asked.rows), 0)
 
 
-def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) -> Measured:
+def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) -> Measurement:
     seeds = sorted(set.intersection(*(sample.seeds for sample in samples)))
     every = set.union(*(sample.seeds for sample in samples))
     over_seeds = any(sample.over_seeds for sample in samples)
@@ -206,7 +206,7 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
             parts = number_of(*(sample.of_each(seeds) for sample in samples)).tolist() if len(seeds) > 1 else []
     last = samples[0].last if len(samples) == 1 and np.inf in (value, *parts) else None
     if not np.isfinite([one for one in (value, *parts) if last is None or one != np.inf]).all():
-        raise NotRun("the number is not finite (a division by zero, or a constant column)")
+        raise NotMeasurable("the number is not finite (a division by zero, or a constant column)")
     seeded = any(sample.seeded for sample in samples)
     interval = "leaving out one seed at a time" if over_seeds else "each seed by itself"
     if not parts:
@@ -220,7 +220,7 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
     low = ordered[outside] if last is None or value < np.inf else min(ordered[outside], last)
     points = sum(sample.points for sample in samples)
     pairs, asked = ([sample.compared[side] for sample in samples if sample.compared] for side in (0, 1))
-    return Measured(
+    return Measurement(
         value, low, ordered[-1 - outside], interval, at, points, len(every) if seeded else 0,
         sum(pairs) if pairs else None, sum(asked) if asked else None, last,
     )  # fmt: skip
@@ -240,7 +240,7 @@ class _Sample:
         self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
         if groups.empty:
-            raise NotRun(_NOTHING.get(type(asked), "no two otherwise equal points to compare"))
+            raise NotMeasurable(_NOTHING.get(type(asked), "no two otherwise equal points to compare"))
         self.compared = _compared(asked, self.frame, self.keys, groups)
         self.labels = [name for name in groups if name not in (VALUE, _ROWS, _LAST)]
         self.last = float(groups[_LAST].min()) if _LAST in groups else None
@@ -275,12 +275,12 @@ def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
         sides = [{**asked.of, **along}, {**asked.against, **along}]
     seen = observe(tables, asked, asked.metric, sides)
     if seen.gap():
-        raise NotRun(seen.gap())
+        raise NotMeasurable(seen.gap())
     if not isinstance(asked, Correlation):
         return seen.frame, seen.keys
     other = observe(tables, asked, asked.against)
     if other.gap():
-        raise NotRun(other.gap())
+        raise NotMeasurable(other.gap())
     names = [*seen.keys, "seed"]
     return join(seen.frame[[*names, VALUE]], other.frame[[*names, VALUE]], names), seen.keys
 
@@ -341,7 +341,7 @@ def _crossings(asked: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.Data
     ratios = _ratios(asked, frame, keys)
     ratios[asked.along] = pd.to_numeric(ratios[asked.along], errors="coerce")
     if ratios[asked.along].isna().any():
-        raise NotRun(f"labels of {asked.along} are no numbers")
+        raise NotMeasurable(f"labels of {asked.along} are no numbers")
     rest = [name for name in keys if name != asked.along]
     found = []
     for _, line in ratios.sort_values(asked.along).assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
@@ -365,7 +365,7 @@ def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFram
     points = frame if "seed" in asked.over else medians(frame, keys)
     rest = [name for name in keys if name not in asked.over]
     names = {"(max)": "max", "(min)": "min", "(median)": "median", "(size)": "size"}
-    groups = by(points, rest).agg(**names).reset_index().drop(columns="")
+    groups = group_by(points, rest).agg(**names).reset_index().drop(columns="")
     groups = groups[groups["(size)"] > 1]
     most, least, middle = groups["(max)"], groups["(min)"], groups["(median)"]
     forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
@@ -379,7 +379,7 @@ def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> p
     rest = [name for name in keys if (name not in asked.over if asked.over else name == "seed")]
     found = []
     for _, part in both.assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
-        if len(part) >= LEAST_ROWS:
+        if len(part) >= MIN_ROWS:
             value = rank_correlation(asked.form, part[VALUE], part[AGAINST])
             found.append(part.iloc[[0]][rest].assign(**{VALUE: value, _ROWS: len(part)}))
     if not found:

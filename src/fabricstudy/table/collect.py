@@ -11,19 +11,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fabricstudy.core.columns import ALONE, BY_LINK, LEAST_DIFFERENCE, SIZES_OF_MACHINE, TABLES, names_of
+from fabricstudy.core.columns import (
+    BASELINE_EXPERIMENT,
+    LINK_LOAD_TABLE,
+    MIN_DIFFERENCE,
+    SIZES_OF_MACHINE,
+    TABLES,
+    names_of,
+)
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
-from .gathered import Columns, Gathered, Record
+from .files import Tables
 from .link_loads import link_loads
-from .predictors import axes_left, predictors
+from .point_records import ColumnBuilder, PointRecords, Record
+from .predictors import non_mapping_axes, predictors
 from .schedules import schedule_tables
-from .schemas import checked, labels
-from .store import Tables
+from .schemas import labels, validated_table
 
-ALONE_ID = "(alone point)"
+BASELINE_ID = "(alone point)"
 """Column of the point in which a job runs by itself."""
 
 _COMPUTED = frozenset(
@@ -32,7 +39,7 @@ _COMPUTED = frozenset(
 )
 """Columns of jobs and links that no record holds."""
 
-_OF_PLAN = ("background", "job_name", "alone_ns", ALONE_ID)
+_OF_PLAN = ("background", "job_name", "alone_ns", BASELINE_ID)
 
 
 def collect(
@@ -67,14 +74,14 @@ def collect(
         table: tuple(name for name in names_of(table) if name not in _COMPUTED and name not in keys)
         for table in ("points", "jobs", "links")
     }
-    found = Gathered(records, plan.points, **in_records)
+    found = PointRecords(records, plan.points, **in_records)
     frames = {
         "points": pd.concat([keys, found.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, found),
         "links": _links(plan, keys, found),
         "machines": _machines(plan, keys, structures),
     }
-    frames[BY_LINK] = link_loads(plan, keys, links)
+    frames[LINK_LOAD_TABLE] = link_loads(plan, keys, links)
     del found
     frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])
     frames["agreement"] = agreement(plan, frames["jobs"])
@@ -83,16 +90,16 @@ def collect(
     axes_in = {
         "machines": _machine_axes(keys, axes),
         "agreement": [name for name in axes if name not in of_engine],
-        "predictors": axes_left(plan),
+        "predictors": non_mapping_axes(plan),
     }
     # Each frame goes when its table is there.
-    tables = {name: checked(name, frames.pop(name), axes_in.get(name, axes)) for name in list(frames)}
+    tables = {name: validated_table(name, frames.pop(name), axes_in.get(name, axes)) for name in list(frames)}
     scheduled = schedule_tables(plan, {}) if schedules is None else schedules
     unjudged = Tables(**tables, **scheduled, analyses=dict(analyses))
     return replace(
         unjudged,
-        claims=checked("claims", judge(plan.study.claims, unjudged)),
-        verdicts=checked("verdicts", verdicts(plan.study.claims, unjudged)),
+        claims=validated_table("claims", judge(plan.study.claims, unjudged)),
+        verdicts=validated_table("verdicts", verdicts(plan.study.claims, unjudged)),
     )
 
 
@@ -104,7 +111,7 @@ def _keys(plan: Plan) -> pd.DataFrame:
     points = [plan.points[point_id] for point_id in ids]
     nothing = [None] * len(only_alone)
     frame = {
-        "experiment": [row.experiment for row in plan.rows] + [ALONE] * len(only_alone),
+        "experiment": [row.experiment for row in plan.rows] + [BASELINE_EXPERIMENT] * len(only_alone),
         "engine": [planned.point.engine.kind for planned in points],
         "seed": [row.seed for row in plan.rows] + [plan.points[name].point.seed for name in only_alone],
         "point_id": ids,
@@ -127,16 +134,16 @@ def _numeric(table: str, frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: pd.to_numeric(frame[name]) for name in names})
 
 
-def _jobs(plan: Plan, keys: pd.DataFrame, found: Gathered) -> pd.DataFrame:
+def _jobs(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
     at: list[int] = []
     rows: list[int] = []
-    of_plan = Columns(_OF_PLAN)
+    of_plan = ColumnBuilder(_OF_PLAN)
     for index, row in enumerate(plan.rows):
         for place in found.jobs_of(row.point_id):
             at.append(index)
             rows.append(place)
             job = found.jobs["job"][place]
-            alone_id = row.alone_ids[job] if job < len(row.alone_ids) else None
+            alone_id = row.baseline_ids[job] if job < len(row.baseline_ids) else None
             background = plan.points[row.point_id].point.jobs[job].background
             own = (background, row.job_names[job], _alone_ns(alone_id, job, found), alone_id)
             of_plan.add(dict(zip(_OF_PLAN, own, strict=True)))
@@ -157,7 +164,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: Gathered) -> pd.DataFrame:
     )
 
 
-def _alone_ns(alone_id: str | None, job: int, found: Gathered) -> float | None:
+def _alone_ns(alone_id: str | None, job: int, found: PointRecords) -> float | None:
     # In an alone point the jobs before this one are idle and later ones are left out, so the number stays.
     times = [found.jobs["runtime_ns"][row] for row in found.jobs_of(alone_id) if found.jobs["job"][row] == job]
     return times[0] if times else None
@@ -167,7 +174,7 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
     return of.astype(float) / against.astype(float).where(against > 0, np.nan)
 
 
-def _links(plan: Plan, keys: pd.DataFrame, found: Gathered) -> pd.DataFrame:
+def _links(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
     at: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
@@ -193,9 +200,9 @@ def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     slowdown = rows["slowdown"].astype(float)
     of_point: Any = slowdown.groupby([rows[key] for key in keys], dropna=False)
     low, high, median = (of_point.transform(name) for name in ("min", "max", "median"))
-    below = (median + (high - low) < 1 - LEAST_DIFFERENCE).astype("boolean").where(median.notna())
+    below = (median + (high - low) < 1 - MIN_DIFFERENCE).astype("boolean").where(median.notna())
     # Jobs that are alone the same simulation are the same job on the same nodes, here among different others.
-    times = rows.groupby(["experiment", ALONE_ID])["runtime_ns"]
+    times = rows.groupby(["experiment", BASELINE_ID])["runtime_ns"]
     variation = (times.transform("max") - times.transform("min")) / times.transform("median")
     variation = variation.where(times.transform("size") > 1)
     return rows.assign(variation=variation, slowdown_low=low, slowdown_high=high, below_one=below)
@@ -203,7 +210,7 @@ def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 def _machine_axes(keys: pd.DataFrame, axes: list[str]) -> list[str]:
     """Axes that have one label only for each machine, such as its bandwidth, but not the same for all machines."""
-    by_machine = keys[keys["experiment"] != ALONE].groupby(["experiment", "machine_id"])
+    by_machine = keys[keys["experiment"] != BASELINE_EXPERIMENT].groupby(["experiment", "machine_id"])
     varies = [axis for axis in axes if keys[axis].nunique() > 1 or len(by_machine) == 1]
     return [axis for axis in varies if (by_machine[axis].nunique(dropna=False) == 1).all()]
 

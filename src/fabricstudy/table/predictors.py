@@ -9,9 +9,9 @@ import pandas as pd
 from fabricstudy.core.columns import names_of
 from fabricstudy.study.plan import Plan
 
-from .ranks import LEAST_ROWS, rank_correlation, rounded
+from .ranks import MIN_ROWS, rank_correlation, rounded
 
-PREDICTING = ("hop_bytes", "hops_max", "link_max_bytes", "link_rms_bytes", "expected_load_ns", "bound_ns")
+PREDICTOR_COLUMNS = ("hop_bytes", "hops_max", "link_max_bytes", "link_rms_bytes", "expected_load_ns", "bound_ns")
 """Columns of `jobs` that are known before anything is simulated."""
 
 _OF_GROUP = ("experiment", "seed", "machine_id", "engine")
@@ -45,7 +45,7 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
     rows = []
     for _, part in timed.groupby([*group, "job"], sort=False, dropna=False):
         head = {"at": part.index[0], "routing_kind": plan.points[part["point_id"].iloc[0]].point.routing.kind}
-        rows += [{**head, "metric": name, **_facts(part[[name, "runtime_ns"]].dropna())} for name in PREDICTING]
+        rows += [{**head, "metric": name, **_facts(part[[name, "runtime_ns"]].dropna())} for name in PREDICTOR_COLUMNS]
     at = [row.pop("at") for row in rows]
     heads = timed.loc[at, [*group, "job", "job_name", "mappings_asked"]].reset_index(drop=True)
     facts = [name for name in names_of("predictors") if name not in heads]
@@ -58,7 +58,7 @@ def mapping_axes(plan: Plan) -> dict[str, set[str]]:
     return {name: axes for name, axes in found.items() if axes}
 
 
-def axes_left(plan: Plan) -> list[str]:
+def non_mapping_axes(plan: Plan) -> list[str]:
     """Return the axes that the table has: those that vary something else in some experiment."""
     moving = mapping_axes(plan)
     kept = {
@@ -80,7 +80,7 @@ def _without_mappings(frame: pd.DataFrame, moving: Mapping[str, set[str]]) -> pd
 
 def _facts(both: pd.DataFrame) -> dict[str, Any]:
     metric, time_ns = (both[name].to_numpy(dtype=np.float64) for name in both)
-    enough = len(both) >= LEAST_ROWS
+    enough = len(both) >= MIN_ROWS
     return {
         "mappings": len(both),
         "spearman": rank_correlation("spearman", metric, time_ns) if enough else None,

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fabricstudy.study.figures import RankCorrelation
 
-LEAST_ROWS = 6
+MIN_ROWS = 6
 """Fewer rows often stand in the same order by chance: five do so once in 60 times."""
 
 

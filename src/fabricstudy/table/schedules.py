@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.columns import NOT_RUN, SCHEDULED, TABLES, names_of
+from fabricstudy.core.columns import NOT_RUN, SCHEDULE_TABLES, TABLES, names_of
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 
-from .schemas import checked, labels
+from .schemas import labels, validated_table
 
 Record = Mapping[str, Any]
 
@@ -37,7 +37,7 @@ def schedule_tables(
         If a record holds something that is not a result.
     """
     if not plan.run_rows:
-        return {name: checked(name, pd.DataFrame(columns=names_of(name))) for name in SCHEDULED}
+        return {name: validated_table(name, pd.DataFrame(columns=names_of(name))) for name in SCHEDULE_TABLES}
     of_runs = {(name, one["run_id"]): one for name, rows in records.items() for one in rows if "run_id" in one}
     found = [of_runs.get((row.schedule, row.run_id), _NO_RECORD) for row in plan.run_rows]
     classes = [
@@ -49,7 +49,7 @@ def schedule_tables(
         "partition_lists": _lists(plan, records),
         "scheduled_jobs": _jobs(plan, jobs),
     }
-    return {name: checked(name, frames[name], plan.run_axes) for name in SCHEDULED}
+    return {name: validated_table(name, frames[name], plan.run_axes) for name in SCHEDULE_TABLES}
 
 
 def _keys(plan: Plan, rows: Sequence[RunRow]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
     return frame["runtime_ns"].notna() | frame["engine"].isin(timeless) | frame.get("background", False)
 
 
-def checked_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def validated_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the rows of an analysis as a frame with the kind first, then its keys, labels and numbers.
 
     Raises
@@ -86,7 +86,7 @@ def labels(values: Sequence[Any]) -> pd.Series[Any]:
     return pd.Series([None if value is None else str(value) for value in values], dtype=str)
 
 
-def checked(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.DataFrame:
+def validated_table(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.DataFrame:
     """Give `frame` with the table's types and columns in order: the first key, the axes, the others.
 
     Raises

@@ -11,11 +11,11 @@ import pandas as pd
 
 from fabricstudy.analysis.base import keys_of
 from fabricstudy.core.columns import DONE, KEYS, NAMES
-from fabricstudy.core.phrasing import listed, several
+from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.study.figures import Condition, Selection, fulfils
 
+from .files import TableError, Tables
 from .schemas import axes_of, own_axes
-from .store import TableError, Tables
 
 VALUE = "(value)"
 """Column of the number of an observation; the parentheses keep it apart from every axis."""
@@ -68,8 +68,8 @@ class Observations:
     def note(self) -> str:
         """Return what is missing, with the labels that no observation has; "none missing" if nothing is."""
         parts = [self.gap()] * bool(self.gap())
-        parts += [f"{several(self.without, 'row')} without a number"] * bool(self.without)
-        parts += [f"no number for {axis} {listed(labels)}" for axis, labels in self.absent.items()]
+        parts += [f"{count_noun(self.without, 'row')} without a number"] * bool(self.without)
+        parts += [f"no number for {axis} {join_words(labels)}" for axis, labels in self.absent.items()]
         return "; ".join(parts) or "none missing"
 
 
@@ -272,14 +272,14 @@ def analysis_rows(
     return _fulfilling(frame, selection, any_of)
 
 
-def by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
+def group_by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
     """Group values by keys, of which there may be none; the groups then have the nameless key only."""
     return frame.assign(**{"": 0}).groupby(["", *keys], sort=False, dropna=False)[VALUE]
 
 
 def medians(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Give the median over all rows with the same keys, such as those of several seeds."""
-    found: pd.DataFrame = by(frame, keys).median().reset_index().drop(columns="")
+    found: pd.DataFrame = group_by(frame, keys).median().reset_index().drop(columns="")
     return found
 
 

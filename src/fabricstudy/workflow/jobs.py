@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from fabricstudy.core.bundled_files import HOME
 from fabricstudy.core.files import atomic_text
-from fabricstudy.core.paths import HOME
 from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import OWN_MEMORY_MB
 from fabricstudy.structure.stage import structure_code
@@ -17,7 +17,7 @@ from fabricstudy.study.file import parse_study_name
 from fabricstudy.study.plan_file import FILES as PLAN_FILES
 from fabricstudy.study.plan_file import write_plan
 
-from .pipeline import Pipeline, pipelines, study_file
+from .pipeline import Pipeline, find_study, load_pipelines
 
 FILE = "workflow.json"
 
@@ -204,10 +204,10 @@ def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) ->
         If a study cannot be found or is wrong, or two have the same name.
     """
     if results is not None:
-        files = [study_file(name.strip()) for name in names.split(",")]
+        files = [find_study(name.strip()) for name in names.split(",")]
         written = {name: read_jobs(results / name) for name in map(parse_study_name, files)}
         known = {name: jobs for name, jobs in written.items() if jobs is not None}
         if len(known) == len(written):
             return Studies(known, {})
-    planned = pipelines(names, batch_cpu_s=batch_cpu_s)
+    planned = load_pipelines(names, batch_cpu_s=batch_cpu_s)
     return Studies({name: jobs_of(pipeline) for name, pipeline in planned.items()}, planned)

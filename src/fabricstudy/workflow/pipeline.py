@@ -11,13 +11,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.chunks import Chunk, divide_in_at_most
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import kinds_within
 from fabricstudy.core.model import Number
-from fabricstudy.core.paths import CONFIGS
 from fabricstudy.core.source import code_digest
-from fabricstudy.engine.batch import Batch, batches
+from fabricstudy.engine.batch import Batch, make_batches
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
@@ -26,23 +26,23 @@ from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.workload.definitions import WorkloadIds
-from fabricstudy.workload.mapping.base import degree_of
+from fabricstudy.workload.mapping.base import max_partners_estimate
 
 BATCH_CPU_S = 60.0
 _LOG = logging.getLogger(__name__)
 Seconds = Annotated[Number, Field(gt=0)]
 # Analysing a machine takes seconds; a study has at most so many jobs for it.
 MACHINES_PER_CHUNK = 4
-MOST_MACHINE_CHUNKS = 20
+MAX_MACHINE_CHUNKS = 20
 
 # A job of Snakemake costs some seconds itself, whatever it runs.
-LEAST_RUNS_CPU_S = 10.0
-FEWEST_RUN_CHUNKS = 4
-MOST_RUN_CHUNKS = 100
+MIN_RUN_CHUNK_CPU_S = 10.0
+MIN_RUN_CHUNKS = 4
+MAX_RUN_CHUNKS = 100
 
 WORKLOAD_CPU_S = 0.01
 """Of a workload beside its mapping: allocation and messages of a thousand ranks."""
-MOST_WORKLOAD_CHUNKS = 100
+MAX_WORKLOAD_CHUNKS = 100
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Workload:
         point = self.planned.point
         job = point.jobs[self.job]
         ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
-        return WORKLOAD_CPU_S + job.mapping.predict_cpu_s(ranks, degree_of(job.pattern, ranks))
+        return WORKLOAD_CPU_S + job.mapping.predict_cpu_s(ranks, max_partners_estimate(job.pattern, ranks))
 
     @property
     def modules(self) -> set[str]:
@@ -123,14 +123,15 @@ class Pipeline:
     def batches(self) -> dict[str, Batch]:
         """Batches by name."""
         return {
-            batch.name: batch for batch in batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
+            batch.name: batch
+            for batch in make_batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
         }
 
     @cached_property
     def machine_chunks(self) -> dict[str, Chunk]:
         """Chunks of machine ids by name."""
         keys = [machine_id[1:] for machine_id in self.plan.machines]
-        chunks = divide_in_at_most(keys, [1.0] * len(keys), MACHINES_PER_CHUNK, MOST_MACHINE_CHUNKS)
+        chunks = divide_in_at_most(keys, [1.0] * len(keys), MACHINES_PER_CHUNK, MAX_MACHINE_CHUNKS)
         return {chunk.name: chunk for chunk in chunks}
 
     @cached_property
@@ -159,8 +160,8 @@ class Pipeline:
         """Workloads that one job of Snakemake places, by the name of their chunk."""
         by_key = {one.key: one for one in self.workloads.values()}
         costs = [one.cpu_s for one in by_key.values()]
-        target = min(2 * self.batch_cpu_s, max(sum(costs) / FEWEST_RUN_CHUNKS, LEAST_RUNS_CPU_S))
-        chunks = divide_in_at_most(list(by_key), costs, target, MOST_WORKLOAD_CHUNKS)
+        target = min(2 * self.batch_cpu_s, max(sum(costs) / MIN_RUN_CHUNKS, MIN_RUN_CHUNK_CPU_S))
+        chunks = divide_in_at_most(list(by_key), costs, target, MAX_WORKLOAD_CHUNKS)
         return {chunk.name: tuple(by_key[key] for key in chunk.keys) for chunk in chunks}
 
     @cached_property
@@ -175,8 +176,8 @@ class Pipeline:
         for schedule in self.plan.study.schedules:
             runs = {run.key: run for run in self.plan.runs.values() if run.schedule == schedule}
             costs = [run.predicted_cpu_s for run in runs.values()]
-            target = min(self.batch_cpu_s, max(sum(costs) / FEWEST_RUN_CHUNKS, LEAST_RUNS_CPU_S))
-            for chunk in divide_in_at_most(list(runs), costs, 2 * target, MOST_RUN_CHUNKS):
+            target = min(self.batch_cpu_s, max(sum(costs) / MIN_RUN_CHUNKS, MIN_RUN_CHUNK_CPU_S))
+            for chunk in divide_in_at_most(list(runs), costs, 2 * target, MAX_RUN_CHUNKS):
                 name = f"{schedule}-{chunk.name}"
                 found[name] = RunChunk(name, tuple(runs[key] for key in chunk.keys))
         return found
@@ -195,7 +196,7 @@ class Pipeline:
         """Digest of the points of a batch, of the code and program that simulate them, and of what is asked of them."""
         batch = self.batches[name]
         states = sorted({str(fingerprint(point.point)) for point in batch.points})
-        links = sorted(self.plan.with_links & {point.point_id for point in batch.points})
+        links = sorted(self.plan.link_load_points & {point.point_id for point in batch.points})
         return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
 
     def analysis_digest(self, name: str) -> str:
@@ -245,12 +246,12 @@ def _digest(parts: Iterable[str]) -> str:
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
 
 
-def studies(configs: Path = CONFIGS) -> list[str]:
+def bundled_studies(configs: Path = CONFIGS) -> list[str]:
     """Give the names of the studies that come along."""
     return sorted(file.stem for file in configs.glob("*.yaml"))
 
 
-def study_file(name: str, configs: Path = CONFIGS) -> Path:
+def find_study(name: str, configs: Path = CONFIGS) -> Path:
     """Find a study by its name in `configs` or by its path.
 
     Raises
@@ -265,7 +266,7 @@ def study_file(name: str, configs: Path = CONFIGS) -> Path:
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or "/" in name:
         return path
-    names = studies(configs)
+    names = bundled_studies(configs)
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise StudyError(
@@ -276,7 +277,7 @@ def study_file(name: str, configs: Path = CONFIGS) -> Path:
     )
 
 
-def pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
+def load_pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
     """Load and plan several studies, separated by commas, by the name each gives itself.
 
     Raises
@@ -286,7 +287,7 @@ def pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CP
     """
     by_name: dict[str, Pipeline] = {}
     for name in (part.strip() for part in str(names).split(",")):
-        file = study_file(name, configs)
+        file = find_study(name, configs)
         study = Pipeline(file, plan(load_study(file)), batch_cpu_s)
         _LOG.info("%s: %d points on %d machines", file, len(study.plan.points), len(study.plan.machines))
         if study.name in by_name:

@@ -49,7 +49,7 @@ class Progress:
         self._ended: dict[str, _Ended] = {}
         self._unchecked: set[str] = set()
 
-    def look(self) -> dict[str, Any]:
+    def poll(self) -> dict[str, Any]:
         """Count what is done, failed and left, and estimate what is left.
 
         Returns

@@ -34,7 +34,7 @@ WILDCARDS = {
 """What the parts of our file names look like; a batch is called after its engine."""
 
 # Clocks of file servers are some seconds off.
-CLOCKS_DIFFER_S = 60.0
+MAX_CLOCK_SKEW_S = 60.0
 
 
 def _names(value: object) -> object:
@@ -238,7 +238,7 @@ def check_cores(cores: int | None) -> None:
         raise StudyError("no core to run on", remedy, path="--cores", value=cores, code="out-of-range")
 
 
-def check_dates(studies: Mapping[str, Jobs]) -> None:
+def check_timestamps(studies: Mapping[str, Jobs]) -> None:
     """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
 
     Raises
@@ -246,7 +246,7 @@ def check_dates(studies: Mapping[str, Jobs]) -> None:
     StudyError
         If a study or what earlier runs made of it is dated in the future; what is not there is in order.
     """
-    latest_s = time.time() + CLOCKS_DIFFER_S
+    latest_s = time.time() + MAX_CLOCK_SKEW_S
     inputs = Inputs(studies)
     for name, jobs in studies.items():
         for made in inputs.reports(name):
@@ -267,7 +267,7 @@ def check_dates(studies: Mapping[str, Jobs]) -> None:
             )
 
 
-def summary(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
+def summary_lines(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
     """Return the lines that a run which began at `since_s` ends with: how its points ended, and the reports."""
     seen: set[bytes] = set()
     counted = [count_points(name, jobs, since_s, seen) for name, jobs in studies.items()]

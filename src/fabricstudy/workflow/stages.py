@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fabricstudy.core.errors import FabricstudyError, exit_code_of
 from fabricstudy.core.files import atomic_text
-from fabricstudy.core.log import tell
+from fabricstudy.core.log import enable_logging
 
 if TYPE_CHECKING:
     from fabricstudy.study.model import Study
@@ -27,9 +27,9 @@ AGAIN_S = 0.1
 def plan_study(args: argparse.Namespace) -> None:
     """Plan a study: write its points, its runs of schedules, its workloads, and the jobs of the workflow."""
     from .jobs import jobs_of, write_jobs
-    from .pipeline import pipelines
+    from .pipeline import load_pipelines
 
-    (pipeline,) = pipelines(str(args.study), batch_cpu_s=args.batch_cpu_s).values()
+    (pipeline,) = load_pipelines(str(args.study), batch_cpu_s=args.batch_cpu_s).values()
     write_jobs(pipeline, jobs_of(pipeline), args.out)
 
 
@@ -44,17 +44,17 @@ def define_machines(args: argparse.Namespace) -> None:
 
 def analyse_machines(args: argparse.Namespace) -> None:
     """Find distances and bisection of some machines, and write one JSON object a line."""
-    from fabricstudy.core.store import sealed
+    from fabricstudy.core.store import checksummed_line
     from fabricstudy.machine.definitions import read_machine
     from fabricstudy.machine.stage import machine_code
-    from fabricstudy.structure.stage import describe
+    from fabricstudy.structure.stage import structure_record
 
     plan = _plan(args)
     with atomic_text(args.out) as out:
         for machine_id in args.ids:
             code = machine_code(plan.machines[machine_id])
-            record = describe(machine_id, read_machine(tuple(args.machines), machine_id), code, args.results)
-            out.write(sealed(record) + "\n")
+            record = structure_record(machine_id, read_machine(tuple(args.machines), machine_id), code, args.results)
+            out.write(checksummed_line(record) + "\n")
 
 
 def place_workloads(args: argparse.Namespace) -> None:
@@ -89,7 +89,7 @@ def simulate_batch(args: argparse.Namespace) -> None:
         raise _changed(args)
     batch = Batch(args.name, points[0].point.engine.kind, points, 0.0, plan.study.limits)
     definitions = Definitions(args.machines, args.structures, args.workloads)
-    run_batch(batch, point_store(args.results), definitions.of, args.out, args.links, plan.with_links, args.cores)
+    run_batch(batch, point_store(args.results), definitions.of, args.out, args.links, plan.link_load_points, args.cores)
 
 
 def make_analysis(args: argparse.Namespace) -> None:
@@ -193,7 +193,7 @@ def main(arguments: list[str] | None = None) -> None:
         stage.add_argument("--verbose", action="store_true", help="say on standard error what is done")
     args = parser.parse_args(arguments)
     if args.verbose:
-        tell()
+        enable_logging()
     _end_when_asked()
     args.work(args)
 

@@ -20,7 +20,7 @@ from fabricstudy.machine.graph import Machine
 
 from .job import Job
 from .messages import Mask, WorkloadError
-from .placing import Placement, placements, send
+from .placing import Placement, generate_messages, placements
 
 SPEEDS = frozenset({"bandwidth", "bandwidth_Bps", "latency", "latency_ns"})
 """Keys of a machine that place no rank."""
@@ -116,7 +116,7 @@ def workload_rows(
     left = dict(wanted)
     try:
         for index, placement in placements(point, machine, wanted):
-            (job,) = send(point, machine, cut_side, {index: placement})
+            (job,) = generate_messages(point, machine, cut_side, {index: placement})
             sent = job.messages
             yield {
                 "workload_id": left.pop(index),

@@ -17,17 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.core.input_files import (
-    MOST_BYTES,
-    MOST_RANKS,
-    FileMistake,
+    MAX_RANKS,
+    MAX_TRAFFIC_BYTES,
+    InputFileError,
     Where,
-    at,
-    by_suffix,
     check_width,
-    lines_of,
     number,
+    numbered_csv_rows,
+    numbered_lines,
+    position_text,
     read,
-    rows_of,
+    reader_for_suffix,
     whole,
 )
 from fabricstudy.core.model import ConfigError
@@ -37,7 +37,7 @@ from .matrix_file import read_matrix_market
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-LEAST_SUM = 1e-18
+MIN_WEIGHT_SUM = 1e-18
 """Weights of a graph together: what is less cannot be told from nothing beside a byte."""
 
 
@@ -73,42 +73,42 @@ def read_graph(path: Path) -> tuple[GraphFile, str]:
 
     Raises ConfigError, with the path ``file`` if it cannot be read or is no such graph.
     """
-    return read(path, graph_of, "invalid-data-file")
+    return read(path, parse_graph, "invalid-data-file")
 
 
-def graph_of(path: Path, data: bytes) -> GraphFile:
-    """Read a graph; its kind goes by the end of the file's name. Raises FileMistake, with the line."""
-    source, destination, units, work = by_suffix(_READERS, path)(data)
+def parse_graph(path: Path, data: bytes) -> GraphFile:
+    """Read a graph; its kind goes by the end of the file's name. Raises InputFileError, with the line."""
+    source, destination, units, work = reader_for_suffix(_READERS, path)(data)
     if work is None:
         work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
     if len(work) < 2:
-        raise FileMistake("the graph has fewer than two vertices", "give a graph with edges")
+        raise InputFileError("the graph has fewer than two vertices", "give a graph with edges")
     loops = source == destination
     kept = ~loops & (units > 0)
     total = float(units[kept].sum())
-    if not LEAST_SUM <= total <= MOST_BYTES:
+    if not MIN_WEIGHT_SUM <= total <= MAX_TRAFFIC_BYTES:
         problem = "no edge with a weight joins two vertices" if not total else "the weights add up out of range"
-        remedy = f"give edges whose weights add up to {LEAST_SUM:g} to {MOST_BYTES:g}"
-        raise FileMistake(problem, remedy, "", total)
+        remedy = f"give edges whose weights add up to {MIN_WEIGHT_SUM:g} to {MAX_TRAFFIC_BYTES:g}"
+        raise InputFileError(problem, remedy, "", total)
     return GraphFile(source[kept], destination[kept], units[kept], work, int(np.count_nonzero(loops)))
 
 
 def _weight(word: str, where: Where) -> float:
-    return number(word, 0, MOST_BYTES, where)
+    return number(word, 0, MAX_TRAFFIC_BYTES, where)
 
 
 def _read_metis(data: bytes) -> _Read:
-    lines = [(place, line.split()) for place, line in lines_of(data) if not line.lstrip().startswith("%")]
+    lines = [(place, line.split()) for place, line in numbered_lines(data) if not line.lstrip().startswith("%")]
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
-        raise FileMistake("the file is empty", "let it begin with the numbers of vertices and edges")
+        raise InputFileError("the file is empty", "let it begin with the numbers of vertices and edges")
     place, head = lines[0]
-    vertices, edges, of_edges, weights, skipped = _metis_head(head, at(place))
+    vertices, edges, of_edges, weights, skipped = _metis_head(head, position_text(place))
     rows = lines[1:]
     if len(rows) > vertices or (skipped and len(rows) < vertices):
         problem = f"the header says {vertices} vertices and {len(rows)} lines follow"
-        raise FileMistake(problem, "mend the header", at(place))
+        raise InputFileError(problem, "mend the header", position_text(place))
     # Vertices without edges have empty lines, which may be the last ones.
     work = np.ones(vertices, dtype=np.int64)
     tails: list[int] = []
@@ -116,12 +116,12 @@ def _read_metis(data: bytes) -> _Read:
     units: list[float] = []
     for vertex, (place, row) in enumerate(rows):
         if len(row) < skipped:
-            raise FileMistake("a vertex without its weight or size", "mend it, or the header", at(place))
+            raise InputFileError("a vertex without its weight or size", "mend it, or the header", position_text(place))
         if weights:
             work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (place,))
         rest = row[skipped:]
         if len(rest) % (1 + of_edges):
-            raise FileMistake("a neighbour without its weight", "mend it, or the header", at(place))
+            raise InputFileError("a neighbour without its weight", "mend it, or the header", position_text(place))
         for index in range(0, len(rest), 1 + of_edges):
             tails.append(vertex)
             heads.append(whole(rest[index], 1, vertices, (place,)) - 1)
@@ -129,7 +129,7 @@ def _read_metis(data: bytes) -> _Read:
     if len(tails) != 2 * edges:
         problem = f"the header says {edges} edges and {len(tails)} ends of edges follow"
         remedy = "mend the header; each edge stands in the lines of both its ends"
-        raise FileMistake(problem, remedy, at(lines[0][0]))
+        raise InputFileError(problem, remedy, position_text(lines[0][0]))
     read = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
     _check_both_ends(read, [place for place, _ in rows])
     return read
@@ -138,11 +138,11 @@ def _read_metis(data: bytes) -> _Read:
 def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
     """Read numbers of vertices and edges, whether edges have weights, weights of a vertex, and columns before edges."""
     if not 2 <= len(head) <= 4:
-        raise FileMistake(f"a header of {len(head)} numbers", "write vertices, edges and, if need be, fmt", where)
-    vertices, edges = whole(head[0], 0, MOST_RANKS, where), whole(head[1], 0, 2**40, where)
+        raise InputFileError(f"a header of {len(head)} numbers", "write vertices, edges and, if need be, fmt", where)
+    vertices, edges = whole(head[0], 0, MAX_RANKS, where), whole(head[1], 0, 2**40, where)
     form = f"{whole(head[2], 0, 111, where) if len(head) > 2 else 0:03}"
     if set(form) - {"0", "1"}:
-        raise FileMistake("no fmt of METIS", "write three digits of 0 and 1", where, head[2])
+        raise InputFileError("no fmt of METIS", "write three digits of 0 and 1", where, head[2])
     weights = whole(head[3], 0, 1000, where) if len(head) > 3 else int(form[1])
     return vertices, edges, int(form[2]), weights, int(form[0]) + weights
 
@@ -157,19 +157,23 @@ def _check_both_ends(read: _Read, lines: list[int]) -> None:
         first = here[np.argmax(differ)]
         tail, head = int(read.source[first]), int(read.destination[first])
         problem = f"the lines of the vertices {tail + 1} and {head + 1} do not agree on their edge"
-        raise FileMistake(problem, "write each edge, with one weight, in the lines of both its ends", at(lines[tail]))
+        raise InputFileError(
+            problem, "write each edge, with one weight, in the lines of both its ends", position_text(lines[tail])
+        )
 
 
 def _read_matrix_market(data: bytes) -> _Read:
     matrix = read_matrix_market(data)
     if matrix.shape[0] != matrix.shape[1]:
         problem = f"the matrix is not square but {matrix.shape[0]} x {matrix.shape[1]}"
-        raise FileMistake(problem, "give a square matrix")
+        raise InputFileError(problem, "give a square matrix")
     units = np.abs(matrix.data).astype(np.float64)
-    wrong = np.flatnonzero(~(units <= MOST_BYTES))
+    wrong = np.flatnonzero(~(units <= MAX_TRAFFIC_BYTES))
     if len(wrong):
         place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
-        raise FileMistake("not a weight", f"write one from 0 to {MOST_BYTES:g}", place, units[wrong[0]].item())
+        raise InputFileError(
+            "not a weight", f"write one from 0 to {MAX_TRAFFIC_BYTES:g}", place, units[wrong[0]].item()
+        )
     source, destination = (end.astype(np.int64) for end in (matrix.row, matrix.col))
     return _Read(source, destination, units, np.ones(matrix.shape[0], dtype=np.int64))
 
@@ -178,14 +182,16 @@ _HEAD = ["source", "destination", "weight"]
 
 
 def _read_csv(data: bytes) -> _Read:
-    rows = rows_of(data)
+    rows = numbered_csv_rows(data)
     place, head = next(rows, (1, []))
     if head != _HEAD:
-        raise FileMistake("the first line is not source,destination,weight", "write these three names there", at(place))
+        raise InputFileError(
+            "the first line is not source,destination,weight", "write these three names there", position_text(place)
+        )
     ends, units = [], []
     for place, row in rows:
         check_width(place, row, head)
-        ends.append([whole(row[end], 0, MOST_RANKS - 1, (place, end + 1, head[end])) for end in (0, 1)])
+        ends.append([whole(row[end], 0, MAX_RANKS - 1, (place, end + 1, head[end])) for end in (0, 1)])
         units.append(_weight(row[2], (place, 3, head[2])))
     source, destination = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     return _Read(source, destination, np.array(units, dtype=np.float64), None)
@@ -199,18 +205,18 @@ _READERS: dict[str, Callable[[bytes], _Read]] = {
 }
 
 
-def tens(total: float, near: float) -> float:
+def nearest_power_of_ten(total: float, near: float) -> float:
     """Return the power of ten that brings a sum as near to another one as may be, so that decimals become whole.
 
     Examples
     --------
-    >>> tens(0.25, 100), tens(2.5e5, 100)
+    >>> nearest_power_of_ten(0.25, 100), nearest_power_of_ten(2.5e5, 100)
     (1000.0, 0.001)
     """
     return float(10.0 ** round(math.log10(near / total)))
 
 
-def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
+def group_tasks(graph: GraphFile, ranks: int, how: str) -> Ints:
     """Return the rank of each task where there are as many tasks as ranks, or more.
 
     `how` is ``blocks``, of consecutive tasks, or ``metis``: k-way by work and traffic (Karypis and Kumar 1998), with
@@ -242,5 +248,5 @@ def grouped(graph: GraphFile, ranks: int, how: str) -> Ints:
 
 def _in_32_bits(weights: npt.NDArray[np.number]) -> Ints:
     """Return weights as METIS counts them: whole numbers from 1 on, whose sum has 32 bits."""
-    whole_ones: Floats = np.rint(weights * tens(float(weights.sum()), 3e8))
+    whole_ones: Floats = np.rint(weights * nearest_power_of_ten(float(weights.sum()), 3e8))
     return np.maximum(1, whole_ones).astype(np.int64)

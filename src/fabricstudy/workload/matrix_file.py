@@ -20,16 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.core.input_files import (
-    LARGEST_BYTES,
-    MOST_BYTES,
-    MOST_RANKS,
-    FileMistake,
-    at,
-    by_suffix,
+    MAX_BYTES,
+    MAX_RANKS,
+    MAX_TRAFFIC_BYTES,
+    InputFileError,
     check_width,
-    lines_of,
     number,
-    rows_of,
+    numbered_csv_rows,
+    numbered_lines,
+    position_text,
+    reader_for_suffix,
     whole,
 )
 
@@ -54,29 +54,29 @@ class MatrixFile:
 def read_matrix(path: Path, data: bytes) -> MatrixFile:
     """Read a matrix in the format that the end of the file's name says; whole bytes, what a rank sends itself left out.
 
-    Raises FileMistake, with line and column, of the file or of the matrix.
+    Raises InputFileError, with line and column, of the file or of the matrix.
     """
-    matrix = by_suffix(_READERS, path)(data)
+    matrix = reader_for_suffix(_READERS, path)(data)
     if matrix.dtype.kind == "c":
-        raise FileMistake("the entries are complex numbers", "write numbers of bytes")
+        raise InputFileError("the entries are complex numbers", "write numbers of bytes")
     matrix = matrix.astype(np.float64)
     rows, columns = matrix.shape
-    if rows != columns or not 2 <= rows <= MOST_RANKS:
-        raise FileMistake(f"the matrix is {rows} x {columns}", f"give a square one of 2 to {MOST_RANKS:,} ranks")
-    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= MOST_BYTES)))
+    if rows != columns or not 2 <= rows <= MAX_RANKS:
+        raise InputFileError(f"the matrix is {rows} x {columns}", f"give a square one of 2 to {MAX_RANKS:,} ranks")
+    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= MAX_TRAFFIC_BYTES)))
     if len(wrong):
         place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
-        remedy = f"write one from 0 to {MOST_BYTES}"
-        raise FileMistake("not a number of bytes", remedy, place, matrix.data[wrong[0]].item())
+        remedy = f"write one from 0 to {MAX_TRAFFIC_BYTES}"
+        raise InputFileError("not a number of bytes", remedy, place, matrix.data[wrong[0]].item())
     matrix.sum_duplicates()
     sent = (matrix.row != matrix.col) & (matrix.data > 0)
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
     total = float(matrix.data[sent].sum())
-    if total > MOST_BYTES:
-        raise FileMistake("too many bytes together", f"give at most {MOST_BYTES}", "", total)
+    if total > MAX_TRAFFIC_BYTES:
+        raise InputFileError("too many bytes together", f"give at most {MAX_TRAFFIC_BYTES}", "", total)
     size_bytes = np.maximum(1, np.rint(matrix.data[sent][order])).astype(np.int64)
     if len(size_bytes) == 0:
-        raise FileMistake("nobody sends anything", "give a matrix with bytes off its diagonal")
+        raise InputFileError("nobody sends anything", "give a matrix with bytes off its diagonal")
     source, destination = (end[sent][order].astype(np.int64) for end in (matrix.row, matrix.col))
     return MatrixFile(rows, source, destination, size_bytes)
 
@@ -86,28 +86,32 @@ def read_matrix_market(data: bytes) -> Any:
 
     `scipy.io.mmread` ends the process on some files that are damaged.
 
-    Raises FileMistake, with the line.
+    Raises InputFileError, with the line.
     """
     from scipy.sparse import coo_array
 
-    lines = lines_of(data)
+    lines = numbered_lines(data)
     head = next(lines)[1].lower().split()
     known = (("%%matrixmarket",), ("matrix",), ("coordinate", "array"), ("real", "integer", "pattern"), _SYMMETRIES)
     if len(head) != len(known) or any(word not in words for word, words in zip(head, known, strict=True)):
-        raise FileMistake("not the head of a Matrix Market file of numbers", _WRITE, at(1), " ".join(head))
+        raise InputFileError(
+            "not the head of a Matrix Market file of numbers", _WRITE, position_text(1), " ".join(head)
+        )
     listed, pattern, symmetry = head[2] == "coordinate", head[3] == "pattern", head[4]
     filled = [(place, line) for place, line in lines if line.strip() and not line.startswith("%")]
     place, sizes = filled[0] if filled else (1, "")
     counts = [whole(word, 0, 2**62, (place,)) for word in sizes.split()]
     if len(counts) != 2 + listed or (pattern and not listed):
-        raise FileMistake("not the numbers of rows, columns and entries", _WRITE, at(place), sizes)
+        raise InputFileError("not the numbers of rows, columns and entries", _WRITE, position_text(place), sizes)
     rows, columns = counts[:2]
-    if max(rows, columns) > MOST_RANKS:
-        raise FileMistake("too large a matrix", f"give at most {MOST_RANKS:,} rows", at(place), sizes)
+    if max(rows, columns) > MAX_RANKS:
+        raise InputFileError("too large a matrix", f"give at most {MAX_RANKS:,} rows", position_text(place), sizes)
     row, column = (None, None) if listed else _places(rows, columns, symmetry, len(filled))
     entries = counts[2] if row is None else len(row)
     if len(filled) - 1 != entries:
-        raise FileMistake(f"{entries} entries are declared and {len(filled) - 1} follow", _WRITE, at(place), sizes)
+        raise InputFileError(
+            f"{entries} entries are declared and {len(filled) - 1} follow", _WRITE, position_text(place), sizes
+        )
     table = _table(filled[1:], 3 - pattern if listed else 1, (rows, columns) if listed else ())
     values = np.ones(entries) if pattern else table[:, -1]
     if row is None or column is None:
@@ -123,7 +127,7 @@ def read_matrix_market(data: bytes) -> Any:
 def _places(rows: int, columns: int, symmetry: str, lines: int) -> tuple[Ints, Ints]:
     """Return row and column of the numbers of an array, column by column; below the diagonal if it is symmetric."""
     if rows * columns > 2 * lines + rows:  # twice what half of a symmetric one has
-        raise FileMistake(f"shorter than a matrix of {rows} x {columns}", _WRITE, at(1))
+        raise InputFileError(f"shorter than a matrix of {rows} x {columns}", _WRITE, position_text(1))
     column, row = (places.ravel() for places in np.indices((columns, rows)))
     kept = row >= column + {"general": -rows - columns, "symmetric": 0, "skew-symmetric": 1}[symmetry]
     return row[kept], column[kept]
@@ -142,24 +146,26 @@ def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...])
     for index, (place, line) in enumerate(lines):
         words = line.split()
         if len(words) != width:
-            raise FileMistake(f"{len(words)} numbers in place of {width}", _WRITE, at(place), line)
+            raise InputFileError(f"{len(words)} numbers in place of {width}", _WRITE, position_text(place), line)
         ends = [float(whole(word, 1, size, (place,))) for word, size in zip(words, sizes, strict=False)]
-        table[index] = ends + [number(word, -MOST_BYTES, MOST_BYTES, (place,)) for word in words[len(sizes) :]]
+        table[index] = ends + [
+            number(word, -MAX_TRAFFIC_BYTES, MAX_TRAFFIC_BYTES, (place,)) for word in words[len(sizes) :]
+        ]
     return table
 
 
 def _read_matrix(data: bytes) -> Any:
     if b" pattern " in data.split(b"\n", 1)[0].lower():
-        raise FileMistake("the entries have no numbers", "write a matrix of real or integer", at(1))
+        raise InputFileError("the entries have no numbers", "write a matrix of real or integer", position_text(1))
     return read_matrix_market(data)
 
 
 def _read_csv(data: bytes) -> Any:
     from scipy.sparse import coo_array
 
-    rows = list(rows_of(data))
+    rows = list(numbered_csv_rows(data))
     if not rows:
-        raise FileMistake("the file is empty", f"give the matrix, or {','.join(HEAD)} and lines of it")
+        raise InputFileError("the file is empty", f"give the matrix, or {','.join(HEAD)} and lines of it")
     if rows[0][1] == HEAD:
         entries = np.array([_numbers(line, row, HEAD, ranks=2) for line, row in rows[1:]]).reshape(-1, 3)
         ends = entries[:, :2].astype(np.int64)
@@ -173,8 +179,8 @@ def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> lis
     """Read the cells of a line, of which the first `ranks` ones are ranks."""
     check_width(line, row, names)
     cells = [(cell, (line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
-    ends = [float(whole(cell, 0, MOST_RANKS - 1, where)) for cell, where in cells[:ranks]]
-    return ends + [number(cell, 0, MOST_BYTES, where) for cell, where in cells[ranks:]]
+    ends = [float(whole(cell, 0, MAX_RANKS - 1, where)) for cell, where in cells[:ranks]]
+    return ends + [number(cell, 0, MAX_TRAFFIC_BYTES, where) for cell, where in cells[ranks:]]
 
 
 def _read_npz(data: bytes) -> Any:
@@ -191,16 +197,18 @@ def _read_npz(data: bytes) -> Any:
                 matrix: Any = coo_array(sparse)
                 for places, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
                     if len(places) and not 0 <= places.min() <= places.max() < size:
-                        raise FileMistake("an entry outside the matrix", _SAVE, value=str(matrix.shape))
+                        raise InputFileError("an entry outside the matrix", _SAVE, value=str(matrix.shape))
                 return matrix
             arrays = [file[name] for name in names]
     except (ValueError, OSError, KeyError, TypeError, EOFError, IndexError, NotImplementedError) as error:
-        raise FileMistake(f"not a file of numpy: {error}", _SAVE) from None
+        raise InputFileError(f"not a file of numpy: {error}", _SAVE) from None
     except (zipfile.BadZipFile, zlib.error, struct.error, AttributeError, RuntimeError) as error:
-        raise FileMistake(f"not a file of numpy: {error}", _SAVE) from None
+        raise InputFileError(f"not a file of numpy: {error}", _SAVE) from None
     if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":
         contents = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
-        raise FileMistake(f"not one matrix of numbers but {contents or 'nothing'}", "save one array of two dimensions")
+        raise InputFileError(
+            f"not one matrix of numbers but {contents or 'nothing'}", "save one array of two dimensions"
+        )
     return coo_array(arrays[0])
 
 
@@ -213,8 +221,8 @@ def _check_archive(data: bytes) -> None:
     """Refuse arrays that unpack to too much, or declare more than there is: memory is taken for what they say."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = archive.infolist()
-        if sum(part.file_size for part in parts) > LARGEST_BYTES:
-            raise FileMistake(f"more than {LARGEST_BYTES:,} bytes when unpacked", "give a smaller matrix")
+        if sum(part.file_size for part in parts) > MAX_BYTES:
+            raise InputFileError(f"more than {MAX_BYTES:,} bytes when unpacked", "give a smaller matrix")
         for part in parts:
             with archive.open(part) as file:
                 version = np.lib.format.read_magic(file)
@@ -224,7 +232,7 @@ def _check_archive(data: bytes) -> None:
                 shape, _, dtype = header(file)
                 left = part.file_size - file.tell()
             if math.prod(shape) * dtype.itemsize > left:
-                raise FileMistake(f"shorter than its header says: {shape}", _SAVE, part.filename)
+                raise InputFileError(f"shorter than its header says: {shape}", _SAVE, part.filename)
 
 
 _READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz}

@@ -13,7 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.input_files import MOST_BYTES, MOST_RANKS, FileMistake, at, by_suffix, check_width, rows_of, whole
+from fabricstudy.core.input_files import (
+    MAX_RANKS,
+    MAX_TRAFFIC_BYTES,
+    InputFileError,
+    check_width,
+    numbered_csv_rows,
+    position_text,
+    reader_for_suffix,
+    whole,
+)
 
 Ints = npt.NDArray[np.int64]
 
@@ -21,9 +30,9 @@ Places = Callable[[int], str]
 """The line or row of a message in its file."""
 
 COLUMNS = ("phase", "source", "destination", "bytes")
-_LARGEST = {"phase": 2**31 - 2, "source": MOST_RANKS - 1, "destination": MOST_RANKS - 1, "bytes": MOST_BYTES}
+_LARGEST = {"phase": 2**31 - 2, "source": MAX_RANKS - 1, "destination": MAX_RANKS - 1, "bytes": MAX_TRAFFIC_BYTES}
 
-MOST_ROWS = 50_000_000
+MAX_ROWS = 50_000_000
 """Messages of a list in Parquet, which packs equal rows into next to nothing."""
 
 
@@ -48,32 +57,34 @@ class MessageFile:
 
 
 def read_messages(path: Path, data: bytes) -> MessageFile:
-    """Read messages in the format that the end of the file's name says; raises FileMistake, with line and column."""
-    rows, places = by_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
+    """Read messages in the format that the end of the file's name says; raises InputFileError, with line and column."""
+    rows, places = reader_for_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
     if not len(rows):
-        raise FileMistake("there is no message", "give one line a message")
+        raise InputFileError("there is no message", "give one line a message")
     for column, name in enumerate(COLUMNS):
         wrong = np.flatnonzero((rows[:, column] < (name == "bytes")) | (rows[:, column] > _LARGEST[name]))
         if len(wrong):
             remedy = f"write {int(name == 'bytes')} to {_LARGEST[name]}"
-            raise FileMistake("out of range", remedy, f"{places(wrong[0])} ({name})", int(rows[wrong[0], column]))
+            raise InputFileError("out of range", remedy, f"{places(wrong[0])} ({name})", int(rows[wrong[0], column]))
     loops = np.flatnonzero(rows[:, 1] == rows[:, 2])
     if len(loops):
         value = int(rows[loops[0], 1])
-        raise FileMistake("a rank sends to itself", "leave the line out", f"{places(loops[0])} (destination)", value)
+        raise InputFileError("a rank sends to itself", "leave the line out", f"{places(loops[0])} (destination)", value)
     total = float(rows[:, 3].sum(dtype=np.float64))
-    if total > MOST_BYTES:
-        raise FileMistake("too many bytes together", f"give at most {MOST_BYTES}", "", total)
+    if total > MAX_TRAFFIC_BYTES:
+        raise InputFileError("too many bytes together", f"give at most {MAX_TRAFFIC_BYTES}", "", total)
     return MessageFile(*(np.ascontiguousarray(column) for column in rows.T))
 
 
 def _read_csv(data: bytes) -> tuple[Ints, Places]:
-    rows = rows_of(data)
+    rows = numbered_csv_rows(data)
     number, head = next(rows, (1, []))
     for column, name in enumerate(head, 1):
         if name not in COLUMNS or head.index(name) != column - 1:
-            raise FileMistake("not a column of messages", suggestion(name, COLUMNS), at(number, column), name)
-    _check_columns(head, at(number))
+            raise InputFileError(
+                "not a column of messages", suggestion(name, COLUMNS), position_text(number, column), name
+            )
+    _check_columns(head, position_text(number))
     places = [(name, head.index(name) + 1) for name in COLUMNS]
     messages, lines = [], []
     for number, row in rows:
@@ -87,7 +98,7 @@ def _read_csv(data: bytes) -> tuple[Ints, Places]:
 def _check_columns(names: list[str], where: str) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
-        raise FileMistake(f"there is no column {missing[0]}", f"give the columns {', '.join(COLUMNS)}", where)
+        raise InputFileError(f"there is no column {missing[0]}", f"give the columns {', '.join(COLUMNS)}", where)
 
 
 def _read_parquet(data: bytes) -> tuple[Ints, Places]:
@@ -98,16 +109,16 @@ def _read_parquet(data: bytes) -> tuple[Ints, Places]:
         file = pq.ParquetFile(io.BytesIO(data))
         names = file.schema_arrow.names
         _check_columns(names, "")
-        if file.metadata.num_rows > MOST_ROWS:
-            raise FileMistake("too many messages", f"give at most {MOST_ROWS:,}", "", file.metadata.num_rows)
+        if file.metadata.num_rows > MAX_ROWS:
+            raise InputFileError("too many messages", f"give at most {MAX_ROWS:,}", "", file.metadata.num_rows)
         table = file.read([name for name in (*COLUMNS, "job") if name in names])
         if "job" in names and len(table["job"].unique()) > 1:
-            raise FileMistake("messages of several jobs", "give those of one", "column job")
+            raise InputFileError("messages of several jobs", "give those of one", "column job")
         for name in COLUMNS:
             if not pa.types.is_integer(table[name].type) or table[name].null_count:
                 contents = f"{table[name].type} with {table[name].null_count} missing"
-                raise FileMistake("not whole numbers throughout", "give integers", f"column {name}", contents)
+                raise InputFileError("not whole numbers throughout", "give integers", f"column {name}", contents)
         columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise FileMistake(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
+        raise InputFileError(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
     return np.stack(columns, axis=1), lambda index: f"row {index + 1}"

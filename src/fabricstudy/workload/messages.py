@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,13 +61,13 @@ class Computing:
     rank: IntArray
     """Each pair once; int32 [rows] each."""
     before_ns: npt.NDArray[np.float64]
-    beside_ns: npt.NDArray[np.float64]
+    overlapped_ns: npt.NDArray[np.float64]
     """Times, not negative; float64 [rows] each."""
 
     @property
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
         """The arrays in their order."""
-        return self.phase, self.rank, self.before_ns, self.beside_ns
+        return self.phase, self.rank, self.before_ns, self.overlapped_ns
 
     @property
     def first_ns(self) -> float:
@@ -75,10 +75,10 @@ class Computing:
         first = np.unique(self.rank, return_index=True)[1]
         return float(self.before_ns[first].min(initial=np.inf)) if len(first) else 0.0
 
-    def of_rank_ns(self, ranks: int) -> npt.NDArray[np.float64]:
+    def total_ns_per_rank(self, ranks: int) -> npt.NDArray[np.float64]:
         """Time that each rank computes in all, float64 [ranks]."""
         # Of nothing, numpy would make integers.
-        return np.bincount(self.rank, self.before_ns + self.beside_ns, ranks).astype(np.float64, copy=False)
+        return np.bincount(self.rank, self.before_ns + self.overlapped_ns, ranks).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class PlacedJob:
     name: str
     node_of_rank: IntArray
     messages: Messages
-    lasts_ns: float | None = None
+    background_duration_ns: float | None = None
     """None for a job that ends. In the background: the time that its repeated messages have to fill at least, by an
     engine that cannot go on for ever."""
     computing: Computing | None = None
@@ -99,7 +99,7 @@ class PlacedJob:
     @property
     def background(self) -> bool:
         """Whether it repeats its messages until all other jobs have ended."""
-        return self.lasts_ns is not None
+        return self.background_duration_ns is not None
 
     @property
     def ranks(self) -> int:
@@ -107,7 +107,7 @@ class PlacedJob:
         return len(self.node_of_rank)
 
     @property
-    def between_nodes(self) -> Mask:
+    def is_inter_node(self) -> Mask:
         """Whether each message goes from one node to another, bool [messages]."""
         between: Mask = self.node_of_rank[self.messages.source] != self.node_of_rank[self.messages.destination]
         return between
@@ -118,11 +118,11 @@ class PlacedJob:
         return int(self.messages.size_bytes.sum())
 
 
-MOST_REPEATED = 20_000_000
+MAX_REPEATED_MESSAGES = 20_000_000
 """Messages that a background job becomes at most where its rounds are written out: some GB of traces."""
 
 
-def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
+def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
     """Return a background job with as many rounds of its messages as fill `PlacedJob.lasts_ns`, and any other as it is.
 
     A rank cannot send its bytes faster than its node's link takes them. So whatever an engine calls the end of a send,
@@ -131,15 +131,15 @@ def written_out(job: PlacedJob, machine: Machine) -> PlacedJob:
     Raises WorkloadError if that are too many messages.
     """
     sent = job.messages
-    if job.lasts_ns is None or not job.between_nodes.any():
+    if job.background_duration_ns is None or not job.is_inter_node.any():
         return job
-    bytes_of_rank = np.bincount(sent.source, weights=sent.size_bytes * job.between_nodes)
+    bytes_of_rank = np.bincount(sent.source, weights=sent.size_bytes * job.is_inter_node)
     least = bytes_of_rank[bytes_of_rank > 0].min()
-    rounds = 1 + ceil(job.lasts_ns * 1e-9 * machine.host.bandwidth_Bps / least)
-    if rounds * len(sent) > MOST_REPEATED:
+    rounds = 1 + ceil(job.background_duration_ns * 1e-9 * machine.host.bandwidth_Bps / least)
+    if rounds * len(sent) > MAX_REPEATED_MESSAGES:
         raise WorkloadError(
             f"in the background it would repeat {len(sent):,} messages {rounds:,} times, and this engine can be given "
-            f"{MOST_REPEATED:,} messages; raise its message size, or take the engine caminos"
+            f"{MAX_REPEATED_MESSAGES:,} messages; raise its message size, or take the engine caminos"
         )
     phases = int(sent.phase.max()) + 1
     first_phase = np.repeat(np.arange(rounds, dtype=np.int32) * phases, len(sent)).astype(np.int32)
@@ -162,7 +162,7 @@ def hop_bytes(job: PlacedJob, machine: Machine) -> float:
     The measure of Agarwal, Sharma and Kale (IPDPS 2006).
     """
     router = machine.node_router[job.node_of_rank]
-    far = hops(machine).between(router[job.messages.source], router[job.messages.destination])
+    far = hop_distances(machine).between(router[job.messages.source], router[job.messages.destination])
     return float(far.astype(np.float64) @ job.messages.size_bytes)
 
 

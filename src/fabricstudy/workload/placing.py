@@ -8,20 +8,20 @@ from typing import Protocol
 
 import numpy as np
 
-from fabricstudy.core.input_files import MOST_BYTES
+from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.pattern.base import MessagePattern, Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
 
-from .allocation.request import NOBODY, Grant, Request
+from .allocation.request import NO_JOB, Grant, Request
 from .compute import computing
 from .job import Job
 from .mapping.slots import Slots
 from .mapping.tasks import Tasks
 from .messages import Indices, IntArray, Mask, Messages, PlacedJob, WorkloadError
+from .pattern.job_placement import JobPlacement
 from .pattern.sends import Sends
-from .pattern.site import Site
 from .streams import Purpose, stream
 
 
@@ -38,7 +38,7 @@ class _HasJobs(Protocol):
 
 
 # About 8 GB while they are put in order; a study that asks for more is refused rather than killed.
-MOST_MESSAGES = 2**27
+MAX_MESSAGES = 2**27
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def place(point: _HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
     WorkloadError
         If a job does not fit, or its pattern cannot be made where it lies.
     """
-    return send(point, machine, cut_side, dict(placements(point, machine)))
+    return generate_messages(point, machine, cut_side, dict(placements(point, machine)))
 
 
 def placements(
@@ -101,7 +101,7 @@ def placements(
     WorkloadError
         At the first job that does not fit.
     """
-    holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
+    holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     last = max(wanted, default=-1) if wanted is not None else len(point.jobs) - 1
     for index, job in enumerate(point.jobs[: last + 1]):
         with _naming(index):
@@ -110,13 +110,15 @@ def placements(
             if wanted is None or index in wanted:
                 slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
                 _refuse_hopeless(job.pattern, slots.ranks)
-                core, start = job.mapping.seat_ranks(
+                core, start = job.mapping.map_ranks_with_start(
                     slots, _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)
                 )
                 yield index, Placement(slots.node_of_core[core], start)
 
 
-def send(point: _HasJobs, machine: Machine, cut_side: Mask, placed: Mapping[int, Placement]) -> list[PlacedJob]:
+def generate_messages(
+    point: _HasJobs, machine: Machine, cut_side: Mask, placed: Mapping[int, Placement]
+) -> list[PlacedJob]:
     """Generate the messages of jobs of a point whose ranks are placed, by position among its jobs.
 
     Raises
@@ -128,7 +130,7 @@ def send(point: _HasJobs, machine: Machine, cut_side: Mask, placed: Mapping[int,
     for index, placement in placed.items():
         job = point.jobs[index]
         with _naming(index):
-            site = Site(machine, placement.node_of_rank, cut_side)
+            site = JobPlacement(machine, placement.node_of_rank, cut_side)
             messages = _messages(job, index, point.seed, len(placement.node_of_rank), site)[0]
             lasts_ns = inf if job.background else None
             sent = PlacedJob(
@@ -147,15 +149,15 @@ def _naming(index: int) -> Iterator[None]:
         raise WorkloadError(f"job {index}: {error}") from None
 
 
-def holders(point: _HasJobs, machine: Machine) -> IntArray:
-    """Give the job that runs on each node of a placed point, `NOBODY` where none does, int32 [nodes].
+def job_of_node(point: _HasJobs, machine: Machine) -> IntArray:
+    """Give the job that runs on each node of a placed point, `NO_JOB` where none does, int32 [nodes].
 
     Raises
     ------
     WorkloadError
         If a job does not fit.
     """
-    reserved, used = (np.full(machine.nodes, NOBODY, dtype=np.int32) for _ in range(2))
+    reserved, used = (np.full(machine.nodes, NO_JOB, dtype=np.int32) for _ in range(2))
     for index, job in enumerate(point.jobs):
         grant = _allocate(job, index, point.seed, machine, reserved)
         reserved[grant.all_reserved] = used[grant.nodes] = index
@@ -163,7 +165,7 @@ def holders(point: _HasJobs, machine: Machine) -> IntArray:
 
 
 def _allocate(job: Job, index: int, seed: int, machine: Machine, holder: IntArray) -> Grant:
-    wanted, left = job.node_count(machine.nodes), int(np.count_nonzero(holder == NOBODY))
+    wanted, left = job.node_count(machine.nodes), int(np.count_nonzero(holder == NO_JOB))
     if wanted < 1:
         raise WorkloadError(f"its share of {machine.nodes} nodes is less than one node; give it a larger share")
     if wanted > left:
@@ -186,7 +188,9 @@ def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:
     return Tasks(ranks, *_messages(job, index, seed, ranks, None))
 
 
-def _messages(job: Job, index: int, seed: int, ranks: int, site: Site | None) -> tuple[Messages, Indices | None]:
+def _messages(
+    job: Job, index: int, seed: int, ranks: int, site: JobPlacement | None
+) -> tuple[Messages, Indices | None]:
     """Return the messages of a job in the order in which ranks send, and the ranks' places in the application."""
     pattern, order = job.pattern, stream(seed, index, Purpose.ORDER)
     if pattern.follows_placement:
@@ -200,8 +204,8 @@ def _messages(job: Job, index: int, seed: int, ranks: int, site: Site | None) ->
 def _countable(messages: Messages) -> Messages:
     """Return the messages if 64 bits count their bytes."""
     total = float(messages.size_bytes.sum(dtype=np.float64))
-    if total > MOST_BYTES:
-        raise WorkloadError(f"{total:.3g} bytes in all, and at most {MOST_BYTES:.3g} can be counted; send less")
+    if total > MAX_TRAFFIC_BYTES:
+        raise WorkloadError(f"{total:.3g} bytes in all, and at most {MAX_TRAFFIC_BYTES:.3g} can be counted; send less")
     return messages
 
 
@@ -233,7 +237,7 @@ def _refuse_hopeless(pattern: Pattern, ranks: int) -> None:
     except ConfigError as error:
         raise WorkloadError(str(error)) from None
     messages = pattern.traffic_messages(ranks)
-    if messages > MOST_MESSAGES:
+    if messages > MAX_MESSAGES:
         raise WorkloadError(
-            f"{messages:.3g} messages, and at most {MOST_MESSAGES:.3g} can be made; lower iterations or ranks"
+            f"{messages:.3g} messages, and at most {MAX_MESSAGES:.3g} can be made; lower iterations or ranks"
         )

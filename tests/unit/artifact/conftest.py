@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from fabricstudy.artifact.finished import Finished, finished
+from fabricstudy.artifact.completed_study import CompletedStudy, load_completed_study
 from fabricstudy.report.page import write_report
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.collect import collect
-from fabricstudy.table.store import Tables, read_tables, write_tables
+from fabricstudy.table.files import Tables, read_tables, write_tables
 
 STUDY: dict[str, Any] = {
     "study": "made-up",
@@ -82,8 +82,8 @@ class Ran:
     def tables(self) -> Path:
         return self.base / "results/made-up/tables"
 
-    def finished(self) -> Finished:
-        return finished(self.study, self.base, [self.shard], [self.structures])
+    def finished(self) -> CompletedStudy:
+        return load_completed_study(self.study, self.base, [self.shard], [self.structures])
 
     def change(self, table: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
         """Write one table anew."""

@@ -12,15 +12,15 @@ import yaml
 
 from fabricstudy.artifact.checkout import checkout
 from fabricstudy.artifact.compare import compare
-from fabricstudy.artifact.finished import ArtifactError, Finished, finished
+from fabricstudy.artifact.completed_study import ArtifactError, CompletedStudy, load_completed_study
 from fabricstudy.artifact.pack import pack
 from fabricstudy.report.page import write_report
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.collect import collect
-from fabricstudy.table.schemas import checked_analysis
-from fabricstudy.table.store import read_tables, write_tables
+from fabricstudy.table.files import read_tables, write_tables
+from fabricstudy.table.schemas import validated_analysis
 
 STUDY = {
     "study": "small-tori",
@@ -32,7 +32,7 @@ STUDY = {
 
 
 @pytest.fixture
-def ran(tmp_path: Path) -> Finished:
+def ran(tmp_path: Path) -> CompletedStudy:
     """It ran in a folder called old."""
     base = tmp_path / "old"
     base.mkdir()
@@ -40,14 +40,16 @@ def ran(tmp_path: Path) -> Finished:
     file.write_text(yaml.safe_dump(STUDY))
     study = load_study(file)
     planned = plan(study)
-    tables = collect(planned, [], [], {name: checked_analysis(one, one.rows()) for name, one in study.analyses.items()})
+    tables = collect(
+        planned, [], [], {name: validated_analysis(one, one.rows()) for name, one in study.analyses.items()}
+    )
     write_plan(planned, base / "results/small-tori", lambda one: {})
     write_tables(tables, base / "results/small-tori/tables")
     write_report(planned, tables, file.read_bytes(), str(file), base / "reports/small-tori")
-    return finished(file, base, [], [], [base / "results/small-tori/tables/analysis-squares.parquet"])
+    return load_completed_study(file, base, [], [], [base / "results/small-tori/tables/analysis-squares.parquet"])
 
 
-def test_it_is_packed_with_its_rows_and_says_that_nothing_was_simulated(ran: Finished, tmp_path: Path) -> None:
+def test_it_is_packed_with_its_rows_and_says_that_nothing_was_simulated(ran: CompletedStudy, tmp_path: Path) -> None:
     pack(ran, checkout(), tmp_path / "out.tar.gz")
     shutil.unpack_archive(tmp_path / "out.tar.gz", tmp_path)
     unpacked = tmp_path / "small-tori-artifact"
@@ -59,7 +61,7 @@ def test_it_is_packed_with_its_rows_and_says_that_nothing_was_simulated(ran: Fin
     assert graph["#run"]["description"] == "1 analyses, no simulations."
 
 
-def test_a_value_of_an_analysis_that_differs_is_found_by_its_row(ran: Finished, tmp_path: Path) -> None:
+def test_a_value_of_an_analysis_that_differs_is_found_by_its_row(ran: CompletedStudy, tmp_path: Path) -> None:
     shutil.copytree(ran.outputs.base, tmp_path / "new")
     assert compare(ran.outputs.base, tmp_path / "new").agrees
     folder = tmp_path / "new/results/small-tori/tables"
@@ -73,7 +75,7 @@ def test_a_value_of_an_analysis_that_differs_is_found_by_its_row(ran: Finished, 
     assert not found.missing and not found.extra
 
 
-def test_an_analysis_that_only_one_run_has_is_named(ran: Finished, tmp_path: Path) -> None:
+def test_an_analysis_that_only_one_run_has_is_named(ran: CompletedStudy, tmp_path: Path) -> None:
     shutil.copytree(ran.outputs.base, tmp_path / "new")
     for path in (tmp_path / "new/results/small-tori/tables").glob("analysis-*"):
         path.unlink()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricstudy import cli
 from fabricstudy.artifact.compare import ROUNDING, TOLERANCE, compare, relative_difference
-from fabricstudy.artifact.finished import ArtifactError
+from fabricstudy.artifact.completed_study import ArtifactError
 from fabricstudy.core.columns import names_of
 
 from .conftest import STUDY, Ran, run_in

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.artifact.finished import ArtifactError
+from fabricstudy.artifact.completed_study import ArtifactError
 
 from .conftest import STUDY, Ran
 

@@ -13,8 +13,8 @@ import pytest
 
 from fabricstudy.artifact.checkout import Checkout, checkout
 from fabricstudy.artifact.checksums import check
+from fabricstudy.artifact.completed_study import ArtifactError
 from fabricstudy.artifact.effort import JOB_START_S, effort
-from fabricstudy.artifact.finished import ArtifactError
 from fabricstudy.artifact.pack import pack
 
 from .conftest import Ran, run_in

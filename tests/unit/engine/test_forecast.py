@@ -9,8 +9,8 @@ import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.codes.adapter import Codes
-from fabricstudy.engine.forecast import carried, law_of, messages_of, total
-from fabricstudy.engine.loads import NEAR, traffic_by_job
+from fabricstudy.engine.cost_model import load_cost_model, messages_of, network_traffic, weighted_sum
+from fabricstudy.engine.job_traffic import NEAR, traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
@@ -29,18 +29,18 @@ class TestCounts:
     def test_units_and_routers_by_hand(self) -> None:
         # Each of 16 ranks sends 5 kB to both its neighbours; a way of 2 hops and in and out.
         assert messages_of(point()) == 32
-        assert carried(point(), 1000.0) == (32 * 5, 32 * 5 * 4, 32 * 5 * 4)
-        assert carried(point(), 2000.0).units == 32 * 3
-        assert carried(point(), inf).units == 32
+        assert network_traffic(point(), 1000.0) == (32 * 5, 32 * 5 * 4, 32 * 5 * 4)
+        assert network_traffic(point(), 2000.0).units == 32 * 3
+        assert network_traffic(point(), inf).units == 32
 
     def test_a_detour_has_two_ways(self) -> None:
-        assert carried(point(routing="valiant"), inf).in_routers == 32 * (2 + 2 * 2)
-        assert carried(point(routing="ugal"), inf).in_routers == 32 * (2 + 1.5 * 2)
+        assert network_traffic(point(routing="valiant"), inf).in_routers == 32 * (2 + 2 * 2)
+        assert network_traffic(point(routing="ugal"), inf).in_routers == 32 * (2 + 1.5 * 2)
 
     def test_ranks_with_places_are_near_unless_they_stand_at_random(self) -> None:
         near, far = point("stencil"), point("stencil", "random")
         assert [job.hops for one in (near, far) for job in traffic_by_job(one)] == [NEAR, 1.0]
-        assert carried(near, inf).far_in_routers == 0 < carried(far, inf).far_in_routers
+        assert network_traffic(near, inf).global_in_routers == 0 < network_traffic(far, inf).global_in_routers
 
     def test_in_the_background_a_job_sends_as_long_as_the_others(self) -> None:
         ring = {"pattern": {"kind": "ring", "message": "10 kB"}, "nodes": 8}
@@ -49,7 +49,7 @@ class TestCounts:
         assert first.classes[0].messages == second.classes[0].messages
 
     def test_what_has_no_constant_takes_nothing(self) -> None:
-        assert total({"run": 2.0, "unheard of": 9.0}, {"run": 0.5}) == 1.0
+        assert weighted_sum({"run": 2.0, "unheard of": 9.0}, {"run": 0.5}) == 1.0
 
 
 TORUS = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
@@ -91,7 +91,7 @@ def test_typical_hops_are_near_the_mean_distance(machine: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("engine", ["caminos", "sst", "codes", "flow"])
 def test_laws_say_what_they_were_fitted_to(engine: str) -> None:
-    law = law_of(f"fabricstudy.engine.{engine}")
+    law = load_cost_model(f"fabricstudy.engine.{engine}")
     for fit in (law.cpu_fit, law.memory_fit):
         assert fit.records > 100 and fit.programs and fit.source and fit.date and fit.processor
         middle, low, high = fit.ratio["all"]

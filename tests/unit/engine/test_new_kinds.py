@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.kinds import register
-from fabricstudy.engine import Limits, batches, engine_named, engines
-from fabricstudy.engine.attempt import attempt
+from fabricstudy.engine import Limits, engine_named, engines, make_batches
+from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.machine.base import Topology
@@ -84,7 +84,7 @@ def planned(engine: str, machine: str, routing: str, pattern: str) -> Point:
     """A point as a plan has it: what it will cost is predicted, and it is put into a batch."""
     described = KNOWN.get(machine, {"kind": machine})
     point = point_on(described, routing, pattern, "8 kB", engine=engine)
-    (batch,) = batches([PlannedPoint("p0", "m0", point)], Limits(), 60.0)
+    (batch,) = make_batches([PlannedPoint("p0", "m0", point)], Limits(), 60.0)
     assert 0 < batch.cpu_s < 60
     needed = engine_named(engine).predict_memory_bytes(point)
     assert needed is None or (math.isfinite(needed) and 0 < needed < 1e9)
@@ -133,7 +133,7 @@ def test_what_an_engine_lacks_is_a_row_with_a_reason(engine: str, machine: str, 
     point = planned(engine, machine, routing, "gossip")
     built = point.machine.build()
     analysed = AnalysedMachine(built, np.arange(built.routers) < built.routers // 2)
-    record = attempt(point, engine_named(engine), analysed, Limits(), tmp_path)
+    record = attempt_point(point, engine_named(engine), analysed, Limits(), tmp_path)
     assert record["status"] == "refused" and record["reason"]
 
 

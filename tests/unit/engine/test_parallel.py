@@ -15,12 +15,12 @@ import pytest
 from fabricstudy import cli
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.store import point_store
-from fabricstudy.engine.batch import batches, run_batch
+from fabricstudy.engine.batch import make_batches, run_batch
 from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.definitions import built
-from fabricstudy.engine.parallel import Parallel, at_most, usable_cores
+from fabricstudy.engine.parallel import ParallelEngine, at_most, usable_cores
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engines
 from fabricstudy.engine.settings import Limits
@@ -53,7 +53,7 @@ def test_processes_are_no_part_of_the_id_and_the_default_is_none_of_the_descript
 
 
 def test_which_engines_can() -> None:
-    assert [name for name, engine in engines().items() if isinstance(engine, Parallel)] == ["codes", "sst"]
+    assert [name for name, engine in engines().items() if isinstance(engine, ParallelEngine)] == ["codes", "sst"]
 
 
 STUDY = """study: s
@@ -98,7 +98,7 @@ def test_the_plan_tells_what_passes_and_what_is_used(
 
 def test_points_of_a_batch_take_the_same_cores() -> None:
     several = [planned(point(processes, message=f"{size} kB")) for processes in (1, 4) for size in (1, 2)]
-    made = batches(several, Limits(), 1e6)
+    made = make_batches(several, Limits(), 1e6)
     assert {(batch.name, batch.processes, len(batch.points)) for batch in made} == {
         ("codes-all", 1, 2), ("codes-on4-all", 4, 2)
     }  # fmt: skip
@@ -107,7 +107,7 @@ def test_points_of_a_batch_take_the_same_cores() -> None:
 
 
 def test_a_cluster_is_asked_for_the_time_that_passes() -> None:
-    batch = batches([planned(point(1))], Limits(), 1e6)[0]
+    batch = make_batches([planned(point(1))], Limits(), 1e6)[0]
     long, shared = replace(batch, cpu_s=36_000.0), replace(batch, cpu_s=36_000.0, processes=8)
     assert long.time_min(1) - shared.time_min(1) == pytest.approx(3 * 600 * 7 / 8, abs=1)
 
@@ -124,7 +124,7 @@ def test_no_more_work_on_a_point_than_were_granted_or_are_there(
 
     monkeypatch.setattr("fabricstudy.engine.batch.simulate", simulate)
     monkeypatch.setattr("fabricstudy.engine.batch.usable_cores", lambda: 6)
-    batch = batches([planned(point(8))], Limits(), 1e6)[0]
+    batch = make_batches([planned(point(8))], Limits(), 1e6)[0]
     for cores in (1, 4, 8):
         run_batch(
             batch,

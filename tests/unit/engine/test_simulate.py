@@ -10,8 +10,8 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.analysis import Analysis
-from fabricstudy.engine.attempt import attempt
-from fabricstudy.engine.contract import OtherBackground
+from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.contract import BackgroundMismatch
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.outcome import EngineResult, mean_of_senders_ns
 from fabricstudy.engine.point import Point
@@ -44,7 +44,7 @@ def record_of(folder: Path, engine: Analysis, limits: Limits) -> Record:
     point = point_on(RING, pattern="ring", message="3 kB")
     machine = point.machine.build()
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3)
-    return attempt(point, engine, analysed, limits, folder)
+    return attempt_point(point, engine, analysed, limits, folder)
 
 
 class Asking(Telling):
@@ -57,11 +57,11 @@ class Asking(Telling):
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
         assert not any(folder.iterdir())
         (folder / "input").write_text("of one run")
-        self.given_ns.append([job.lasts_ns for job in jobs])
+        self.given_ns.append([job.background_duration_ns for job in jobs])
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         if self.asks_ns:
-            raise OtherBackground(self.asks_ns.pop(0))
+            raise BackgroundMismatch(self.asks_ns.pop(0))
         return EngineResult((7.0, None))
 
 
@@ -71,7 +71,7 @@ def test_a_point_is_run_again_with_the_background_that_its_engine_asks_for(tmp_p
     machine = point.machine.build()
     analysed = AnalysedMachine(machine, np.arange(machine.routers) < 3)
     engine = Asking(5e6, 6e6)
-    record = attempt(point, engine, analysed, Limits(), tmp_path)
+    record = attempt_point(point, engine, analysed, Limits(), tmp_path)
     assert record["status"] == "done" and record["background_ns"] == 6e6
     first, *others = engine.given_ns
     assert first[0] is None and first[1] >= record["jobs"][0]["bound_ns"] and others == [[None, 5e6], [None, 6e6]]
@@ -79,7 +79,7 @@ def test_a_point_is_run_again_with_the_background_that_its_engine_asks_for(tmp_p
     assert [job["bound_ns"] is None for job in record["jobs"]] == [False, True]
     for path in tmp_path.iterdir():
         path.unlink()
-    assert attempt(point, Asking(*[1e6] * 99), analysed, Limits(), tmp_path)["status"] == "failed"
+    assert attempt_point(point, Asking(*[1e6] * 99), analysed, Limits(), tmp_path)["status"] == "failed"
 
 
 def test_the_mean_time_of_ranks_is_kept_where_the_engine_tells_it(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_only_ranks_that_send_count_for_the_mean() -> None:
     job = job_of([0, 1, 2, 3], [(0, 0, 2, 1), (0, 1, 2, 1)])
     ended_ns = np.array([1.0, 3.0, 3.0, 0.0])
     assert mean_of_senders_ns(job, ended_ns) == 2.0
-    assert mean_of_senders_ns(replace(job, lasts_ns=9.0), ended_ns) is None
+    assert mean_of_senders_ns(replace(job, background_duration_ns=9.0), ended_ns) is None
     assert mean_of_senders_ns(job_of([0, 1, 2, 3], []), ended_ns) is None
 
 

@@ -21,8 +21,8 @@ import fabricstudy
 from fabricstudy.core import source
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import OURS, PACKAGE, imported
-from fabricstudy.core.store import Record, Store, point_store, sealed
-from fabricstudy.engine.attempt import ERROR, attempt, strip
+from fabricstudy.core.store import Record, Store, checksummed_line, point_store
+from fabricstudy.engine.attempt import TRACEBACK_FILE, attempt_point, strip
 from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.definitions import AnalysedMachine, built
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
@@ -31,7 +31,7 @@ from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import OF_STORE, simulate
 from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.placing import place
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
@@ -65,7 +65,7 @@ def named(name: str, **more: Any) -> Point:
 
 def analysed(this: Point) -> AnalysedMachine:
     machine = this.machine.build()
-    return AnalysedMachine(machine, bisect(machine).cut_side)
+    return AnalysedMachine(machine, bisection_bounds(machine).cut_side)
 
 
 # What is covered
@@ -105,7 +105,7 @@ def test_whatever_prepares_a_point_is_covered(name: str, engine: str, tmp_path: 
         folder.mkdir()
         this = found["point"] = named(name, engine=engine)
         machine = analysed(this)
-        found["record"] = attempt(this, _Unrun(engine_named(engine)), machine, Limits(), folder)
+        found["record"] = attempt_point(this, _Unrun(engine_named(engine)), machine, Limits(), folder)
 
     work(tmp_path / "first")  # modules run once more when they are imported
     ran = modules_that_run(lambda: work(tmp_path / "second"))
@@ -399,7 +399,7 @@ def done_by(planned: PlannedPoint, stores: Store) -> Record:
 def edit(planned: PlannedPoint, stores: Store, **facts: Any) -> None:
     record = stores.record(planned.point_id)
     assert record is not None
-    (stores.folder(planned.point_id) / "record.json").write_text(sealed(record | facts))
+    (stores.folder(planned.point_id) / "record.json").write_text(checksummed_line(record | facts))
 
 
 def with_mark(planned: PlannedPoint, part: int, text: str) -> str:
@@ -414,7 +414,7 @@ def runs_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noted(*given: Any) -> Record:
         runs.append("run")
-        return attempt(*given)
+        return attempt_point(*given)
 
     monkeypatch.setattr(sys.modules["fabricstudy.engine.simulate"], "attempt", noted)
     return runs
@@ -546,12 +546,12 @@ def test_a_point_that_raises_anything_is_a_row_with_its_reason(where: str, tmp_p
     """D3."""
     this = named("stencil")
     engine: Any = Raising(where)
-    record = attempt(this, engine, analysed(this), Limits(), tmp_path)
+    record = attempt_point(this, engine, analysed(this), Limits(), tmp_path)
     assert record["status"] == "failed" and re.match(r"(OverflowError|KeyError): .", record["reason"])
     # Where it was raised is told by a file that stays.
     strip(tmp_path, record["status"])
-    told = (tmp_path / ERROR).read_text()
-    assert ERROR in record["reason"] and told.startswith("Traceback") and f"in {where}\n" in told
+    told = (tmp_path / TRACEBACK_FILE).read_text()
+    assert TRACEBACK_FILE in record["reason"] and told.startswith("Traceback") and f"in {where}\n" in told
 
 
 def test_the_same_input_in_another_folder_has_the_same_digest(tmp_path: Path) -> None:
@@ -583,7 +583,7 @@ def test_preparing_twice_gives_the_same_input(engine: str, tmp_path: Path) -> No
     digests = set()
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        record = attempt(this, _Unrun(engine_named(engine)), machine, Limits(), tmp_path / name)
+        record = attempt_point(this, _Unrun(engine_named(engine)), machine, Limits(), tmp_path / name)
         digests.add(record.get("input"))
     assert len(digests) == 1 and None not in digests
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine, write_machines
 from fabricstudy.machine.distances import distances
@@ -120,7 +120,7 @@ def test_the_point_holds_the_content_and_not_the_name(tmp_path):
     write_csv(fabric(), tmp_path / "other" / "g.csv")
     config = machine_of(tmp_path, "f.csv")
     assert config.physics() == machine_of(tmp_path / "other", "g.csv").physics()
-    from_record = Topology.model_validate(config.model_dump(mode="json"), context=OUR_UNITS)
+    from_record = Topology.model_validate(config.model_dump(mode="json"), context=BASE_UNITS_CONTEXT)
     assert (from_record.physics(), from_record.nodes) == (config.physics(), 4)
     with pytest.raises(StudyError) as refusal:
         from_record.build()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 MACHINES = [
     {"kind": "torus", "shape": [5, 4, 2]},
@@ -29,10 +29,10 @@ def test_hops_are_those_of_a_search(description):
     far = dict(nx.all_pairs_shortest_path_length(graph))
     expected = [[far[a][b] for b in range(machine.routers)] for a in range(machine.routers)]
     every = np.arange(machine.routers)
-    assert hops(machine).between(every[:, None], every).tolist() == expected
-    assert hops(machine).matrix().tolist() == expected
+    assert hop_distances(machine).between(every[:, None], every).tolist() == expected
+    assert hop_distances(machine).matrix().tolist() == expected
 
 
 def test_a_large_torus_needs_no_matrix():
     shape = {"kind": "torus", "shape": [64, 32, 32], "bandwidth": "1 GB/s"}
-    assert hops(Topology.model_validate(shape).build()).table.nbytes == 2 * (64**2 + 2 * 32**2)
+    assert hop_distances(Topology.model_validate(shape).build()).table.nbytes == 2 * (64**2 + 2 * 32**2)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.levels import levels
-from fabricstudy.study.file import read_machine
+from fabricstudy.study.file import validate_machine
 
 
 def built(**written: Any) -> Machine:
-    return read_machine({"bandwidth": "1 GB/s", **written}).build()
+    return validate_machine({"bandwidth": "1 GB/s", **written}).build()
 
 
 @given(st.lists(st.tuples(st.integers(2, 3), st.integers(1, 3)), min_size=1, max_size=3), st.randoms())

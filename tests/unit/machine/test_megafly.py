@@ -13,7 +13,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.megafly import MegaflyConfig
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import link_loads
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 
 
 def megafly(groups: int, leaves: int, spines: int, nodes: int = 1, links: int = 1) -> Any:
@@ -81,7 +81,7 @@ def test_hops(shape: tuple[int, ...]) -> None:
     """Two hops between leaves of a group, three between groups."""
     config = megafly(*shape)
     groups, leaves = config.groups, config.leaves_per_group
-    found = structure(config.build())
+    found = describe_machine(config.build())
     hops = groups * leaves * (2 * (leaves - 1) + 3 * (groups - 1) * leaves)
     assert found.diameter == 3 and found.mean_hops == pytest.approx(hops / (groups * leaves) / (groups * leaves - 1))
 
@@ -118,5 +118,5 @@ def test_bisection_by_hand(shape: tuple[int, ...], links: int) -> None:
 
     The fifth group's leaves part, each with the spine whose groups are on its side: 4 links, and 2 local ones.
     """
-    found = structure(megafly(*shape).build()).bisection
+    found = describe_machine(megafly(*shape).build()).bisection
     assert (found.lower_Bps, found.upper_Bps) == (links * 1e9, links * 1e9)

@@ -6,11 +6,11 @@ import itertools
 
 import pytest
 
-from fabricstudy.machine.base import published
+from fabricstudy.machine.base import published_machine
 from fabricstudy.machine.instances import INSTANCES
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.cut import cut_capacity_Bps
-from fabricstudy.structure.summary import Structure, hop_figures, structure
+from fabricstudy.structure.summary import Structure, describe_machine, hop_figures
 
 # Nodes, routers, cables, ports of the largest router, cores a node.
 COUNTS = {
@@ -54,13 +54,13 @@ def test_all_are_listed_here() -> None:
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts(name: str) -> None:
-    machine = published(name).build()
+    machine = published_machine(name).build()
     assert (machine.nodes, machine.routers, machine.cables, machine.radix, machine.cores_per_node) == COUNTS[name]
 
 
 @pytest.fixture(scope="module")
 def table_1() -> dict[str, Structure]:
-    return {name: structure(published(name).build()) for name in STRUCTURE}
+    return {name: describe_machine(published_machine(name).build()) for name in STRUCTURE}
 
 
 @pytest.mark.parametrize("name", STRUCTURE)
@@ -84,14 +84,14 @@ def test_order_of_bisections_per_node(table_1: dict[str, Structure]) -> None:
 def test_order_of_cables() -> None:
     """Slim Fly needs the fewest, then dragonfly and G1, then G2 and the fat tree."""
     order = ["slim-fly-11k", "dragonfly-11k", "express-mesh-11k-g1", "express-mesh-11k-g2", "fat-tree-11k"]
-    cables = [published(name).cables for name in order]
+    cables = [published_machine(name).cables for name in order]
     assert cables == sorted(cables)
 
 
 @pytest.mark.parametrize("name", ["mira", "sequoia", "juqueen-54", "intrepid"])
 def test_hops_of_tori(name: str) -> None:
     """Half of each even ring at most, a quarter on average, counting a router's distance to itself."""
-    machine = published(name).build()
+    machine = published_machine(name).build()
     lengths = [dimension.length for dimension in machine.dimensions]
     diameter, mean_hops = hop_figures(machine)
     assert diameter == sum(length // 2 for length in lengths)
@@ -109,7 +109,7 @@ SAID = {
 
 @pytest.mark.parametrize("name", SAID)
 def test_bandwidths_of_the_sources(name: str) -> None:
-    machine = published(name).build()
+    machine = published_machine(name).build()
     injected_TBps, across_TBps = SAID[name]
     assert machine.nodes * machine.host.bandwidth_Bps == pytest.approx(injected_TBps * 1e12, rel=1e-3)
     if name == "frontier":
@@ -118,5 +118,5 @@ def test_bandwidths_of_the_sources(name: str) -> None:
         half = machine.group < 83
         found_Bps = cut_capacity_Bps(machine, half)
     else:
-        found_Bps = bisect(machine).upper_Bps
+        found_Bps = bisection_bounds(machine).upper_Bps
     assert found_Bps == pytest.approx(across_TBps * 1e12, rel=1e-3)

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.machine.finite_field import field, prime_of
+from fabricstudy.machine.finite_field import galois_field, prime_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.slim_fly import SlimFlyConfig, generator_sets
 
@@ -24,7 +24,7 @@ def as_graph(machine: Machine) -> nx.Graph:
 
 @pytest.mark.parametrize("q", FIELDS)
 def test_axioms_of_a_field(q: int) -> None:
-    elements = field(*FIELDS[q])
+    elements = galois_field(*FIELDS[q])
     plus, times = elements.plus, elements.times
     every = np.arange(q)
     for table, neutral, group in ((plus, 0, every), (times, 1, every[1:])):
@@ -39,7 +39,7 @@ def test_axioms_of_a_field(q: int) -> None:
 
 @pytest.mark.parametrize("q", FIELDS)
 def test_powers_are_those_of_one_element(q: int) -> None:
-    elements = field(*FIELDS[q])
+    elements = galois_field(*FIELDS[q])
     assert sorted(elements.powers.tolist()) == list(range(1, q))
     assert elements.powers[0] == 1
     if q > 2:
@@ -53,7 +53,7 @@ def test_prime_powers() -> None:
 
 @pytest.mark.parametrize("q", ORDERS)
 def test_generator_sets_hold_the_negatives(q: int) -> None:
-    elements = field(*next((p, n) for p in (2, 3, 5, 7, 11, 13) for n in (1, 2, 3, 4) if p**n == q))
+    elements = galois_field(*next((p, n) for p in (2, 3, 5, 7, 11, 13) for n in (1, 2, 3, 4) if p**n == q))
     sets = generator_sets(elements, config(q).delta)
     negative = np.argmax(elements.plus == 0, axis=1)
     for members in sets:

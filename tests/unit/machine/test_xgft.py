@@ -16,10 +16,10 @@ from fabricstudy.machine.xgft import XgftConfig
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.structure import bisect, is_deadlock_free
+from fabricstudy.structure import bisection_bounds, is_deadlock_free
 from fabricstudy.structure.exact_cut import better_cut
 from fabricstudy.structure.load import link_loads
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 
 # Children, parents and parallel cables; leaf-spine, tapered, four levels, one parent (a plain tree).
 SHAPES: list[tuple[list[int], list[int], list[int]]] = [
@@ -75,13 +75,13 @@ def test_hops(down: list[int], up: list[int], parallel: list[int]) -> None:
     leaves = np.unique(machine.node_router).tolist()
     hops = [far[a][b] for a in leaves for b in leaves]
     assert own.typical_hops == pytest.approx(np.mean(hops))
-    assert structure(machine).diameter == max(hops) == 2 * (len(down) - 1)
+    assert describe_machine(machine).diameter == max(hops) == 2 * (len(down) - 1)
 
 
 @pytest.mark.parametrize(("down", "up", "parallel"), SHAPES)
 def test_bisection_is_that_of_the_exact_search(down: list[int], up: list[int], parallel: list[int]) -> None:
     machine = config(down, up, parallel).build()
-    found = bisect(machine)
+    found = bisection_bounds(machine)
     searched = better_cut(machine, found.upper_Bps)
     assert searched.cut_side is None and found.lower_Bps <= found.upper_Bps
     assert found.exact == (searched.lower_Bps >= found.upper_Bps * (1 - 1e-9))
@@ -96,7 +96,7 @@ def test_bisection_is_that_of_the_exact_search(down: list[int], up: list[int], p
     ],
 )
 def test_bisection_by_hand(shape: Any, links: int) -> None:
-    found = bisect(config(*shape).build())
+    found = bisection_bounds(config(*shape).build())
     assert found.exact and found.upper_Bps == links * 1e9
 
 

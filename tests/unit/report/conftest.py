@@ -16,7 +16,7 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.collect import collect
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
 
 HOSTILE = "<script>alert('x')</script> $(touch x) $\\alpha$ \"quoted\" & _end"
 

@@ -13,7 +13,7 @@ import pytest
 
 from fabricstudy.report import explorer as explorer_module
 from fabricstudy.report.explorer import explorer
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
 
 from .conftest import HOSTILE, Case
 

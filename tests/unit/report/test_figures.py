@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 
 from fabricstudy.report.axis_figures import _data, _drawing
 from fabricstudy.report.ecdf import steps
-from fabricstudy.report.figures import Drawn, draw
+from fabricstudy.report.figure_style import PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
+from fabricstudy.report.figures import RenderedFigure, draw
 from fabricstudy.report.heatmap import _colours
-from fabricstudy.report.look import PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
-from fabricstudy.report.scatter import canvas_of as scatter_canvas
+from fabricstudy.report.scatter import draw_scatter as scatter_canvas
 from fabricstudy.report.scatter import fronts
 from fabricstudy.study.figures import Figure as AxisFigure
 from fabricstudy.study.figures import HeatmapFigure
@@ -31,7 +31,7 @@ Make = Callable[..., Case]
 HEATMAP = {"id": "a", "kind": "heatmap", "title": "A", "x": "alpha", "y": "routing", "value": "runtime_ns"}
 
 
-def drawn(case: Case, *names: str, formats: Sequence[str] = ("svg", "pdf")) -> dict[str, Drawn]:
+def drawn(case: Case, *names: str, formats: Sequence[str] = ("svg", "pdf")) -> dict[str, RenderedFigure]:
     """The figures of a case with these ids, or all of them; pictures of other formats than these are empty."""
     save = Figure.savefig
 
@@ -45,20 +45,20 @@ def drawn(case: Case, *names: str, formats: Sequence[str] = ("svg", "pdf")) -> d
         return {figure.id: draw(figure, case.tables) for figure in figures}
 
 
-def told(case: Case, *names: str) -> dict[str, Drawn]:
+def told(case: Case, *names: str) -> dict[str, RenderedFigure]:
     """What is said of the figures, without their pictures, which take most of the time."""
     return drawn(case, *names, formats=())
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawn]:
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RenderedFigure]:
     """All figures of the study, drawn once."""
     file = tmp_path_factory.mktemp("pictures") / "study.yaml"
     file.write_text(yaml.safe_dump(STUDY, sort_keys=False))
     return drawn(case_of(file, lost=0))
 
 
-def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(pictures: dict[str, Drawn]) -> None:
+def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(pictures: dict[str, RenderedFigure]) -> None:
     for name, one in pictures.items():
         if name == "nothing":
             continue
@@ -70,7 +70,7 @@ def test_every_figure_is_drawn_as_svg_and_pdf_with_words_beside_it(pictures: dic
         assert b"<script" not in one.svg
 
 
-def test_points_seeds_and_meaning_of_the_bars_are_stated(pictures: dict[str, Drawn]) -> None:
+def test_points_seeds_and_meaning_of_the_bars_are_stated(pictures: dict[str, RenderedFigure]) -> None:
     assert pictures["lines"].basis == (
         "n = 24 points, 3 seeds; median over seeds, whiskers: least to largest; "
         "dotted: lower bound on the time, from the links; none missing."
@@ -95,7 +95,7 @@ def test_an_axis_that_moves_with_a_drawn_one_is_not_named(make: Make) -> None:
     assert "; median over seeds, whiskers" in basis
 
 
-def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make, pictures: dict[str, Drawn]) -> None:
+def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make, pictures: dict[str, RenderedFigure]) -> None:
     # The first three points are all seeds of ratio 0.5, minimal, first message.
     found = drawn(make(lost=3), "lines", "bars", formats=["svg"])
     assert "n = 21 points, 3 seeds" in found["lines"].basis
@@ -113,7 +113,7 @@ def test_without_any_result_the_reason_stands_instead(make: Make) -> None:
     assert found["cuts"].svg
 
 
-def test_normalised_values_are_ratios_of_medians(pictures: dict[str, Drawn]) -> None:
+def test_normalised_values_are_ratios_of_medians(pictures: dict[str, RenderedFigure]) -> None:
     """Numbers 1 to 3 of the first base have the median 1.01 ms; all values of ratio 2 are twice as large."""
     alt = pictures["bars"].alt
     values = [float(text) for text in re.findall(r"([\d.]+) at", alt)]
@@ -144,14 +144,14 @@ def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
     assert len(data.family) == 4
 
 
-def test_units_stand_on_the_axes(pictures: dict[str, Drawn]) -> None:
+def test_units_stand_on_the_axes(pictures: dict[str, RenderedFigure]) -> None:
     assert ": runtime (ms) against" in pictures["lines"].alt
     assert "bisection upper (GB/s)" in pictures["cuts"].alt
     assert "1.01 at" in pictures["lines"].alt
 
 
 @pytest.mark.parametrize("name", [figure["id"] for figure in FIGURES])
-def test_the_same_tables_give_the_same_picture(make: Make, pictures: dict[str, Drawn], name: str) -> None:
+def test_the_same_tables_give_the_same_picture(make: Make, pictures: dict[str, RenderedFigure], name: str) -> None:
     one, two = pictures[name], drawn(make(), name)[name]
     assert (one.svg, one.pdf) == (two.svg, two.pdf)
 
@@ -319,13 +319,13 @@ def test_a_scatter_plot_tells_no_correlation_where_there_is_none(make: Make) -> 
     assert few.alt.count("n = 4, too few to rank") == 2
 
 
-def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(pictures: dict[str, Drawn]) -> None:
+def test_a_mark_of_a_scatter_plot_is_the_median_over_seeds(pictures: dict[str, RenderedFigure]) -> None:
     one = pictures["marks"]
     assert "24 points, 3 seeds; medians over seeds; ρ: Spearman's rank correlation" in one.basis
     assert one.alt.count("n = 4, too few to rank") == 2
 
 
-def test_a_heat_map_tells_the_ends_of_each_panel(pictures: dict[str, Drawn]) -> None:
+def test_a_heat_map_tells_the_ends_of_each_panel(pictures: dict[str, RenderedFigure]) -> None:
     """Points 0 to 2 are the seeds of alpha 0.5, minimal, first message; 18 to 20 of alpha 2, Valiant."""
     alt = pictures["cells"].alt
     assert alt.startswith("Heat map: runtime (ms) by alpha and routing. ")

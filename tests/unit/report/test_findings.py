@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from fabricstudy.report.agreement import verdicts as grid
-from fabricstudy.report.findings import choices, effects, leading, metric_of, sentences, sizes
+from fabricstudy.report.findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from fabricstudy.study.figures import Figure
-from fabricstudy.study.file import read_study
-from fabricstudy.table.store import Tables
+from fabricstudy.study.file import validate_study
+from fabricstudy.table.files import Tables
 
 from .conftest import HOSTILE, STUDY, Case
 
@@ -22,7 +22,7 @@ Make = Callable[..., Case]
 
 def told(case: Case, **changed: pd.DataFrame) -> str:
     tables = replace(case.tables, **changed)
-    return " ".join(sentences(tables, effects(tables, choices(case.study))))
+    return " ".join(sentences(tables, effects(tables, design_axes(case.study))))
 
 
 def timed(tables: Tables, time_ns: Callable[[pd.Series], float]) -> Tables:
@@ -37,7 +37,7 @@ def test_factors_are_medians_of_otherwise_equal_points(make: Make) -> None:
         return 1e6 * factor * (1.1 if row["seed"] == 3 else 1.0)
 
     case = make()
-    found = effects(timed(case.tables, time_ns), choices(case.study))
+    found = effects(timed(case.tables, time_ns), design_axes(case.study))
     assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha"]
     routing = found.axes[0]
     assert (routing.median, routing.largest, routing.comparisons) == (pytest.approx(2.5), pytest.approx(3), 4)
@@ -50,7 +50,8 @@ def test_a_tie_is_told_as_one(make: Make) -> None:
     case = make()
     faster = {("valiant", 0.5), ("minimal", 2.0)}
     found = effects(
-        timed(case.tables, lambda row: 1e6 if (row["routing"], row["alpha"]) in faster else 2e6), choices(case.study)
+        timed(case.tables, lambda row: 1e6 if (row["routing"], row["alpha"]) in faster else 2e6),
+        design_axes(case.study),
     )
     assert found is not None
     (routing,) = (one for one in found.axes if one.axis == "routing")
@@ -122,7 +123,7 @@ def test_labels_are_ranked_by_the_number_of_the_first_figure(make: Make, figure:
     base = {"kind": "bar", "title": "t", "x": "routing"}
     machines = {**base, "id": "m", "table": "machines", "x": "alpha", "y": "bisection_Bps"}
     case = make(figures=[machines, {**base, "id": "f", **figure}], claims=[])
-    metric = metric_of(case.study.shown_figures)
+    metric = metric_of(case.study.report_figures)
     assert (metric.column, metric.selection.over_jobs) == (figure["y"], figure.get("over_jobs", "max"))
     of_routing = {"minimal": (3.0, 3.0), "valiant": (1.0, 4.0)}
     parts = [
@@ -149,12 +150,12 @@ def test_what_is_given_is_not_ranked() -> None:
         "both": {"set": {"a": {"jobs.0.pattern.message": "2 kB", "jobs.0.allocation": "random"}}},
         "engine": ["caminos"],
     }
-    assert choices(read_study({**STUDY, "sweep": sweep, "figures": [], "claims": []})) == {"routing", "mapping"}
+    assert design_axes(validate_study({**STUDY, "sweep": sweep, "figures": [], "claims": []})) == {"routing", "mapping"}
 
 
 def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
     case = make(figures=[], sweep={"engine": ["caminos", "sst"], "routing": STUDY["sweep"]["routing"]})
-    found = effects(case.tables, choices(case.study))
+    found = effects(case.tables, design_axes(case.study))
     assert found is not None and [one.axis for one in found.axes] == ["routing"]
     assert "They give the same verdict on 1 of 1 number behind the claims." in told(case)
     assert "by caminos and sst" in told(case)
@@ -246,7 +247,7 @@ def test_the_first_figure_shows_the_largest_effect(make: Make, figures: list[str
     drawn = [{"id": f"f{number}", "kind": "bar", "title": name, **kinds[name]} for number, name in enumerate(figures)]
     case = make(figures=drawn)
     tables = timed(case.tables, lambda row: 2.0 if row["routing"] == "valiant" else 1.0)
-    assert leading(case.study.figures, effects(tables, choices(case.study))) == first
+    assert leading(case.study.figures, effects(tables, design_axes(case.study))) == first
 
 
 def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make: Make) -> None:
@@ -272,14 +273,14 @@ def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) ->
     """Messages are given, not chosen; 16 kB take ten times as long as 1 kB, and those between half of that."""
     sweep = {"message": {"of": "jobs.0.pattern.message", "values": ["4 kB", "16 kB", "1 kB"]}}
     case = make(sweep=sweep, figures=[], claims=[])
-    assert case.study.shown_figures == ()  # the file says that it wants none
-    left_out = read_study(
+    assert case.study.report_figures == ()  # the file says that it wants none
+    left_out = validate_study(
         {key: value for key, value in STUDY.items() if key != "figures"} | {"sweep": sweep, "claims": []}
     )
-    (figure,) = left_out.shown_figures
+    (figure,) = left_out.report_figures
     assert isinstance(figure, Figure) and (figure.kind, figure.x, figure.y_log) == ("line", "message", True)
     tables = timed(case.tables, lambda row: {"1 kB": 1e6, "4 kB": 5e6, "16 kB": 1e7}[row["message"]])
-    found = effects(tables, choices(case.study), sizes(case.study))
+    found = effects(tables, design_axes(case.study), size_axes(case.study))
     assert found is not None and found.axes == []
     (growth,) = found.growths
     assert (growth.least, growth.most, growth.factors, growth.comparisons) == ("1 kB", "16 kB", (10, 10, 10), 1)
@@ -288,8 +289,8 @@ def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) ->
 
 def test_a_choice_of_sizes_is_not_told_twice(make: Make) -> None:
     case = make()
-    assert set(sizes(case.study)) == {"alpha", "message"}
-    found = effects(case.tables, choices(case.study), sizes(case.study))
+    assert set(size_axes(case.study)) == {"alpha", "message"}
+    found = effects(case.tables, design_axes(case.study), size_axes(case.study))
     assert found is not None and "alpha" in {one.axis for one in found.axes}
     assert [one.axis for one in found.growths] == ["message"]
 
@@ -298,5 +299,5 @@ def test_an_axis_that_is_called_otherwise_is_told_with_what_it_sets(make: Make) 
     case = make()
     assert case.study.meanings == {"alpha": "machine.bandwidth.global"}
     tables = timed(case.tables, lambda row: row["alpha"])
-    found = effects(tables, choices(case.study))
+    found = effects(tables, design_axes(case.study))
     assert "alpha (machine.bandwidth.global) changes" in " ".join(sentences(tables, found, case.study.meanings))

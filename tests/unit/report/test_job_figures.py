@@ -13,8 +13,8 @@ from tests.schedules import SCHEDULE
 from fabricstudy.report import job_figures
 from fabricstudy.report.figures import draw
 from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes
-from fabricstudy.schedule.stage import Performed, perform
-from fabricstudy.study.file import read_study
+from fabricstudy.schedule.stage import ScheduleRun, run_planned_schedule
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.collect import collect
@@ -33,21 +33,21 @@ FULL: dict[str, Any] = {
 
 def study_of(**figure: Any) -> Study:
     figures = [{"id": "a", "title": "A", "schedule": "s", **figure}] if figure else []
-    return read_study({"study": "small", "schedules": {"s": FULL}, "figures": figures})
+    return validate_study({"study": "small", "schedules": {"s": FULL}, "figures": figures})
 
 
 @pytest.fixture(scope="module")
-def done() -> Performed:
+def done() -> ScheduleRun:
     (run,) = plan(study_of()).runs.values()
-    return perform(run, {})
+    return run_planned_schedule(run, {})
 
 
-def test_busy_nodes_of_the_classes_add_up_to_those_of_the_kernel(done: Performed) -> None:
+def test_busy_nodes_of_the_classes_add_up_to_those_of_the_kernel(done: ScheduleRun) -> None:
     sizes = [int(one) for one in np.unique(done.result.class_nodes)]
     assert sum(busy_nodes(done, size) for size in sizes).tolist() == (done.result.instants.busy * 512).tolist()
 
 
-def test_spans_without_cables_are_those_that_the_kernel_counts(done: Performed) -> None:
+def test_spans_without_cables_are_those_that_the_kernel_counts(done: ScheduleRun) -> None:
     instants = done.result.instants
     window = float(instants.time_s[0]), float(instants.time_s[-1])
     spans = list(blocked_by_cables(done, window))
@@ -73,7 +73,7 @@ def test_spans_without_cables_are_those_that_the_kernel_counts(done: Performed) 
 def test_what_can_be_drawn_is_and_twice_the_same(
     figure: dict[str, Any], drawn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job_figures, "MOST_BOXES", 300)
+    monkeypatch.setattr(job_figures, "MAX_BOXES", 300)
     study = study_of(**figure)
     of = plan(study)
     tables = collect(of, [], [], {}, schedule_tables(of, {}))

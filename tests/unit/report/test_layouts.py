@@ -13,7 +13,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.report.layouts import Layout, lay_out
 from fabricstudy.report.layouts.base import WITHIN
 from fabricstudy.report.machine_picture import cables_of_lines, load_of_lines
-from fabricstudy.study.file import read_machine
+from fabricstudy.study.file import validate_machine
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2}
 MEGAFLY = {
@@ -24,7 +24,7 @@ FAT_TREE = {"kind": "fat-tree", "radix": 8}
 
 
 def drawn(written: dict[str, Any]) -> tuple[Machine, Layout]:
-    machine = read_machine({"bandwidth": "1 GB/s", **written}).build()
+    machine = validate_machine({"bandwidth": "1 GB/s", **written}).build()
     return machine, lay_out(machine)
 
 
@@ -114,7 +114,7 @@ def test_levels_of_a_tree_are_rows() -> None:
 
 
 def test_a_tree_of_unknown_levels_is_drawn_as_one_with_the_routers_of_a_pod_side_by_side() -> None:
-    tree = read_machine({**FAT_TREE, "bandwidth": "1 GB/s"}).build()
+    tree = validate_machine({**FAT_TREE, "bandwidth": "1 GB/s"}).build()
     assert tree.level is not None and tree.group is not None
     new = np.random.default_rng(1).permutation(tree.routers).astype(np.int32)
     cables = {name: new[getattr(tree, name)] for name in ("cable_tail", "cable_head")}
@@ -128,7 +128,7 @@ def test_a_tree_of_unknown_levels_is_drawn_as_one_with_the_routers_of_a_pod_side
 
 
 def test_a_large_tree_of_unknown_levels_is_drawn_in_bundles() -> None:
-    tree = read_machine({**FAT_TREE, "radix": 24, "bandwidth": "1 GB/s"}).build()
+    tree = validate_machine({**FAT_TREE, "radix": 24, "bandwidth": "1 GB/s"}).build()
     layout = lay_out(replace(tree, level=None, group=None))
     assert (len(layout.place), layout.lines) == (24 + 24 + 1, 24 + 24)
 
@@ -137,7 +137,7 @@ def test_a_graph_is_drawn_by_its_hops() -> None:
     """A ring that nobody calls one comes out as one: hops and distances are in the same order."""
     ends = np.arange(12)
     order = np.random.default_rng(1).permutation(12)
-    ring = read_machine({"kind": "torus", "shape": [12], "bandwidth": "1 GB/s"}).build()
+    ring = validate_machine({"kind": "torus", "shape": [12], "bandwidth": "1 GB/s"}).build()
     unknown = Machine(
         kind="ring", node_router=ends.astype(np.int32), cable_tail=order.astype(np.int32),
         cable_head=np.roll(order, 1).astype(np.int32), cable_class=np.zeros(12, np.int32),

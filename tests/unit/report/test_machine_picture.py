@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.report.machine_figures import _chosen
-from fabricstudy.report.machine_picture import Scene, canvas_of
+from fabricstudy.report.machine_picture import Scene, draw_machines
 from fabricstudy.study.figures import MachineFigure
-from fabricstudy.study.file import read_machine
+from fabricstudy.study.file import validate_machine
 
 TREE, HYPERX = (
-    read_machine({"bandwidth": "1 GB/s", **written}).build()
+    validate_machine({"bandwidth": "1 GB/s", **written}).build()
     for written in ({"kind": "xgft", "down": [4, 3], "up": [2]}, {"kind": "hyperx", "shape": [3, 3]})
 )
 
@@ -44,7 +44,7 @@ def with_slow_cable(machine: Machine) -> Machine:
 
 
 def test_a_slow_cable_is_drawn_last_dashed_and_named() -> None:
-    canvas, words, basis = canvas_of([Scene(with_slow_cable(TREE))])
+    canvas, words, basis = draw_machines([Scene(with_slow_cable(TREE))])
     solid, dashed = lines(canvas)
     assert (len(solid.get_segments()), len(dashed.get_segments())) == (5, 1)
     assert to_hex(dashed.get_color()[0]) == legend(canvas)["slow"]
@@ -57,7 +57,7 @@ def test_a_slow_cable_is_drawn_last_dashed_and_named() -> None:
 def test_the_slowest_class_is_drawn_last() -> None:
     bandwidths = {"x": 1e9, "y": 2e9}
     classes = tuple(replace(link, bandwidth_Bps=bandwidths[link.name]) for link in HYPERX.classes)
-    canvas, _, basis = canvas_of([Scene(replace(HYPERX, classes=classes))])
+    canvas, _, basis = draw_machines([Scene(replace(HYPERX, classes=classes))])
     drawn = [to_hex(colour) for colour in lines(canvas)[0].get_color()]
     assert drawn == [legend(canvas)["y"]] * 9 + [legend(canvas)["x"]] * 9 and "dashed" not in basis
 
@@ -66,13 +66,13 @@ def test_the_legend_has_the_classes_of_all_machines_and_no_colour_twice() -> Non
     for jobs in (("one", "two"), tuple("abcdef"), tuple("abcdefghijk")):
         holder = [np.arange(machine.nodes, dtype=np.int32) % len(jobs) for machine in (TREE, HYPERX)]
         scenes = [Scene(machine, jobs, own) for machine, own in zip((TREE, HYPERX), holder, strict=True)]
-        entries = legend(canvas_of(scenes)[0])
+        entries = legend(draw_machines(scenes)[0])
         assert set(entries) == {"up1", "x", "y", *jobs, "without nodes"}
         assert len(set(entries.values())) == len(entries)
 
 
 def test_labels_are_names_and_numbers_of_nodes() -> None:
-    canvas = canvas_of([Scene(TREE, labels=True)])[0]
+    canvas = draw_machines([Scene(TREE, labels=True)])[0]
     texts = {text.get_text() for text in canvas.axes[0].texts}
     assert {"0\n4 nodes", "1\n4 nodes", "2\n4 nodes", "3", "4"} <= texts
 

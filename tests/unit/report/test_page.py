@@ -13,17 +13,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import METRICS
-from fabricstudy.core.paths import CONFIGS
 from fabricstudy.engine.settings import Network
-from fabricstudy.report import asked
+from fabricstudy.report import study_setup
 from fabricstudy.report.__main__ import main
-from fabricstudy.report.figures import Drawn
+from fabricstudy.report.figures import RenderedFigure
 from fabricstudy.report.page import _again, render, write_report
 from fabricstudy.report.times import below_bounds, bounds
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.plan_file import write_plan
-from fabricstudy.table.store import write_tables
+from fabricstudy.table.files import write_tables
 
 from .conftest import FIGURES, HOSTILE, STUDY, Case
 
@@ -108,9 +108,9 @@ def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.
     """All keys of the models, the aliases as in the file; what an engine derives comes from the table of points."""
     network = {"buffer": "32 kB", "packet": "2 kB"}
     case = make(figures=[], network=network)
-    monkeypatch.setattr(asked, "DERIVED", ("phit_bytes", "virtual_channels"))
+    monkeypatch.setattr(study_setup, "DERIVED", ("phit_bytes", "virtual_channels"))
     points = case.tables.points.assign(phit_bytes=[250.0, 1000.0] * 12)
-    grids = asked.parameters(case.study, case.plan, points)
+    grids = study_setup.parameters(case.study, case.plan, points)
     found = {row[0]: tuple(row[1:]) for grid in grids for row in grid.rows}
     assert {name.split(".")[1] for name in found if name.startswith("network.")} == {
         field.alias or name for name, field in Network.model_fields.items() if name != "virtual_channels"
@@ -135,7 +135,7 @@ def test_the_labels_of_machines_are_those_of_the_study(make: Make) -> None:
         claims=[],
         sweep={"machine": {"set": both}, "routing": {"of": "jobs.0.pattern.message", "values": ["1 kB"]}},
     )
-    labels = asked.machine_labels(case.tables.points)
+    labels = study_setup.machine_labels(case.tables.points)
     assert [labels[name] for name in case.plan.machines] == [["a / a, valiant"], ["b"]]
 
 
@@ -217,7 +217,7 @@ def test_it_opens_with_the_figure_that_shows_the_largest_effect(make: Make, tmp_
 def test_a_large_report_leaves_pictures_beside_the_page_to_stay_small(make: Make) -> None:
     case = make(figures=[])
     figures = [Figure.model_validate({**FIGURES[0], "id": f"f{number}"}) for number in range(20)]
-    drawn = [Drawn(figure, b"<svg/>" + b" " * 500_000, b"", "a", "b", 1) for figure in figures]
+    drawn = [RenderedFigure(figure, b"<svg/>" + b" " * 500_000, b"", "a", "b", 1) for figure in figures]
     text = render(case.plan, case.tables, drawn, b"", "study")
     sources = [attributes["src"] or "" for tag, attributes in Reader(text).tags if tag == "img"]
     assert len(text) < 5_000_000

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from fabricstudy.engine.caminos import phit_bytes
-from fabricstudy.report.spot_check import judged_unchecked, resolution_check, spot_check
+from fabricstudy.report.spot_check import judged_unchecked, resolution_check_summary, spot_check_summary
 from fabricstudy.table.collect import collect
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
 
 from ..table.test_collect import STUDY, planned, record, structures
 
@@ -30,7 +30,7 @@ def tables_of(folder: Path, lost: str = "", **changes: Any) -> tuple[Any, Tables
 
 def test_the_ratio_of_a_study_on_flow(tmp_path: Path) -> None:
     study, tables = tables_of(tmp_path, engine="flow")
-    (says,) = spot_check(tables)
+    (says,) = spot_check_summary(tables)
     assert "8 points" in says and "0.9" in says and "caminos" in says
     assert judged_unchecked(study, tables) == {"1": "flow"}
     # The check has no say in claims.
@@ -39,19 +39,19 @@ def test_the_ratio_of_a_study_on_flow(tmp_path: Path) -> None:
 
 def test_a_check_that_was_not_run_says_so(tmp_path: Path) -> None:
     _, tables = tables_of(tmp_path, engine="flow", lost="caminos")
-    (says,) = spot_check(tables)
+    (says,) = spot_check_summary(tables)
     assert "Of 8" in says and "0.9" not in says
 
 
 def test_only_points_that_are_done_count(tmp_path: Path) -> None:
     _, tables = tables_of(tmp_path, engine="flow", lost="flow")
-    (says,) = spot_check(tables)
+    (says,) = spot_check_summary(tables)
     assert " 0 points" in says
 
 
 def test_other_studies_need_no_check(tmp_path: Path) -> None:
     study, tables = tables_of(tmp_path)
-    assert spot_check(tables) == [] and judged_unchecked(study, tables) == {}
+    assert spot_check_summary(tables) == [] and judged_unchecked(study, tables) == {}
 
 
 def test_a_claim_on_two_engines_is_not_judged_by_flow_alone(tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_points_whose_times_change_with_the_phit_are_named(tmp_path: Path) -> No
             | {"phit_bytes": phit_bytes(one.point)}
         )
     tables = collect(of, found, structures(of))
-    (says,) = resolution_check(tables)
+    (says,) = resolution_check_summary(tables)
     valiant = tables.points.loc[(tables.points["routing"] == "valiant"), ["point_id", "phit_bytes"]]
     coarse = valiant.loc[valiant["phit_bytes"] == valiant["phit_bytes"].max(), "point_id"].unique()
     assert len(coarse) and all(f"{name} (+11.1%)" in says for name in coarse)
     assert says.count("(+") == len(coarse) and "11.1% at most" in says
-    assert resolution_check(tables_of(tmp_path)[1]) == []
+    assert resolution_check_summary(tables_of(tmp_path)[1]) == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, simulate
+from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, simulate_schedule
 
 from .reference import Job, Partition, Reference
 
@@ -55,7 +55,7 @@ def test_random_cases(order: str, backfill: str) -> None:
         by_variant = rng.choice([1.0, 1.05, 1.5], len(of.variants))
         factors = np.tile(by_variant, (len(jobs), 1))
         scale = bool(rng.integers(2))
-        found = simulate(
+        found = simulate_schedule(
             of, jobs, Order.model_validate(order), Backfill.model_validate(backfill), factors, scale_request=scale
         )
         listed = [

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.schedule import Backfill, Jobs, Order, Pool, simulate
-from fabricstudy.schedule.scheduled import Scheduled
+from fabricstudy.schedule import Backfill, Jobs, NodePool, Order, simulate_schedule
+from fabricstudy.schedule.result import ScheduleResult
 
 from .reference import Job, run_on_nodes
 
@@ -26,14 +26,16 @@ def test_starts_are_those_of_the_reference(order: str, backfill: str, counts_onl
         runtime = rng.integers(1, 12, size).astype(float)
         request = np.maximum(runtime + rng.choice([0, 1, 5, -2], size), 1)
         jobs = Jobs.of(rng.integers(0, 30, size), runtime, request, rng.integers(1, nodes + 1, size))
-        found = simulate(Pool(nodes, counts_only), jobs, Order.model_validate(order), Backfill.model_validate(backfill))
+        found = simulate_schedule(
+            NodePool(nodes, counts_only), jobs, Order.model_validate(order), Backfill.model_validate(backfill)
+        )
         columns = (jobs.submit_s, jobs.runtime_s, jobs.request_s, jobs.nodes)
         plain = [Job(*own) for own in zip(*(column.tolist() for column in columns), strict=True)]
         expected = run_on_nodes(plain, nodes, order, backfill, counts_only)
         assert outcome(found) == [(expected[job][0], set(expected[job][1])) for job in range(size)], f"{seed=}"
 
 
-def outcome(found: Scheduled) -> list[tuple[float, set[int]]]:
+def outcome(found: ScheduleResult) -> list[tuple[float, set[int]]]:
     """Start and nodes of each job."""
     nodes = [
         {node for first, last in found.nodes_of(job) for node in range(first, last + 1)}
@@ -90,7 +92,9 @@ def test_conservative_backfilling_is_that_of_its_definition(overruns: bool) -> N
         runtime = rng.integers(1, 12, size).astype(float)
         request = np.maximum(runtime + rng.choice([0, 1, 5, -2 if overruns else 9], size), 1)
         jobs = Jobs.of(rng.integers(0, 30, size), runtime, request, rng.integers(1, nodes + 1, size))
-        found = simulate(Pool(nodes), jobs, Order.model_validate("wfp"), Backfill.model_validate("conservative"))
+        found = simulate_schedule(
+            NodePool(nodes), jobs, Order.model_validate("wfp"), Backfill.model_validate("conservative")
+        )
         assert outcome(found) == conservative(jobs, nodes), f"{seed=}"
         assert overruns or (found.start_s <= found.promised_s).all()
 
@@ -102,7 +106,9 @@ def test_conservative_backfilling_keeps_a_slot_that_easy_gives_away() -> None:
     """
     jobs = Jobs.of([0, 1, 2, 3], [10, 10, 10, 30], [10, 10, 10, 30], [2, 2, 3, 1])
     starts = {
-        rule: simulate(Pool(3), jobs, Order.model_validate("fcfs"), Backfill.model_validate(rule)).start_s.tolist()
+        rule: simulate_schedule(
+            NodePool(3), jobs, Order.model_validate("fcfs"), Backfill.model_validate(rule)
+        ).start_s.tolist()
         for rule in ("easy", "conservative")
     }
     assert starts == {"easy": [0, 10, 33, 3], "conservative": [0, 10, 20, 30]}
@@ -111,13 +117,13 @@ def test_conservative_backfilling_keeps_a_slot_that_easy_gives_away() -> None:
 def test_what_needs_partitions_is_refused() -> None:
     jobs = Jobs.of([0], [1], [1], [1])
     with pytest.raises(ConfigError):
-        simulate(Pool(4), jobs, Order.model_validate("fcfs"), Backfill.model_validate("drain"))
+        simulate_schedule(NodePool(4), jobs, Order.model_validate("fcfs"), Backfill.model_validate("drain"))
 
 
 def test_idle_nodes_by_cause() -> None:
     """3 of 4 nodes run till 10 s; a job of 4 waits with one of 1 that is too long to go before it."""
     jobs = Jobs.of([0, 1, 2], [10, 5, 50], [10, 5, 50], [3, 4, 1])
-    found = simulate(Pool(4), jobs, Order.model_validate("fcfs"), Backfill.model_validate("easy")).instants
+    found = simulate_schedule(NodePool(4), jobs, Order.model_validate("fcfs"), Backfill.model_validate("easy")).instants
     assert found.time_s.tolist() == [0, 1, 2, 10, 15, 65]
     assert found.busy.tolist() == [3, 3, 3, 4, 1, 0]
     assert found.empty.tolist() == [1, 0, 0, 0, 3, 4]

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule import PartitionList, Partitions
-from fabricstudy.schedule.packing import at_once
-from fabricstudy.structure.partitions import choices, space_of
+from fabricstudy.schedule.packing import max_disjoint_partitions
+from fabricstudy.structure.partitions import geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION
 
 ROW: Any = {"kind": "bluegene-p", "midplanes": [1, 4, 4]}
@@ -33,7 +33,7 @@ def partitions(listed: Any, machine: Any = "intrepid") -> Partitions:
 )
 def test_what_fits_into_a_row_at_once(shapes: list[Any], most: int) -> None:
     """Desai et al., section III, and with the meshes of section V-C."""
-    assert len(at_once(partitions(shapes, ROW))) == most
+    assert len(max_disjoint_partitions(partitions(shapes, ROW))) == most
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_what_fits_into_a_row_at_once(shapes: list[Any], most: int) -> None:
 def test_what_fits_beside_a_4k_partition(first: Any, others: Any, most: int) -> None:
     """With a 4K torus, two of 2K or two of 1K; the others of the eight midplanes can then be used singly alone."""
     of = partitions([first, others, {"shape": [1, 1, 1]}], ROW)
-    assert len(at_once(of, of.nodes == of.nodes[2], given=[0])) == most
-    assert len(at_once(of, of.nodes == 512, given=[0])) == 8
+    assert len(max_disjoint_partitions(of, of.nodes == of.nodes[2], given=[0])) == most
+    assert len(max_disjoint_partitions(of, of.nodes == 512, given=[0])) == 8
 
 
 @pytest.mark.parametrize(("shape", "cables"), [(_1K, 4), (_1K_MESH, 1), (_2K, 4), (_4K, 24), (_4K_MESH, 12)])
@@ -55,7 +55,9 @@ def test_cables_are_those_of_the_real_partition_file(shape: Any, cables: int) ->
 def test_a_mesh_beside_each_torus_never_lowers_what_fits() -> None:
     torus, both = partitions("intrepid-torus"), partitions("intrepid-both")
     for nodes in np.unique(torus.nodes):
-        assert len(at_once(both, both.nodes == nodes)) >= len(at_once(torus, torus.nodes == nodes))
+        assert len(max_disjoint_partitions(both, both.nodes == nodes)) >= len(
+            max_disjoint_partitions(torus, torus.nodes == nodes)
+        )
 
 
 def test_conflicts_are_those_of_sets() -> None:
@@ -117,7 +119,7 @@ def test_a_split_line_closes_in_both_halves() -> None:
         {"kind": "shapes", "shapes": [_1K], "loops": {"z": [[0, 1], [2, 3]]}},
         {"kind": "bluegene-p", "midplanes": [1, 1, 4]},
     )
-    assert len(at_once(whole)) == 1 and len(at_once(split)) == 2
+    assert len(max_disjoint_partitions(whole)) == 1 and len(max_disjoint_partitions(split)) == 2
 
 
 def test_cuboids_on_juqueen() -> None:
@@ -137,9 +139,9 @@ def test_preferred_cuboids() -> None:
 
 def test_the_proposed_list_of_mira_is_the_best_of_each_size() -> None:
     machine: Any = Topology.model_validate("mira")
-    proposed = {size.blocks: size for size in choices(space_of(machine), PRODUCTION["mira-proposed"])}
-    for size in choices(space_of(machine), PRODUCTION["mira"]):
-        space = space_of(machine)
+    proposed = {size.blocks: size for size in geometries_by_size(partition_space(machine), PRODUCTION["mira-proposed"])}
+    for size in geometries_by_size(partition_space(machine), PRODUCTION["mira"]):
+        space = partition_space(machine)
         own = proposed[size.blocks].production
         assert own is not None and space.bisection_links(own) == space.bisection_links(size.best)
 

@@ -19,7 +19,16 @@ from hypothesis import strategies as st
 
 from fabricstudy.core.source import PACKAGE
 from fabricstudy.machine.base import Topology
-from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Scheduled, kernel, simulate
+from fabricstudy.schedule import (
+    Backfill,
+    Jobs,
+    Order,
+    PartitionList,
+    Partitions,
+    ScheduleResult,
+    kernel,
+    simulate_schedule,
+)
 from fabricstudy.schedule.kernel.compiled import SOURCES, cache_folder, compiled_score
 from fabricstudy.schedule.metrics import bounded_slowdown, class_rows, list_rows, schedule_row
 
@@ -42,8 +51,8 @@ def of_line(shapes: Any = SINGLES) -> Partitions:
     return found
 
 
-def run(of: Partitions, jobs: Jobs, order: str = "fcfs", backfill: str = "easy", **more: Any) -> Scheduled:
-    return simulate(of, jobs, Order.model_validate(order), Backfill.model_validate(backfill), **more)
+def run(of: Partitions, jobs: Jobs, order: str = "fcfs", backfill: str = "easy", **more: Any) -> ScheduleResult:
+    return simulate_schedule(of, jobs, Order.model_validate(order), Backfill.model_validate(backfill), **more)
 
 
 @pytest.mark.parametrize(

@@ -7,25 +7,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.machine.base import published
+from fabricstudy.machine.base import published_machine
 from fabricstudy.schedule.jobs import Jobs
 from fabricstudy.schedule.partition_list import PartitionList
 from fabricstudy.schedule.partitions import Partitions
-from fabricstudy.schedule.slowdown import Factors, Ratio, Slowdown, factors, lesser
+from fabricstudy.schedule.slowdown import Ratio, Slowdown, SlowdownFactors, non_torus_sizes, slowdown_factors
 
 JOBS = Jobs.of(np.arange(400.0), np.ones(400), np.ones(400), np.full(400, 1024), executable=np.arange(400) % 4)
 
 
 def partitions_of(name: str, machine: str = "intrepid") -> Partitions:
-    found = PartitionList.model_validate(name).partitions(published(machine))
+    found = PartitionList.model_validate(name).partitions(published_machine(machine))
     assert isinstance(found, Partitions)
     return found
 
 
-def found(slowdown: dict[str, Any], name: str, machine: str = "intrepid", **more: Any) -> tuple[Partitions, Factors]:
+def found(
+    slowdown: dict[str, Any], name: str, machine: str = "intrepid", **more: Any
+) -> tuple[Partitions, SlowdownFactors]:
     own = partitions_of(name, machine)
     asked = Slowdown.model_validate(slowdown)
-    return own, factors(asked, JOBS, own, published(machine), more.get("seed", 1), more.get("ratios", {}))
+    return own, slowdown_factors(
+        asked, JOBS, own, published_machine(machine), more.get("seed", 1), more.get("ratios", {})
+    )
 
 
 def test_a_given_loss_is_that_of_meshes_and_of_no_torus() -> None:
@@ -53,7 +57,7 @@ def test_measured_ratios_count_by_the_share_of_communication_and_the_size() -> N
         "measured": {"experiment": "e", "of": {"n": "mesh"}, "against": {"n": "torus"}, "nodes": "size"},
         "applications": [{"name": "a", "communication": 0.3}, {"name": "b", "communication": 0.5}],
     }
-    assert lesser(partitions_of("intrepid-mesh")) == [1024, 4096]
+    assert non_torus_sizes(partitions_of("intrepid-mesh")) == [1024, 4096]
     ratios = {(0, 1024): Ratio(1.0, "simulated"), (0, 4096): Ratio(2.0, "expected load"),
               (1, 1024): Ratio(2.0, "simulated"), (1, 4096): Ratio(1.0, "expected load")}  # fmt: skip
     own, of = found(slowdown, "intrepid-mesh", ratios=ratios)

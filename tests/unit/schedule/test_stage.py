@@ -20,7 +20,7 @@ from fabricstudy.core.store import point_store
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.definitions import built
 from fabricstudy.schedule.stage import run_chunk
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.schedules import schedule_tables
@@ -51,7 +51,7 @@ def tables_of(of: Plan, records: list[dict[str, Any]], folder: Path) -> dict[str
 
 def test_ratios_of_the_studys_own_points_slow_its_jobs(tmp_path: Path) -> None:
     """Neighbours on a line need its links as they do those of a ring; opposite halves need twice the time."""
-    of = plan(read_study(coupled()))
+    of = plan(validate_study(coupled()))
     jobs = tables_of(of, simulated(of, tmp_path / "results"), tmp_path)["scheduled_jobs"]
     on_mesh = jobs[jobs["class_nodes"] == 1024].groupby("application")["factor"].unique()
     assert {name: list(found) for name, found in on_mesh.items()} == {"local": [1.0], "global": [1 + 0.5 * (2 - 1)]}
@@ -61,7 +61,7 @@ def test_ratios_of_the_studys_own_points_slow_its_jobs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["failed", "missing"])
 def test_a_point_without_a_time_leaves_rows_that_are_not_run(tmp_path: Path, broken: str) -> None:
-    of = plan(read_study(coupled()))
+    of = plan(validate_study(coupled()))
     records = simulated(of, tmp_path / "results")
     records = (
         records[1:] if broken == "missing" else [{**records[0], "status": "failed", "reason": "it fell"}, *records[1:]]
@@ -78,7 +78,7 @@ def test_every_run_is_a_row_under_each_of_its_labels(tmp_path: Path) -> None:
         "network": {"of": "partitions", "values": {"torus": "intrepid-torus", "mesh": "intrepid-mesh"}},
         "same": {"of": "order", "values": {"a": "fcfs", "b": {"kind": "fcfs"}}},
     }
-    of = plan(read_study({"study": "small", "schedules": {"s": {**SCHEDULE, "sweep": sweep, "seeds": 2}}}))
+    of = plan(validate_study({"study": "small", "schedules": {"s": {**SCHEDULE, "sweep": sweep, "seeds": 2}}}))
     tables = tables_of(of, [], tmp_path)
     rows = tables["schedules"]
     assert len(rows) == 8 and set(rows["status"]) == {DONE}
@@ -94,7 +94,7 @@ def test_every_run_is_a_row_under_each_of_its_labels(tmp_path: Path) -> None:
 def test_killed_and_run_again_the_bytes_are_the_same(tmp_path: Path) -> None:
     study = tmp_path / "study.yaml"
     study.write_text(yaml.safe_dump({"study": "small", "schedules": {"s": {**SCHEDULE, "seeds": 300}}}))
-    of = Pipeline(study, plan(read_study(yaml.safe_load(study.read_text()), study)), 1e6)
+    of = Pipeline(study, plan(validate_study(yaml.safe_load(study.read_text()), study)), 1e6)
     (chunk,) = of.run_chunks.values()
     write_plan(of.plan, tmp_path, lambda one: {})
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.machine.graph import LinkClass
-from fabricstudy.structure.bisection import all_to_all_bound_Bps, bisect, spectral_bound_Bps
+from fabricstudy.structure.bisection import all_to_all_bound_Bps, bisection_bounds, spectral_bound_Bps
 from fabricstudy.structure.cut import best_cut, capacity_step_Bps, cut_capacity_Bps
 from fabricstudy.structure.exact_cut import better_cut
 
@@ -51,7 +51,7 @@ def check_cut(machine, found) -> None:
 @settings(deadline=None, max_examples=40)
 def test_small_machines_are_exact(random_machine, seed, routers):
     machine = random_machine(seed, routers)
-    found = bisect(machine)
+    found = bisection_bounds(machine)
     check_cut(machine, found)
     assert found.exact and found.lower_Bps == found.upper_Bps == enumerated_bisection_Bps(machine)
 
@@ -61,7 +61,7 @@ def test_small_machines_are_exact(random_machine, seed, routers):
 def test_routers_without_nodes_stand_where_they_cut_least(random_machine, seed, routers, data):
     carriers = data.draw(st.sets(st.integers(0, routers - 1), min_size=2, max_size=routers - 1))
     machine = random_machine(seed, routers, node_router=np.repeat(sorted(carriers), 3).astype(np.int32))
-    found = bisect(machine)
+    found = bisection_bounds(machine)
     check_cut(machine, found)
     assert found.exact and found.upper_Bps == enumerated_bisection_Bps(machine)
 
@@ -71,7 +71,7 @@ def test_routers_without_nodes_stand_where_they_cut_least(random_machine, seed, 
 def test_routers_may_carry_different_numbers_of_nodes(random_machine, seed, nodes):
     assume(sum(number > 0 for number in nodes) > 1)
     machine = random_machine(seed, len(nodes), node_router=np.repeat(np.arange(len(nodes)), nodes).astype(np.int32))
-    found, expected_Bps = bisect(machine), enumerated_bisection_Bps(machine)
+    found, expected_Bps = bisection_bounds(machine), enumerated_bisection_Bps(machine)
     check_cut(machine, found)
     assert found.exact and found.upper_Bps == expected_Bps
     assert spectral_bound_Bps(machine) <= expected_Bps * (1 + 1e-9)
@@ -83,7 +83,7 @@ def test_many_routers_of_different_weight_have_both_bounds(from_graph):
     # A ring with 1 and 3 nodes in turn: a half is an arc. The bound of 1100 routers takes Lanczos; waves as long as the
     # torus do not tell its routers from ones that weigh 3/2 each.
     ring = from_graph(nx.cycle_graph(40), node_router=np.repeat(np.arange(40), [1, 3] * 20))
-    assert bisect(ring).upper_Bps == 2e9 and bisect(ring).exact
+    assert bisection_bounds(ring).upper_Bps == 2e9 and bisection_bounds(ring).exact
     torus = from_graph(nx.grid_graph([44, 25], periodic=True), node_router=np.repeat(np.arange(1100), [1, 2] * 550))
     assert spectral_bound_Bps(torus) == pytest.approx(1e9 * (2 - 2 * np.cos(2 * np.pi / 44)) / 1.5 * 1650 / 4, rel=0.01)
 
@@ -114,7 +114,7 @@ def test_the_search_finds_a_better_cut_or_proves_that_there_is_none(random_machi
 def test_bandwidths_without_a_useful_common_step_are_searched_too(random_machine, seed, slow_Bps, fast_Bps, step_Bps):
     classes = (LinkClass("slow", slow_Bps, 40.0), LinkClass("fast", fast_Bps, 40.0))
     machine = random_machine(seed, 8, classes=classes)
-    found = bisect(machine)
+    found = bisection_bounds(machine)
     assert capacity_step_Bps(machine) == step_Bps
     assert found.exact and found.upper_Bps == pytest.approx(enumerated_bisection_Bps(machine), rel=1e-12)
 
@@ -132,7 +132,7 @@ def test_bandwidths_without_a_useful_common_step_are_searched_too(random_machine
     ids=["complete", "ring", "hypercube", "torus", "torus of 256", "mesh"],
 )
 def test_textbook_bisections_are_proven(from_graph, graph, cables):
-    found = bisect(from_graph(graph))
+    found = bisection_bounds(from_graph(graph))
     assert found.exact and found.upper_Bps == cables * 1e9
 
 
@@ -153,7 +153,7 @@ SMALL_DRAGONFLY = [
 @pytest.mark.parametrize(("arrangement", "ratio", "expected"), SMALL_DRAGONFLY)
 def test_the_small_dragonfly_of_the_study(dragonfly, arrangement, ratio, expected):
     machine = dragonfly(9, 4, arrangement, ratio)
-    found = bisect(machine)
+    found = bisection_bounds(machine)
     check_cut(machine, found)
     assert found.exact and found.upper_Bps == expected * 1e9
 
@@ -161,7 +161,7 @@ def test_the_small_dragonfly_of_the_study(dragonfly, arrangement, ratio, expecte
 @pytest.mark.parametrize("arrangement", ["absolute", "relative", "circulant"])
 def test_the_medium_dragonfly_is_bracketed(dragonfly, arrangement):
     machine = dragonfly(17, 8, arrangement, ratio=2)
-    found, again = bisect(machine), bisect(machine)
+    found, again = bisection_bounds(machine), bisection_bounds(machine)
     check_cut(machine, found)
     assert not found.exact and 141e9 <= found.lower_Bps <= found.upper_Bps <= 144e9
     assert np.array_equal(found.cut_side, again.cut_side) and found.to_json() == again.to_json()
@@ -178,4 +178,4 @@ def test_large_machines_have_a_spectral_bound_that_is_right(from_graph):
 
 def test_halves_that_cannot_be_are_refused(from_graph):
     with pytest.raises(ValueError, match="two or more routers with nodes"):
-        bisect(from_graph(nx.path_graph(3), node_router=[0, 0]))
+        bisection_bounds(from_graph(nx.path_graph(3), node_router=[0, 0]))

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.closed_form import closed_form
 from fabricstudy.structure.cut import cut_capacity_Bps
 
@@ -80,7 +80,7 @@ def test_grids_against_all_cuts(machine: Machine) -> None:
 def test_even_grids_are_settled(kind: str, shape: list[int]) -> None:
     """So the property above has cases with a cut, of each kind."""
     machine = machine_of(kind, shape=shape)
-    found = bisect(machine)
+    found = bisection_bounds(machine)
     assert found.exact and found.method.startswith("closed form: ")
     assert found.lower_Bps == found.upper_Bps == least_cut_Bps(machine)
 
@@ -109,7 +109,7 @@ def test_links_across(keys: dict[str, Any], links: int) -> None:
 @pytest.mark.parametrize("midplanes", BLUE_GENE_Q, ids=str)
 def test_blue_gene_q_partitions(midplanes: tuple[int, ...]) -> None:
     machine = CONFIG.model_validate({"kind": "bluegene-q", "midplanes": list(midplanes)}).build()
-    found = bisect(machine)
+    found = bisection_bounds(machine)
     assert found.exact and found.upper_Bps == BLUE_GENE_Q[midplanes] * 2e9
     assert np.count_nonzero(found.cut_side) == machine.routers // 2
 
@@ -118,7 +118,7 @@ def test_odd_dimensions_have_a_bound_only() -> None:
     machine = machine_of("torus", shape=[3, 3])
     found = closed_form(machine)
     assert found is not None and found.cut_side is None
-    assert found.lower_Bps <= least_cut_Bps(machine) == bisect(machine).upper_Bps
+    assert found.lower_Bps <= least_cut_Bps(machine) == bisection_bounds(machine).upper_Bps
     assert closed_form(machine_of("express-mesh", shape=[6, 6], gap=2)) is None
 
 
@@ -130,7 +130,7 @@ def test_unequal_cables_have_no_closed_form() -> None:
     parts = {name: getattr(machine, name) for name in (*names, "coordinates", "dimensions")}
     uneven = Machine(**parts, cable_count=counts)
     assert closed_form(uneven) is None
-    assert bisect(uneven).upper_Bps == least_cut_Bps(uneven)
+    assert bisection_bounds(uneven).upper_Bps == least_cut_Bps(uneven)
 
 
 def least_leaf_cut_Bps(machine: Machine) -> float:
@@ -155,7 +155,7 @@ def test_fat_trees_against_all_cuts(radix: int, pods: int, core_cables: int, cor
     bandwidth = {"pod": "1 GB/s", "core": f"{core_GBps} GB/s", "host": "1 GB/s"}
     machine = machine_of("fat-tree", radix=radix, pods=pods, core_cables=core_cables, bandwidth=bandwidth)
     least_Bps = least_leaf_cut_Bps(machine)
-    known, found = closed_form(machine), bisect(machine)
+    known, found = closed_form(machine), bisection_bounds(machine)
     assert known is not None and known.lower_Bps <= least_Bps
     assert found.exact and found.upper_Bps == pytest.approx(least_Bps)
     if core_GBps >= 1 or pods % 2 == 0:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.errors import FabricstudyError, StudyError
-from fabricstudy.core.input_files import FileMistake
-from fabricstudy.machine.base import Topology, published
-from fabricstudy.structure.cost import bill, cable_lengths_m
+from fabricstudy.core.input_files import InputFileError
+from fabricstudy.machine.base import Topology, published_machine
+from fabricstudy.structure.cost import bill_of_materials, cable_lengths_m
 from fabricstudy.structure.prices import Tariff
 from fabricstudy.structure.prices.besta_2014 import TARIFF
 from fabricstudy.structure.prices.from_file import read_tariff
-from fabricstudy.study.file import load_study, read_study
+from fabricstudy.study.file import load_study, validate_study
 
 ONE = Tariff("EUR", 2026, router=100, port=10, port_W=2, electrical=1, electrical_m=1, optical=5, optical_m=0)
 TREE = {"kind": "xgft", "down": [3, 2], "up": [2], "bandwidth": {"links": "1.25 GB/s", "host": "2.5 GB/s"}}
@@ -31,7 +31,7 @@ def tree(**more: Any) -> Any:
 
 def test_a_small_tree_by_hand() -> None:
     """Two leaves of 5 ports, two spines of 2; 4 cables of 10 Gb/s and 6 of 20 Gb/s, 8 m each: glass, 5 a Gb/s."""
-    parts = {part.name: part for part in bill(tree(), ONE)}
+    parts = {part.name: part for part in bill_of_materials(tree(), ONE)}
     assert parts["routers-2"].price == 2 * 120 and parts["routers-5"].price == 2 * 150
     assert parts["cables-up1"].price == 4 * 50 and parts["cables-host"].price == 6 * 100
     assert parts["cables-up1"].length_m == parts["cables-host"].length_m == 8
@@ -40,16 +40,16 @@ def test_a_small_tree_by_hand() -> None:
 
 
 def test_short_cables_are_copper() -> None:
-    parts = {part.name: part for part in bill(tree(latency="10 ns"), ONE)}
+    parts = {part.name: part for part in bill_of_materials(tree(latency="10 ns"), ONE)}
     assert parts["cables-up1"].price == 4 * 10 * 3 and parts["cables-host"].price == 6 * 20 * 3
 
 
 def test_routers_as_they_are_bought() -> None:
-    assert [part.price for part in bill(tree(), ONE, radix=8) if part.name == "routers-8"] == [4 * 180]
+    assert [part.price for part in bill_of_materials(tree(), ONE, radix=8) if part.name == "routers-8"] == [4 * 180]
     with pytest.raises(FabricstudyError):
-        bill(tree(), ONE, radix=4)
+        bill_of_materials(tree(), ONE, radix=4)
     with pytest.raises(FabricstudyError):  # a router of two ports for less than nothing
-        bill(tree(), TARIFF)
+        bill_of_materials(tree(), TARIFF)
 
 
 def test_floor_plan_by_hand() -> None:
@@ -69,7 +69,7 @@ def test_groups_stand_together() -> None:
 
 def test_the_slim_fly_of_the_source() -> None:
     """722 routers of 44 ports and 2.8 W each; copper up to 6.86 m, where both lines meet."""
-    parts = {part.name: part for part in bill(published("slim-fly-11k").build(), TARIFF)}
+    parts = {part.name: part for part in bill_of_materials(published_machine("slim-fly-11k").build(), TARIFF)}
     assert parts["routers-44"].price == pytest.approx(722 * (350.4 * 44 - 892.3))
     assert parts["all"].power_W == pytest.approx(722 * 44 * 2.8)
     around_m = np.array([6.86, 6.87])
@@ -100,7 +100,7 @@ def test_a_file_is_read() -> None:
     ],
 )
 def test_files_that_are_wrong(data: bytes, where: str) -> None:
-    with pytest.raises(FileMistake) as mistake:
+    with pytest.raises(InputFileError) as mistake:
         read_tariff(Path(), data)
     assert mistake.value.where == where
 
@@ -115,9 +115,9 @@ def test_the_analysis(tmp_path: Path) -> None:
     rows = load_study(tmp_path / "s.yaml").analyses["c"].rows()
     total = next(row for row in rows if row["part"] == "all")
     assert total["price_per_node"] == 1340 / 6 and (total["currency"], total["year"]) == ("EUR", 2026)
-    assert set(rows[0]) == set(read_study(STUDY).analyses["c"].columns())
+    assert set(rows[0]) == set(validate_study(STUDY).analyses["c"].columns())
     bought = STUDY["analyses"]["c"] | {"radix": 8}  # type: ignore[index]
-    assert read_study({"study": "s", "analyses": {"c": bought}}).analyses["c"].rows()[0]["currency"] == "USD"
+    assert validate_study({"study": "s", "analyses": {"c": bought}}).analyses["c"].rows()[0]["currency"] == "USD"
     (tmp_path / "prices.csv").write_bytes(csv(port=None))
     with pytest.raises(StudyError) as refusal:
         load_study(tmp_path / "s.yaml")

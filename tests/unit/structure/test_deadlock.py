@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.routing.adaptive import Adaptive
-from fabricstudy.routing.base import routes
+from fabricstudy.routing.base import cached_routes
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
@@ -37,7 +37,7 @@ TIES = ["split", "positive", "alternate"]
 
 def packet_dependencies(machine, routing, one_channel: bool) -> set[tuple[int, int, int, int]]:
     """Send a packet between all pairs and follow every way that it may take."""
-    way, found = routes(machine, routing), set()
+    way, found = cached_routes(machine, routing), set()
 
     def follow(at: int, goal: int, held: tuple[int, int] | None, hop: int) -> None:
         hops = way.next_hops(np.array([at]), np.array([goal]))
@@ -90,7 +90,7 @@ def test_the_channel_changes_behind_the_dateline(machine_of):
     for (at, goal), taken in expected.items():
         channels, here = [], np.array([at])
         while here[0] != goal:
-            hops = routes(machine, DimensionOrder()).next_hops(here, np.array([goal]))
+            hops = cached_routes(machine, DimensionOrder()).next_hops(here, np.array([goal]))
             channels += hops.channel.tolist()
             here = machine.link_head[hops.link].astype(np.int64)
         assert channels == taken

@@ -17,7 +17,7 @@ from fabricstudy.analysis.families import (
 )
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dimension import Dimension
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 
 FAMILIES = [FatTreeFamily(), DragonflyFamily(), SlimFlyFamily(), ExpressMeshFamily(gap=1), ExpressMeshFamily(gap=2)]
 
@@ -29,7 +29,7 @@ def machine(**description: Any) -> Any:
 @pytest.mark.parametrize(("shape", "gap"), [((5, 4), 1), ((5, 4), 2), ((9,), 3)])
 def test_express_meshes_as_built(shape: tuple[int, ...], gap: int) -> None:
     built = machine(kind="express-mesh", shape=list(shape), gap=gap)
-    assert express_mesh_mean_hops(shape, gap) == pytest.approx(structure(built).mean_hops)
+    assert express_mesh_mean_hops(shape, gap) == pytest.approx(describe_machine(built).mean_hops)
     assert sum(Dimension(length, gap=gap).ports for length in shape) + 1 == built.radix
 
 
@@ -45,7 +45,7 @@ def test_a_slim_fly_as_built() -> None:
     assert found is not None and found.shape == "q = 5"
     built = machine(kind="slim-fly", q=5, nodes_per_router=found.nodes_per_router)
     assert (found.nodes, found.routers, found.radix) == (built.nodes, built.routers, built.radix)
-    assert found.mean_hops == pytest.approx(structure(built).mean_hops)
+    assert found.mean_hops == pytest.approx(describe_machine(built).mean_hops)
 
 
 def test_a_fat_tree_as_built() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.core.errors import FabricstudyError, StudyError
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 
 MIDPLANES = (4, 3)
 SHARES = {1024: 3.0, 2048: 1.0, 3072: 0.5, 4096: 2.0}
@@ -19,7 +19,7 @@ ASKED: dict[str, Any] = {
 
 
 def rows(**changes: Any) -> list[dict[str, Any]]:
-    return read_study({"study": "x", "analyses": {"a": ASKED | changes}}).analyses["a"].rows()
+    return validate_study({"study": "x", "analyses": {"a": ASKED | changes}}).analyses["a"].rows()
 
 
 def taken(corner: tuple[int, int], sides: tuple[int, int]) -> set[tuple[Any, ...]]:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.structure.bisection import bisect
-from fabricstudy.structure.partitions import Space, choices, space_of
+from fabricstudy.structure.bisection import bisection_bounds
+from fabricstudy.structure.partitions import PartitionSpace, geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION
 
 
@@ -28,8 +28,8 @@ def grid(kind: str, **more: Any) -> GridConfig:
     return machine
 
 
-def whole(machine: GridConfig) -> tuple[Space, tuple[int, ...]]:
-    space = space_of(machine)
+def whole(machine: GridConfig) -> tuple[PartitionSpace, tuple[int, ...]]:
+    space = partition_space(machine)
     return space, space.canonical(space.blocks)
 
 
@@ -64,16 +64,16 @@ def test_two_n_over_l_on_blue_gene_q(sides: list[int]) -> None:
 )
 def test_the_flat_cut_is_the_bisection(machine: GridConfig) -> None:
     space, geometry = whole(machine)
-    exact = bisect(machine.build())
+    exact = bisection_bounds(machine.build())
     assert exact.exact and space.bisection_Bps(geometry) == pytest.approx(exact.upper_Bps)
 
 
 @pytest.mark.parametrize("machine", ["mira", "juqueen", "intrepid"])
 def test_theorems_on_whole_machines_agree(machine: str) -> None:
-    config = published(machine)
+    config = published_machine(machine)
     assert isinstance(config, GridConfig)
     space, geometry = whole(config)
-    assert bisect(config.build()).upper_Bps == space.bisection_Bps(geometry)
+    assert bisection_bounds(config.build()).upper_Bps == space.bisection_Bps(geometry)
 
 
 @pytest.mark.parametrize(("length", "gap"), [(8, 1), (9, 1), (12, 2), (14, 2), (10, 3), (7, 4)])
@@ -87,7 +87,7 @@ def test_cables_across_the_middle_of_an_express_line(length: int, gap: int) -> N
 def test_systems_of_table_1_of_jain() -> None:
     cuts = {}
     for name in ("express-mesh-11k-g1", "express-mesh-11k-g2"):
-        config = published(name)
+        config = published_machine(name)
         assert isinstance(config, GridConfig)
         space, geometry = whole(config)
         assert space.nodes(geometry) == config.nodes
@@ -97,43 +97,43 @@ def test_systems_of_table_1_of_jain() -> None:
 
 @given(midplanes)
 def test_every_cuboid_that_fits_stands_there_once(sides: list[int]) -> None:
-    space = space_of(grid("bluegene-q", midplanes=sides))
+    space = partition_space(grid("bluegene-q", midplanes=sides))
     every = itertools.product(*(range(1, side + 1) for side in sides))
     assert sorted(space.geometries()) == sorted({tuple(sorted(one, reverse=True)) for one in every})
 
 
 def test_orientations_count_where_they_matter() -> None:
-    torus = space_of(grid("torus", shape=[8, 4]))
+    torus = partition_space(grid("torus", shape=[8, 4]))
     # Along the dimension of 4 a partition of 4 is a ring, along the one of 8 it is a line.
     assert torus.bisection_links((2, 4)) == 4 and torus.bisection_links((4, 2)) == 2
     assert {(2, 4), (4, 2)} <= set(torus.geometries())
-    assert (2, 4) not in space_of(grid("mesh", shape=[8, 4])).geometries()
-    eight = next(size for size in choices(torus) if size.nodes == 8)
+    assert (2, 4) not in partition_space(grid("mesh", shape=[8, 4])).geometries()
+    eight = next(size for size in geometries_by_size(torus) if size.nodes == 8)
     assert (eight.best, eight.worst) == ((2, 4), (8, 1))
 
 
 def test_orientations_count_where_only_some_dimensions_are_rings() -> None:
     """With a mesh dimension: two midplanes of a Blue Gene/P along a ring have twice the bisection of two along it."""
-    space = space_of(grid("bluegene-p", midplanes=[2, 2, 1], wrap=[True, False, True]))
+    space = partition_space(grid("bluegene-p", midplanes=[2, 2, 1], wrap=[True, False, True]))
     assert {(2, 1, 1), (1, 2, 1)} <= set(space.geometries())
     assert space.bisection_links((2, 1, 1)) == 2 * space.bisection_links((1, 2, 1)) == 128
 
 
 def test_best_and_worst_are_so_by_brute_force() -> None:
-    space = space_of(grid("hyperx", shape=[5, 4, 3]))
-    for size in choices(space):
+    space = partition_space(grid("hyperx", shape=[5, 4, 3]))
+    for size in geometries_by_size(space):
         same = [one for one in space.geometries() if math.prod(one) == size.blocks]
         links = [space.bisection_links(one) for one in same]
         assert len(same) == size.geometries
         assert space.bisection_links(size.best) == max(links)
         assert space.bisection_links(size.worst) == min(links)
-    assert sum(size.geometries for size in choices(space)) == len(space.geometries())
+    assert sum(size.geometries for size in geometries_by_size(space)) == len(space.geometries())
 
 
 def test_only_the_sizes_of_a_list() -> None:
-    mira = published("mira")
+    mira = published_machine("mira")
     assert isinstance(mira, GridConfig)
-    found = choices(space_of(mira), PRODUCTION["mira"])
+    found = geometries_by_size(partition_space(mira), PRODUCTION["mira"])
     assert [size.blocks for size in found] == [1, 2, 4, 8, 16, 24, 32, 48, 64, 96]
     assert [size.production for size in found] == list(PRODUCTION["mira"])
     improvable = {size.blocks: size.best for size in found if size.best != size.production}
@@ -141,35 +141,37 @@ def test_only_the_sizes_of_a_list() -> None:
 
 
 def test_of_several_allowed_ones_the_worst_may_be_had() -> None:
-    space = space_of(grid("bluegene-q", midplanes=[4, 4, 3, 2]))
-    (four,) = choices(space, [[2, 2], [1, 4]])
+    space = partition_space(grid("bluegene-q", midplanes=[4, 4, 3, 2]))
+    (four,) = geometries_by_size(space, [[2, 2], [1, 4]])
     assert four.production == (4, 1, 1, 1)
 
 
 @pytest.mark.parametrize("geometry", [[5], [2, 2, 2, 2, 2], [3, 3, 3], [0, 1], [4, 4, 4]])
 def test_allowed_partitions_have_to_fit(geometry: list[int]) -> None:
     with pytest.raises(FabricstudyError, match="does not fit"):
-        choices(space_of(grid("bluegene-q", midplanes=[4, 4, 2, 2])), [geometry])
+        geometries_by_size(partition_space(grid("bluegene-q", midplanes=[4, 4, 2, 2])), [geometry])
 
 
 def test_too_many_cuboids() -> None:
     with pytest.raises(FabricstudyError, match="too many"):
-        choices(space_of(grid("mesh", shape=[200, 200, 200])))
+        geometries_by_size(partition_space(grid("mesh", shape=[200, 200, 200])))
 
 
 @given(midplanes)
 def test_a_shorter_longest_side_has_the_larger_bisection(sides: list[int]) -> None:
-    assert all(size.misordered == 0 for size in choices(space_of(grid("bluegene-q", midplanes=sides))))
+    assert all(
+        size.misordered == 0 for size in geometries_by_size(partition_space(grid("bluegene-q", midplanes=sides)))
+    )
 
 
 def test_that_is_no_law_elsewhere() -> None:
-    assert any(size.misordered for size in choices(space_of(grid("hyperx", shape=[6, 6, 6]))))
+    assert any(size.misordered for size in geometries_by_size(partition_space(grid("hyperx", shape=[6, 6, 6]))))
 
 
 def test_sequoia_takes_less_than_a_second() -> None:
-    sequoia = published("sequoia")
+    sequoia = published_machine("sequoia")
     assert isinstance(sequoia, GridConfig)
     start = time.process_time()
-    found = choices(space_of(sequoia))
+    found = geometries_by_size(partition_space(sequoia))
     assert time.process_time() - start < 1
     assert found[-1].nodes == 98_304 and sum(size.geometries for size in found) == 34

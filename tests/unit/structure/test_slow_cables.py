@@ -11,7 +11,7 @@ import pytest
 
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.structure.slow_cables import slow_cables, slow_rows
-from fabricstudy.study.file import read_machine
+from fabricstudy.study.file import validate_machine
 
 FAST, MEDIUM, SLOW = (
     LinkClass(name, bandwidth_Bps, 40.0) for name, bandwidth_Bps in (("a", 4.0), ("b", 2.0), ("c", 1.0))
@@ -57,7 +57,7 @@ def test_slow_cables_of_a_tree_are_those_below_the_most_frequent_bandwidth() -> 
     ],
 )  # fmt: skip
 def test_classes_that_differ_by_design_are_no_slow_cables(written: dict[str, Any]) -> None:
-    assert not len(slow_rows(read_machine(written).build())[0])
+    assert not len(slow_rows(validate_machine(written).build())[0])
 
 
 def test_of_parallel_cables_of_any_fabric_the_slow_one_is_listed(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing import base
 from fabricstudy.routing.adaptive import Adaptive
-from fabricstudy.routing.base import Flows, Memoryless, Routing, routes
+from fabricstudy.routing.base import Flows, MemorylessRoutes, Routing, cached_routes
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.split import best_split_s
@@ -61,20 +61,20 @@ def lightest_paths(machine: Machine, source: int, goal: int) -> Iterator[list[in
         graph.add_edge(*ends, key=link, weight=machine.hop_weight[machine.link_class[link]])
     least = nx.shortest_path_length(graph, target=goal, weight="weight")
 
-    def onward(at: int) -> Iterator[list[int]]:
+    def next_router(at: int) -> Iterator[list[int]]:
         if at == goal:
             yield []
         for _, head, link, data in graph.out_edges(at, keys=True, data=True):
             if least[head] + data["weight"] == least[at]:
-                yield from ([link, *rest] for rest in onward(head))
+                yield from ([link, *rest] for rest in next_router(head))
 
-    return onward(source)
+    return next_router(source)
 
 
 def walks(machine: Machine, routing: Routing, source: int, goal: int) -> Iterator[list[int]]:
     """All paths that the next hops of a routing make."""
-    way = routes(machine, routing)
-    assert isinstance(way, Memoryless)
+    way = cached_routes(machine, routing)
+    assert isinstance(way, MemorylessRoutes)
     if source == goal:
         yield []
         return
@@ -102,7 +102,7 @@ def best_of_all_splits_s(machine: Machine, flows: Flows, paths_of: Any) -> float
 
 
 def check(machine: Machine, routing: Routing, flows: Flows, exact_s: float) -> None:
-    way = routes(machine, routing)
+    way = cached_routes(machine, routing)
     even = way.loads(flows) if way.oblivious else None
     if even is not None:
         assert exact_s <= (even / machine.link_capacity_Bps).max() * ROUNDING
@@ -152,9 +152,9 @@ def test_paths_of_grids(machine: dict[str, Any], routing: Routing, seed: int) ->
 @pytest.mark.parametrize("seed", range(5))
 def test_paths_by_search_and_by_hops_are_the_same(seed: int) -> None:
     machine, flows = random_machine(seed, 9), random_flows(seed, 9, 30)
-    way = routes(machine, Minimal())
+    way = cached_routes(machine, Minimal())
     length = np.random.default_rng(seed).random(machine.links)
-    found = [ways.shortest(length) for ways in (way.ways(flows), Memoryless.ways(way, flows))]  # type: ignore[arg-type,union-attr]
+    found = [ways.shortest(length) for ways in (way.ways(flows), MemorylessRoutes.ways(way, flows))]  # type: ignore[arg-type,union-attr]
     np.testing.assert_allclose(*found)
     assert found[0] @ length == pytest.approx(
         sum(
@@ -166,6 +166,6 @@ def test_paths_by_search_and_by_hops_are_the_same(seed: int) -> None:
 
 def test_too_many_paths_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Topology.model_validate({"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}).build()
-    monkeypatch.setattr(base, "MOST_FLOWS", 4)
-    way = routes(machine, DimensionOrder())
+    monkeypatch.setattr(base, "MAX_FLOWS", 4)
+    way = cached_routes(machine, DimensionOrder())
     assert way.ways(random_flows(1, 16, 30)) is None and way.ways(random_flows(1, 16, 2)) is not None

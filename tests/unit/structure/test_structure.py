@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
-from fabricstudy.structure.summary import hop_figures, structure
+from fabricstudy.structure.summary import describe_machine, hop_figures
 
 
 def as_graph(machine) -> nx.Graph:
@@ -35,7 +35,7 @@ def test_machines_in_two_parts_are_refused(from_graph):
 
 def test_the_small_dragonfly(dragonfly):
     machine = dragonfly(9, 4, "circulant", ratio=1)
-    found, graph = structure(machine), as_graph(machine)
+    found, graph = describe_machine(machine), as_graph(machine)
     assert (found.kind, found.nodes, found.routers, found.cables, found.radix) == ("dragonfly", 72, 36, 90, 7)
     assert found.diameter == nx.diameter(graph)
     assert found.mean_hops == pytest.approx(nx.average_shortest_path_length(graph))
@@ -44,12 +44,12 @@ def test_the_small_dragonfly(dragonfly):
 
 def test_only_routers_with_nodes_count_for_hops(from_graph):
     # A star: its centre carries no node, so all pairs of leaves are two hops apart.
-    found = structure(from_graph(nx.star_graph(4), node_router=[1, 2, 3, 4]))
+    found = describe_machine(from_graph(nx.star_graph(4), node_router=[1, 2, 3, 4]))
     assert (found.diameter, found.mean_hops, found.bisection.upper_Bps) == (2, 2.0, 2e9)
 
 
 def test_json_holds_what_tables_need(dragonfly):
-    data = json.loads(json.dumps(structure(dragonfly(3, 2, links_per_group_pair=2)).to_json()))
+    data = json.loads(json.dumps(describe_machine(dragonfly(3, 2, links_per_group_pair=2)).to_json()))
     assert set(data) == {
         "kind", "nodes", "routers", "cables", "radix", "diameter", "mean_hops", "classes", "bisection"
     }  # fmt: skip

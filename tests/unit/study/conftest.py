@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.study.file import load_study, read_study
+from fabricstudy.study.file import load_study, validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 
@@ -71,7 +71,7 @@ def changed(changes: Changes) -> dict[str, Any]:
 @pytest.fixture
 def study_of() -> Callable[..., Study]:
     """Give a function that reads the valid study with changes."""
-    return lambda **changes: read_study(changed({key.replace("__", "/"): value for key, value in changes.items()}))
+    return lambda **changes: validate_study(changed({key.replace("__", "/"): value for key, value in changes.items()}))
 
 
 @pytest.fixture

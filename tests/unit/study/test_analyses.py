@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 
@@ -23,20 +23,20 @@ ALONE: dict[str, Any] = {
 
 
 def test_a_study_may_have_nothing_to_simulate() -> None:
-    study = read_study(ALONE)
+    study = validate_study(ALONE)
     assert not study.simulates and study.all_experiments == {} and study.axes == ()
     planned = plan(study)
     assert not planned.rows and not planned.points and not planned.machines
 
 
 def test_analyses_beside_simulation(study_data: Any) -> None:
-    study: Study = read_study({**study_data({}), "analyses": ALONE["analyses"], "figures": ALONE["figures"]})
+    study: Study = validate_study({**study_data({}), "analyses": ALONE["analyses"], "figures": ALONE["figures"]})
     assert study.simulates and list(study.all_experiments) == ["main"] and list(study.analyses) == ["p"]
 
 
 def test_a_published_list_is_the_same_as_its_geometries() -> None:
-    lists = ALONE["analyses"]["p"] | {"allowed": [list(one) for one in read_study(ALONE).analyses["p"].allowed]}  # type: ignore[union-attr]
-    assert read_study({**ALONE, "analyses": {"p": lists}}).analyses == read_study(ALONE).analyses
+    lists = ALONE["analyses"]["p"] | {"allowed": [list(one) for one in validate_study(ALONE).analyses["p"].allowed]}  # type: ignore[union-attr]
+    assert validate_study({**ALONE, "analyses": {"p": lists}}).analyses == validate_study(ALONE).analyses
 
 
 HALF = {
@@ -87,7 +87,7 @@ ISO = {"kind": "isoperimetry"}
 )  # fmt: skip
 def test_what_is_refused(changes: dict[str, Any], path: str, code: str) -> None:
     with pytest.raises(StudyError) as caught:
-        read_study({**ALONE, **changes})
+        validate_study({**ALONE, **changes})
     assert (caught.value.path, caught.value.code) == (path, code)
 
 
@@ -101,5 +101,5 @@ def test_printed_rows_that_cannot_be_compared(change: dict[str, Any], code: str)
     part = claim["parts"][0]
     changed = {**claim, "parts": [{**part, "measure": {**part["measure"], **change}}]}
     with pytest.raises(StudyError) as caught:
-        read_study({**ALONE, "claims": [changed]})
+        validate_study({**ALONE, "claims": [changed]})
     assert caught.value.code == code

@@ -12,22 +12,22 @@ import pytest
 from fabricstudy.analysis.candidates import Candidates, Traffic
 from fabricstudy.cli import main
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.wanted import Wanted
-from fabricstudy.structure.bisection import bisect
-from fabricstudy.structure.front import on_front
+from fabricstudy.machine.requirements import MachineRequirements
+from fabricstudy.structure.bisection import bisection_bounds
+from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.structure.summary import hop_figures
-from fabricstudy.study.file import load_study, read_study
+from fabricstudy.study.file import load_study, validate_study
 
 
 def asked(**more: Any) -> Candidates:
-    found = read_study({"study": "x", "analyses": {"c": {"kind": "candidates", "nodes": 60, "radix": 12} | more}})
+    found = validate_study({"study": "x", "analyses": {"c": {"kind": "candidates", "nodes": 60, "radix": 12} | more}})
     one = found.analyses["c"]
     assert isinstance(one, Candidates)
     return one
 
 
 def test_every_configuration_fits_and_can_be_built() -> None:
-    wanted, seen = Wanted(60, 66, 12, 50), set()
+    wanted, seen = MachineRequirements(60, 66, 12, 50), set()
     for kind, one in Topology.FAMILY.members.items():
         assert issubclass(one, Topology)
         for written in one.configurations(wanted):
@@ -43,7 +43,7 @@ def test_the_intervals_hold_what_the_full_search_finds() -> None:
         if config.routers > 20:
             continue
         machine = config.build()
-        quick, full = bisect(machine, quickly=True), bisect(machine)
+        quick, full = bisection_bounds(machine, quickly=True), bisection_bounds(machine)
         assert quick.lower_Bps <= full.upper_Bps * (1 + 1e-9) and full.lower_Bps <= quick.upper_Bps * (1 + 1e-9)
         assert quick.lower_Bps <= full.lower_Bps * (1 + 1e-9)
 
@@ -82,7 +82,7 @@ def test_what_goes_within_a_router_costs_no_cable() -> None:
 def test_the_front_is_what_a_double_loop_finds() -> None:
     costs = np.random.default_rng(1).integers(0, 8, (200, 3)).astype(float)
     beaten = [any((one <= own).all() and (one < own).any() for one in costs) for own in costs]
-    assert (~on_front(costs)).tolist() == beaten
+    assert (~is_pareto_efficient(costs)).tolist() == beaten
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ import yaml
 from fabricstudy.core.kinds import members_of
 from fabricstudy.core.model import Model
 from fabricstudy.study.document import main
+from fabricstudy.study.dotted_paths import fields_of
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
-from fabricstudy.study.paths import fields_of
 from fabricstudy.study.plan import plan
 
 CONFIGS, DOCS = (Path(__file__).parents[3] / name for name in ("configs", "docs"))

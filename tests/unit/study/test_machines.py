@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.point import machine_id
-from fabricstudy.machine.base import Topology, published
+from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.study.file import load_machine
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -145,13 +145,15 @@ def test_description_comes_back_from_json(machine: Any) -> None:
     described = CONFIG.model_validate(machine)
     data = described.model_dump(mode="json")
     assert (
-        Topology.model_validate(data, context=OUR_UNITS) == CONFIG.model_validate(data, context=OUR_UNITS) == described
+        Topology.model_validate(data, context=BASE_UNITS_CONTEXT)
+        == CONFIG.model_validate(data, context=BASE_UNITS_CONTEXT)
+        == described
     )
 
 
 def test_published_blue_genes() -> None:
-    assert published("mira").nodes == 49_152 and published("juqueen-54").nodes == 27_648
-    assert published("intrepid").nodes * published("intrepid").cores_per_node == 163_840
+    assert published_machine("mira").nodes == 49_152 and published_machine("juqueen-54").nodes == 27_648
+    assert published_machine("intrepid").nodes * published_machine("intrepid").cores_per_node == 163_840
 
 
 STUDY: dict[str, Any] = {

@@ -17,9 +17,9 @@ from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.routing.valiant import Valiant
+from fabricstudy.study.dotted_paths import parse_path, set_at_path
 from fabricstudy.study.file import load_machine
 from fabricstudy.study.model import Study
-from fabricstudy.study.paths import find_path, put
 from fabricstudy.workload.job import Job
 
 
@@ -111,16 +111,18 @@ def test_size_of_a_job(job: dict[str, Any], nodes: int, ranks: int) -> None:
 
 def test_put_leaves_the_original_and_shares_the_rest() -> None:
     tree: dict[str, Any] = {"machine": {"bandwidth": "1 GB/s"}, "jobs": [{"share": 1}, {"share": 2}]}
-    path = find_path("jobs.*.share", Point)
-    after = put(tree, path, 3)
+    path = parse_path("jobs.*.share", Point)
+    after = set_at_path(tree, path, 3)
     assert after["jobs"] == [{"share": 3}, {"share": 3}] and tree["jobs"] == [{"share": 1}, {"share": 2}]
     assert after["machine"] is tree["machine"]
 
 
 def test_put_expands_what_is_written_shorter() -> None:
     tree = {"machine": {"bandwidth": "1 GB/s"}, "engine": "caminos"}
-    after = put(
-        put(tree, find_path("machine.bandwidth.global", Point), "2 GB/s"), find_path("engine.phit", Point), "1 kB"
+    after = set_at_path(
+        set_at_path(tree, parse_path("machine.bandwidth.global", Point), "2 GB/s"),
+        parse_path("engine.phit", Point),
+        "1 kB",
     )
     assert after == {
         "machine": {"bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}},

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.paths import CONFIGS
-from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.caminos import channels, phit_bytes
 from fabricstudy.engine.point import (
-    alone,
+    baseline_point,
     canonical_json,
     machine_id,
     point_from_json,
@@ -42,7 +42,7 @@ def check_consistent(result: Plan) -> None:
         assert key == planned.point_id == point_id(planned.point)
         assert planned.machine_id == machine_id(planned.point.machine)
         assert result.machines[planned.machine_id] == planned.point.machine
-    used = {row.point_id for row in result.rows} | {other for row in result.rows for other in row.alone_ids if other}
+    used = {row.point_id for row in result.rows} | {other for row in result.rows for other in row.baseline_ids if other}
     assert used == set(result.points)
 
 
@@ -57,7 +57,7 @@ def test_point_survives_json(study_of: Callable[..., Study]) -> None:
         text = json.dumps(planned.point.model_dump(mode="json"))
         assert point_from_json(json.loads(text)) == planned.point
         assert (
-            Topology.model_validate(planned.point.machine.model_dump(mode="json"), context=OUR_UNITS)
+            Topology.model_validate(planned.point.machine.model_dump(mode="json"), context=BASE_UNITS_CONTEXT)
             == planned.point.machine
         )
 
@@ -69,7 +69,7 @@ def test_physics_names_nothing(study_of: Callable[..., Study]) -> None:
 
 def test_single_job_is_its_own_alone_point(study_of: Callable[..., Study]) -> None:
     result = plan(study_of(slowdown=True, seeds=3))
-    assert all(row.alone_ids == (row.point_id,) for row in result.rows)
+    assert all(row.baseline_ids == (row.point_id,) for row in result.rows)
     assert len(result.points) == 18
 
 
@@ -78,8 +78,8 @@ def test_alone_points(study_of: Callable[..., Study]) -> None:
     result = plan(study_of(jobs=TWO_JOBS, slowdown=True, engine=ONE_PHIT))
     row = result.rows[0]
     point = result.points[row.point_id].point
-    assert row.alone_ids == (point_id(alone(point, 0)), point_id(alone(point, 1)), None)
-    second = result.points[row.alone_ids[1] or ""].point
+    assert row.baseline_ids == (point_id(baseline_point(point, 0)), point_id(baseline_point(point, 1)), None)
+    second = result.points[row.baseline_ids[1] or ""].point
     assert [job.pattern.kind for job in second.jobs] == ["idle", "all-to-all"]
     assert [job.node_count(72) for job in second.jobs] == [36, 18]
     assert len(result.points) == 3 * len(result.rows)
@@ -88,8 +88,8 @@ def test_alone_points(study_of: Callable[..., Study]) -> None:
 def test_alone_point_is_shared_by_points_that_differ_in_other_jobs_only(study_of: Callable[..., Study]) -> None:
     sweep = {"message": {"of": "jobs.1.pattern.message", "values": ["1 kB", "2 kB", "3 kB"]}}
     rows = plan(study_of(jobs=TWO_JOBS, slowdown=True, sweep=sweep, engine=ONE_PHIT)).rows
-    assert len({row.alone_ids[0] for row in rows}) == 1
-    assert len({row.alone_ids[1] for row in rows}) == 3
+    assert len({row.baseline_ids[0] for row in rows}) == 1
+    assert len({row.baseline_ids[1] for row in rows}) == 3
 
 
 def test_a_baseline_run_has_the_phit_of_its_point(study_of: Callable[..., Study]) -> None:
@@ -99,11 +99,15 @@ def test_a_baseline_run_has_the_phit_of_its_point(study_of: Callable[..., Study]
         {"name": "short", "share": 0.5, "pattern": {"kind": "ring", "message": "4 kB"}},
     ]
     result = plan(study_of(jobs=jobs, slowdown=True))
-    own = {phit_bytes(alone(result.points[row.point_id].point, number)) for row in result.rows for number in range(2)}
+    own = {
+        phit_bytes(baseline_point(result.points[row.point_id].point, number))
+        for row in result.rows
+        for number in range(2)
+    }
     assert len(own) == 2
     for row in result.rows:
         phit = phit_bytes(result.points[row.point_id].point)
-        assert [phit_bytes(result.points[name].point) for name in row.alone_ids if name] == [phit, phit]
+        assert [phit_bytes(result.points[name].point) for name in row.baseline_ids if name] == [phit, phit]
 
 
 def test_routings_that_a_study_compares_have_the_same_virtual_channels(study_of: Callable[..., Study]) -> None:
@@ -125,7 +129,7 @@ def test_a_job_in_the_background_is_not_asked_for_its_time_alone(study_of: Calla
     jobs = [TWO_JOBS[0] | {"background": True}, *TWO_JOBS[1:]]
     usual, result = (plan(study_of(jobs=one, slowdown=True)) for one in (TWO_JOBS, jobs))
     # The other job alone is the same point, whatever it was disturbed by.
-    assert [row.alone_ids for row in result.rows] == [(None, row.alone_ids[1], None) for row in usual.rows]
+    assert [row.baseline_ids for row in result.rows] == [(None, row.baseline_ids[1], None) for row in usual.rows]
     assert all(row.point_id != before.point_id for row, before in zip(result.rows, usual.rows, strict=True))
 
 
@@ -136,7 +140,7 @@ def test_saying_that_a_job_is_not_in_the_background_changes_no_id(study_of: Call
 
 def test_alone_is_asked_for(study_of: Callable[..., Study]) -> None:
     result = plan(study_of(jobs=TWO_JOBS))
-    assert all(row.alone_ids == (None, None, None) for row in result.rows)
+    assert all(row.baseline_ids == (None, None, None) for row in result.rows)
     assert len(result.points) == len(result.rows)
 
 
@@ -157,7 +161,7 @@ def test_experiments_share_base_and_axes(study_of: Callable[..., Study]) -> None
         ("twice", {"alpha": None, "routing": None}, 1),
     ]
     assert result.axes == ("alpha", "routing")
-    assert [row.alone_ids != (None,) for row in result.rows] == [False, False, False, False, True]
+    assert [row.baseline_ids != (None,) for row in result.rows] == [False, False, False, False, True]
 
 
 def test_equal_points_of_experiments_are_one(study_of: Callable[..., Study]) -> None:

@@ -11,21 +11,21 @@ import yaml
 from tests.schedules import APPLICATIONS, MEASURED, SCHEDULE, coupled
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.study.file import load_study, read_study
-from fabricstudy.study.paths import find_path, put
+from fabricstudy.study.dotted_paths import parse_path, set_at_path
+from fabricstudy.study.file import load_study, validate_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.schedules import Schedule
 
 
 def planned(**changes: Any) -> Plan:
     """Plan a study with one schedule."""
-    return plan(read_study({"study": "small", "schedules": {"s": {**SCHEDULE, **changes}}}))
+    return plan(validate_study({"study": "small", "schedules": {"s": {**SCHEDULE, **changes}}}))
 
 
 def refused(data: dict[str, Any]) -> list[tuple[str, str | None]]:
     """Give code and path of all mistakes of a study."""
     with pytest.raises(StudyError) as caught:
-        plan(read_study(data))
+        plan(validate_study(data))
     return [(one.code, one.path) for one in caught.value.each()]
 
 
@@ -41,7 +41,7 @@ def test_a_broken_log_is_refused_when_it_is_planned(tmp_path: Path) -> None:
 
 def with_value(path: str, value: Any) -> dict[str, Any]:
     """The small study with another value below its schedule."""
-    return {"study": "small", "schedules": {"s": put(deepcopy(SCHEDULE), find_path(path, Schedule), value)}}
+    return {"study": "small", "schedules": {"s": set_at_path(deepcopy(SCHEDULE), parse_path(path, Schedule), value)}}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_jobs_are_kept_of_the_runs_asked_for(keep: str, kept: int) -> None:
 
 def test_words_change_no_run_and_a_changed_ratio_does() -> None:
     def runs(data: dict[str, Any]) -> set[str]:
-        return set(plan(read_study(data)).runs)
+        return set(plan(validate_study(data)).runs)
 
     base = coupled()
     assert runs({**base, "title": "Other words"}) == runs(base)

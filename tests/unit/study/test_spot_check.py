@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK
-from fabricstudy.core.paths import CONFIGS
 from fabricstudy.engine.caminos import phit_bytes
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.study.file import load_study

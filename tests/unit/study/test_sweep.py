@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 
 BASE: dict[str, Any] = {
@@ -62,12 +62,12 @@ def study_data(axes: dict[str, tuple[str, int]], other: bool = False, **more: An
 
 def ids(data: dict[str, Any]) -> list[str]:
     """Give the ids of all rows."""
-    return [row.point_id for row in plan(read_study(data)).rows]
+    return [row.point_id for row in plan(validate_study(data)).rows]
 
 
 @given(sweeps(), st.integers(1, 3))
 def test_rows_are_the_product_in_order(axes: dict[str, tuple[str, int]], seeds: int) -> None:
-    rows = plan(read_study(study_data(axes, seeds=seeds))).rows
+    rows = plan(validate_study(study_data(axes, seeds=seeds))).rows
     expected = itertools.product(*(range(count) for _, count in axes.values()), range(1, seeds + 1))
     assert [(*row.labels.values(), row.seed) for row in rows] == list(expected)
     assert len({row.point_id for row in rows}) == len(rows)
@@ -107,7 +107,7 @@ def test_exclude_drops_what_matches(axes: dict[str, tuple[str, int]], data: st.D
         for labels in itertools.product(*(range(count) for _, count in axes.values()))
         if not any(all(labels[list(axes).index(n)] in wanted for n, wanted in entry.items()) for entry in entries)
     ]
-    study = read_study(study_data(axes, exclude=entries))
+    study = validate_study(study_data(axes, exclude=entries))
     if not kept:
         with pytest.raises(StudyError, match="everything is excluded"):
             plan(study)
@@ -123,7 +123,7 @@ def test_zip_moves_together(axes: dict[str, tuple[str, int]], length: int) -> No
     if len(zipped) < 2:
         return
     axes = {name: (path, length if name in zipped else count) for name, (path, count) in axes.items()}
-    rows = plan(read_study(study_data(axes, zip=[zipped[::-1]]))).rows
+    rows = plan(validate_study(study_data(axes, zip=[zipped[::-1]]))).rows
     free = [name for name in names if name not in zipped]
     assert len(rows) == length * len(list(itertools.product(*(range(axes[name][1]) for name in free))))
     assert all(len({row.labels[name] for name in zipped}) == 1 for row in rows)
@@ -132,7 +132,7 @@ def test_zip_moves_together(axes: dict[str, tuple[str, int]], length: int) -> No
 
 @given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=5, unique=True))
 def test_seeds_are_taken_as_listed(seeds: list[int]) -> None:
-    result = plan(read_study(study_data({}, seeds=seeds)))
+    result = plan(validate_study(study_data({}, seeds=seeds)))
     assert [row.seed for row in result.rows] == seeds
     assert [result.points[row.point_id].point.seed for row in result.rows] == seeds
 
@@ -140,7 +140,7 @@ def test_seeds_are_taken_as_listed(seeds: list[int]) -> None:
 def test_a_list_is_short_for_an_axis_over_the_part_of_its_name() -> None:
     short = {"engine": ["caminos", "sst"], "routing": ["minimal", "valiant"]}
     full = {name: {"of": name, "values": values} for name, values in short.items()}
-    ids = [list(plan(read_study(BASE | {"sweep": axes})).points) for axes in (short, full)]
+    ids = [list(plan(validate_study(BASE | {"sweep": axes})).points) for axes in (short, full)]
     assert len(ids[0]) == 4 and ids[0] == ids[1]
 
 
@@ -150,7 +150,7 @@ def test_set_changes_several_paths() -> None:
             "size": {"set": {"s": {"machine.groups": 5, "machine.routers_per_group": 2}, "m": {"machine.groups": 17}}}
         }
     }
-    points = plan(read_study(data)).points.values()
+    points = plan(validate_study(data)).points.values()
     assert [(p.point.machine.groups, p.point.machine.routers_per_group) for p in points] == [(5, 2), (17, 4)]
 
 
@@ -164,10 +164,10 @@ def test_mapping_replaces_and_kind_changes() -> None:
         },
         "exclude": [{"pattern": "halo"}],
     }
-    (point,) = (planned.point for planned in plan(read_study(data)).points.values())
+    (point,) = (planned.point for planned in plan(validate_study(data)).points.values())
     assert [job.pattern.kind for job in point.jobs] == ["idle", "idle"]
     data |= {"sweep": {"pattern": data["sweep"]["pattern"]}, "exclude": [{"pattern": "idle"}]}
-    (point,) = (planned.point for planned in plan(read_study(data)).points.values())
+    (point,) = (planned.point for planned in plan(validate_study(data)).points.values())
     assert [job.pattern.periodic for job in point.jobs] == [True, True]
 
 
@@ -186,13 +186,13 @@ def test_mapping_replaces_and_kind_changes() -> None:
 )  # fmt: skip
 def test_paths_that_the_base_does_not_write(path: str, value: Any, found: Callable[[Any], bool]) -> None:
     data = BASE | {"sweep": {"x": {"of": path, "values": [value]}}}
-    (planned,) = plan(read_study(data)).points.values()
+    (planned,) = plan(validate_study(data)).points.values()
     assert found(planned.point)
 
 
 def test_labels_of_different_kinds_become_text() -> None:
     data = study_data({}) | {"sweep": {"x": {"of": "machine.groups", "values": {3: 3, "many": 9}}}}
     data["exclude"] = [{"x": 3}]
-    assert [row.labels["x"] for row in plan(read_study(data)).rows] == ["many"]
+    assert [row.labels["x"] for row in plan(validate_study(data)).rows] == ["many"]
     data["exclude"] = [{"x": "many"}]
-    assert [row.labels["x"] for row in plan(read_study(data)).rows] == ["3"]
+    assert [row.labels["x"] for row in plan(validate_study(data)).rows] == ["3"]

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from fabricstudy.core import quantities
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.quantities import OUR_UNITS, Bandwidth, Duration, Latency, Memory, Size, to_unit
-from fabricstudy.study.file import read_machine
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT, Bandwidth, Duration, Latency, Memory, Size, to_unit
+from fabricstudy.study.file import validate_machine
 
 DEFINITIONS = """
 pico- = 1e-12 = p-
@@ -108,18 +108,18 @@ def test_what_cannot_be_is_refused_with_its_range(kind: Any, text: str, least: s
 
 
 def test_what_we_wrote_ourselves_is_no_text_and_has_no_range() -> None:
-    assert TypeAdapter(Bandwidth).validate_python(1e30, context=OUR_UNITS) == 1e30
+    assert TypeAdapter(Bandwidth).validate_python(1e30, context=BASE_UNITS_CONTEXT) == 1e30
 
 
 def test_bits_a_second_are_told_as_they_are_written_here() -> None:
     machine = {"kind": "torus", "shape": [4], "bandwidth": "10 Gbps"}
     with pytest.raises(StudyError) as caught:
-        read_machine(machine)
+        validate_machine(machine)
     assert caught.value.code == "invalid-quantity" and "10 Gb/s" in caught.value.remedy
-    assert read_machine({**machine, "bandwidth": "10 Gb/s"}).build().host.bandwidth_Bps == 1.25e9
+    assert validate_machine({**machine, "bandwidth": "10 Gb/s"}).build().host.bandwidth_Bps == 1.25e9
     # What asks for another quantity does not offer a bandwidth.
     with pytest.raises(StudyError) as caught:
-        read_machine({**machine, "bandwidth": "1 GB/s", "latency": "8 kb/s"})
+        validate_machine({**machine, "bandwidth": "1 GB/s", "latency": "8 kb/s"})
     assert "/s" not in caught.value.remedy
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from fabricstudy.core.columns import names_of
-from fabricstudy.table.schemas import checked, labels
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
+from fabricstudy.table.schemas import labels, validated_table
 
 Row = dict[str, Any]
 
@@ -32,11 +32,11 @@ def make_tables(rows: Sequence[Row], machines: Sequence[Row] = (), links: Sequen
         frame[axis] = labels([row.get(axis) for row in full])
     points = frame.drop_duplicates(["experiment", "point_id"])
     return Tables(
-        points=checked("points", points, axes),
-        jobs=checked("jobs", frame[frame["runtime_ns"].notna()], axes),
+        points=validated_table("points", points, axes),
+        jobs=validated_table("jobs", frame[frame["runtime_ns"].notna()], axes),
         links=_links(frame, axes, links) if links else _empty("links", *axes),
         interference=_empty("interference", *axes),
-        machines=checked("machines", pd.DataFrame(list(machines))) if machines else _empty("machines"),
+        machines=validated_table("machines", pd.DataFrame(list(machines))) if machines else _empty("machines"),
         agreement=_empty("agreement", *axes),
         predictors=_empty("predictors", *axes),
     )
@@ -47,13 +47,15 @@ def _links(frame: pd.DataFrame, axes: list[str], links: Sequence[Row]) -> pd.Dat
     cables = pd.concat(
         [cables[["experiment", *axes, "seed", "point_id", "machine_id", "engine"]], pd.DataFrame(list(links))], axis=1
     )
-    return checked("links", cables.assign(**{name: 0 for name in names_of("links") if name not in cables}), axes)
+    return validated_table(
+        "links", cables.assign(**{name: 0 for name in names_of("links") if name not in cables}), axes
+    )
 
 
 @cache
 def _empty(table: str, *axes: str) -> pd.DataFrame:
     """Give a table without rows; a check of it takes as long as one of many rows."""
-    return checked(table, pd.DataFrame(columns=[*names_of(table), *axes]), axes)
+    return validated_table(table, pd.DataFrame(columns=[*names_of(table), *axes]), axes)
 
 
 @pytest.fixture

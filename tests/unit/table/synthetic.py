@@ -9,7 +9,7 @@ from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.collect import collect
-from fabricstudy.table.store import Tables
+from fabricstudy.table.files import Tables
 
 CLASSES = ("local", "global", "pod", "core", "links", "a", "dim0")
 

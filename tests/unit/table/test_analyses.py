@@ -12,13 +12,13 @@ import pytest
 from fabricstudy.report.page import render, write_report
 from fabricstudy.study.claims import Claim
 from fabricstudy.study.figures import Figure
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.claims import judge
 from fabricstudy.table.collect import collect
-from fabricstudy.table.schemas import checked_analysis
+from fabricstudy.table.files import Tables, read_tables, write_tables
+from fabricstudy.table.schemas import validated_analysis
 from fabricstudy.table.select import observe
-from fabricstudy.table.store import Tables, read_tables, write_tables
 
 FIGURE = {"id": "f", "kind": "line", "title": "t", "analysis": "p", "x": "blocks", "y": "gain", "hue": "choice"}
 STUDY: dict[str, Any] = {
@@ -43,12 +43,12 @@ ROWS = [
 
 @pytest.fixture
 def planned() -> Plan:
-    return plan(read_study(STUDY))
+    return plan(validate_study(STUDY))
 
 
 @pytest.fixture
 def tables(planned: Plan) -> Tables:
-    return collect(planned, [], [], {"p": checked_analysis(planned.study.analyses["p"], ROWS)})
+    return collect(planned, [], [], {"p": validated_analysis(planned.study.analyses["p"], ROWS)})
 
 
 def test_types_and_files(tables: Tables, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_types_and_files(tables: Tables, tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"gain": "large"}, {"choice": None}])
 def test_a_row_that_is_none_is_refused(planned: Plan, change: dict[str, Any]) -> None:
     with pytest.raises((pandera.errors.SchemaErrors, pandera.errors.SchemaError)):
-        checked_analysis(planned.study.analyses["p"], [{**ROWS[0], **change}])
+        validated_analysis(planned.study.analyses["p"], [{**ROWS[0], **change}])
 
 
 def test_a_figure_leaves_out_rows_without_the_number(tables: Tables) -> None:

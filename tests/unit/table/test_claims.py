@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 
 from fabricstudy.report.text import claimed
 from fabricstudy.study.claims import AnyMeasure, Claim
-from fabricstudy.table.claims import Measured, NotRun, _compare, judge, measure
-from fabricstudy.table.store import Tables
+from fabricstudy.table.claims import Measurement, NotMeasurable, _compare, judge, measure
+from fabricstudy.table.files import Tables
 
 from .conftest import make_tables
 
@@ -25,7 +25,7 @@ READER: TypeAdapter[Any] = TypeAdapter(AnyMeasure)
 BASE = {"metric": "runtime_ns", "experiment": "main"}
 
 
-def measured(tables: Tables, **asked: Any) -> Measured:
+def measured(tables: Tables, **asked: Any) -> Measurement:
     """Compute a measure given as in a study file."""
     return measure(READER.validate_python({**BASE, **asked}), tables)
 
@@ -204,7 +204,7 @@ def test_a_seed_that_reaches_the_level_speaks_against_the_others() -> None:
 def test_crossing_along_words_is_not_run() -> None:
     sides = {"of": {"network": "mesh", "loss": ["none", "some"]}, "against": {"network": "torus", "loss": "none"}}
     rows = [{"network": net, "loss": loss, "runtime_ns": 1.0} for net in ("mesh", "torus") for loss in ("none", "some")]
-    with pytest.raises(NotRun, match="no numbers"):
+    with pytest.raises(NotMeasurable, match="no numbers"):
         measured(make_tables(rows), **{**EVEN, **sides})
 
 
@@ -225,7 +225,7 @@ def test_quotient_of_two_spreads() -> None:
 def test_a_quotient_over_nothing_is_not_run() -> None:
     tables = make_tables([{"routing": "minimal", "runtime_ns": 0.0}, {"routing": "valiant", "runtime_ns": 2.0}])
     of, against = ({"kind": "value", "metric": "runtime_ns", "where": {"routing": r}} for r in ("valiant", "minimal"))
-    with pytest.raises(NotRun, match="division by zero"):
+    with pytest.raises(NotMeasurable, match="division by zero"):
         measure(READER.validate_python({"kind": "quotient", "of": of, "against": against}), tables)
 
 
@@ -328,7 +328,7 @@ def test_machines_count_once_whatever_ran_on_them() -> None:
 
 
 def test_a_bisection_that_is_not_proven_decides_nothing() -> None:
-    with pytest.raises(NotRun, match="1 of 2 machines missing"):
+    with pytest.raises(NotMeasurable, match="1 of 2 machines missing"):
         measured(machine_tables(exact=False), **BISECTION)
 
 
@@ -348,7 +348,7 @@ def test_verdict_over_seeds(two_by_two: Tables, source: tuple[float | None, floa
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=3), st.integers(-9, 9), st.integers(0, 9))
 def test_a_verdict_is_a_statement_on_all_numbers_of_the_interval(ends: list[int], least: int, width: int) -> None:
     low, value, high = sorted(ends)
-    verdict = _compare(Measured(value, low, high, "each seed by itself", "", 3, 3), least, least + width)
+    verdict = _compare(Measurement(value, low, high, "each seed by itself", "", 3, 3), least, least + width)
     inside = [least <= number <= least + width for number in (low, value, high)]
     if verdict == "reproduced":
         assert all(inside)
@@ -476,7 +476,7 @@ def test_contrast_agrees_with_a_loop(values: list[float]) -> None:
 @settings(max_examples=6, deadline=None)
 @given(times, st.floats(0.01, 100))
 def test_ratios_do_not_depend_on_the_unit(values: list[float], factor: float) -> None:
-    def found(scale: float) -> Measured:
+    def found(scale: float) -> Measurement:
         rows = [{"a": i // 6, "b": i // 3 % 2, "seed": i % 3, "runtime_ns": t * scale} for i, t in enumerate(values)]
         return measured(make_tables(rows), kind="spread", over=["a"], form="ratio", reduce="max")
 

@@ -16,17 +16,17 @@ import pytest
 import yaml
 from pandera.errors import SchemaErrors
 
-from fabricstudy.core.columns import BY_LINK, PARQUET_ONLY, SCHEDULED, TABLES
-from fabricstudy.core.store import sealed
+from fabricstudy.core.columns import LINK_LOAD_TABLE, PARQUET_ONLY, SCHEDULE_TABLES, TABLES
+from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.__main__ import main
 from fabricstudy.table.collect import collect
-from fabricstudy.table.gathered import Gathered
+from fabricstudy.table.files import TableError, read_shards, read_tables, write_csv, write_tables
+from fabricstudy.table.point_records import PointRecords
 from fabricstudy.table.schemas import axes_of
-from fabricstudy.table.store import TableError, read_shards, read_tables, write_csv, write_tables
 
 STUDY: dict[str, Any] = {
     "study": "two",
@@ -55,7 +55,7 @@ STUDY: dict[str, Any] = {
 }  # fmt: skip
 
 
-WRITTEN = [name for name in TABLES if name not in (*SCHEDULED, BY_LINK)]
+WRITTEN = [name for name in TABLES if name not in (*SCHEDULE_TABLES, LINK_LOAD_TABLE)]
 """Tables of a study without schedules."""
 
 
@@ -169,7 +169,7 @@ def test_a_job_in_the_background_has_no_time_and_no_row_of_interference(tmp_path
 def test_slowdown_needs_the_time_alone(tmp_path: Path) -> None:
     of = planned(tmp_path)
     found = records(of)
-    lost = of.rows[0].alone_ids[1]
+    lost = of.rows[0].baseline_ids[1]
     assert lost is not None
     found[lost] = {**found[lost], "status": "failed", "reason": "crashed"}
     tables = collect(of, found.values(), structures(of))
@@ -234,7 +234,7 @@ def test_variation_of_a_job_among_different_others(tmp_path: Path) -> None:
     """The same first job beside two different second ones: 2 and 3 ms around a median of 2.5 ms."""
     of = planned(tmp_path)
     first, other = of.rows[0], of.rows[1]
-    of.rows[1] = replace(other, alone_ids=(first.alone_ids[0], other.alone_ids[1]))
+    of.rows[1] = replace(other, baseline_ids=(first.baseline_ids[0], other.baseline_ids[1]))
     found = records(of)
     for name, runtime_ns in ((first.point_id, 2e6), (other.point_id, 3e6)):
         found[name]["jobs"][0]["runtime_ns"] = runtime_ns
@@ -318,7 +318,7 @@ def test_a_slowdown_below_one_beyond_run_to_run_variation_is_marked(
     found = records(of)
     labels = of.rows[0].labels
     for row, slowdown in zip([one for one in of.rows if one.labels == labels], slowdowns, strict=True):
-        alone = found[str(row.alone_ids[0])]["jobs"][0]["runtime_ns"]
+        alone = found[str(row.baseline_ids[0])]["jobs"][0]["runtime_ns"]
         found[row.point_id]["jobs"][0]["runtime_ns"] = slowdown * alone
     rows = collect(of, found.values(), structures(of)).interference
     changed = (rows[list(labels)] == pd.Series(labels)).all(axis=1) & (rows["job"] == 0)
@@ -447,7 +447,7 @@ def test_records_are_not_kept_as_objects(tmp_path: Path) -> None:
     ids = [f"p{number:012x}" for number in range(1000)]
     wanted = {name: [column.name for column in TABLES[name]] for name in ("points", "jobs", "links")}
     tracemalloc.start()
-    found = Gathered(({**json.loads(one), "point_id": name} for name in ids), ids, **wanted)
+    found = PointRecords(({**json.loads(one), "point_id": name} for name in ids), ids, **wanted)
     kept_bytes = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert found.is_done(ids[-1]) and len(found.jobs_of(ids[-1])) == 2
@@ -477,7 +477,7 @@ def study_and_plan(of: Plan, folder: Path) -> list[str]:
 
 def shard(path: Path, rows: list[dict[str, Any]]) -> Path:
     """Write rows as a batch does."""
-    path.write_text("".join(sealed(row) + "\n" for row in rows))
+    path.write_text("".join(checksummed_line(row) + "\n" for row in rows))
     return path
 
 

@@ -11,14 +11,14 @@ from tests.schedules import SCHEDULE
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import (
+    CLAIM_TABLES,
     FAILURES,
-    JUDGED,
     KEYS,
     METRICS,
     NAMES,
     RESERVED,
     RESERVED_BY_SCHEDULES,
-    SCHEDULED,
+    SCHEDULE_TABLES,
     STATUSES,
     TABLES,
     column_unit,
@@ -256,7 +256,7 @@ def test_columns_have_one_name_each_and_what_their_roles_need() -> None:
 
 
 def test_every_table_that_holds_numbers_of_points_can_be_asked_for() -> None:
-    assert set(METRICS) == set(KEYS) == set(NAMES) == set(TABLES) - JUDGED
+    assert set(METRICS) == set(KEYS) == set(NAMES) == set(TABLES) - CLAIM_TABLES
     assert all(METRICS.values())
 
 
@@ -268,8 +268,8 @@ def test_the_first_metric_of_a_table_is_what_readers_look_for() -> None:
 
 
 def test_no_axis_can_be_called_like_a_column() -> None:
-    for table in TABLES.keys() - JUDGED:
-        of_schedule = table in SCHEDULED
+    for table in TABLES.keys() - CLAIM_TABLES:
+        of_schedule = table in SCHEDULE_TABLES
         for name in names_of(table):
             assert name in (RESERVED_BY_SCHEDULES if of_schedule else RESERVED)
             if name == "engine":

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.store import point_store, read_sealed
-from fabricstudy.engine.batch import batches, run_batch
+from fabricstudy.core.store import point_store, read_checksummed
+from fabricstudy.engine.batch import make_batches, run_batch
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.settings import Limits
 from fabricstudy.report.explorer import explorer
 from fabricstudy.report.figures import draw
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.collect import collect
-from fabricstudy.table.store import Tables, read_tables, write_tables
+from fabricstudy.table.files import Tables, read_tables, write_tables
 
 FIGURES: list[dict[str, Any]] = [
     {"id": "load", "kind": "machine", "title": "L", "load": "bytes", "columns": "routing"},
@@ -46,11 +46,11 @@ STUDY: dict[str, Any] = {
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Tables:
-    planned = plan(read_study(STUDY))
-    (batch,) = batches(planned.points.values(), Limits(), 60.0)
+    planned = plan(validate_study(STUDY))
+    (batch,) = make_batches(planned.points.values(), Limits(), 60.0)
     files = tmp_path / "a.jsonl", tmp_path / "a.links.parquet"
-    run_batch(batch, point_store(tmp_path), lambda one: built(one.point.machine), *files, planned.with_links)
-    return collect(planned, [record for _, record in read_sealed(files[0]) if record], [], links=[files[1]])
+    run_batch(batch, point_store(tmp_path), lambda one: built(one.point.machine), *files, planned.link_load_points)
+    return collect(planned, [record for _, record in read_checksummed(files[0]) if record], [], links=[files[1]])
 
 
 def test_each_link_is_a_row_and_they_add_up(tables: Tables, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_explorer_has_them(tables: Tables) -> None:
 
 
 def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables) -> None:
-    of = plan(read_study(STUDY))
+    of = plan(validate_study(STUDY))
     first, again = ([draw(figure, tables, of) for figure in of.study.figures] for _ in range(2))
     assert [one.svg for one in first] == [one.svg for one in again]
     by_id = {one.figure.id: one for one in first}
@@ -105,5 +105,5 @@ def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables) 
 )
 def test_links_that_cannot_be(change: dict[str, Any], code: str, path: str) -> None:
     with pytest.raises(StudyError) as error:
-        plan(read_study({**STUDY, **change}))
+        plan(validate_study({**STUDY, **change}))
     assert (error.value.code, error.value.path) == (code, path)

@@ -13,11 +13,11 @@ import yaml
 
 from fabricstudy.report.figures import draw
 from fabricstudy.study.claims import Claim
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.table.claims import judge
+from fabricstudy.table.files import Tables
 from fabricstudy.table.select import observe
-from fabricstudy.table.store import Tables
 
 from ...machines import DRAGONFLY
 from .synthetic import synthetic
@@ -60,7 +60,7 @@ BASE: dict[str, Any] = {
 
 def judged(**experiments: Any) -> dict[str, Any]:
     """Judge the claim of a study with these experiments."""
-    study = read_study({**BASE, "experiments": experiments})
+    study = validate_study({**BASE, "experiments": experiments})
     return judge(study.claims, synthetic(study)).to_dict("records")[0]
 
 
@@ -80,7 +80,7 @@ def test_another_experiment_takes_no_pair_away(others: dict[str, Any]) -> None:
 def test_another_experiment_takes_no_bar_away() -> None:
     bars = []
     for experiments in ({"a": MAIN}, {"a": MAIN, "b": OTHER}):
-        study = read_study({**BASE, "experiments": experiments})
+        study = validate_study({**BASE, "experiments": experiments})
         (figure,) = study.figures
         bars.append(draw(figure, synthetic(study)))
     assert bars[0].alt == bars[1].alt
@@ -89,7 +89,7 @@ def test_another_experiment_takes_no_bar_away() -> None:
 
 
 def test_rows_have_labels_on_the_axes_of_their_experiment_only() -> None:
-    study = read_study({**BASE, "experiments": {"a": MAIN, "b": OTHER}})
+    study = validate_study({**BASE, "experiments": {"a": MAIN, "b": OTHER}})
     jobs = synthetic(study).jobs
     assert jobs.loc[jobs["experiment"] == "a", "net"].notna().all()
     assert jobs.loc[jobs["experiment"] == "a", "routing"].isna().all()
@@ -105,7 +105,7 @@ def test_pairs_that_results_do_not_have_are_counted(build: Callable[..., Tables]
     )
     asked = {"kind": "contrast", "table": "links", "metric": "busy_max_ns", "of": {"routing": "valiant"}}
     study = {**claim(**asked, against={"routing": "minimal"}, experiment="main"), "id": "1"}
-    (row,) = judge([read_study(_with_claim(study)).claims[0]], tables).to_dict("records")
+    (row,) = judge([validate_study(_with_claim(study)).claims[0]], tables).to_dict("records")
     assert (row["measured"], row["pairs"], row["pairs_asked"]) == (1.5, 1, 2)
 
 
@@ -129,7 +129,7 @@ def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiment
     sets = [one.get("set", {}) for one in data.get("experiments", {}).values()]
     for network in [data.setdefault("network", {}), *(one["network"] for one in sets if "network" in one)]:
         network["virtual_channels"] = 64
-    study = read_study(data, shipped)
+    study = validate_study(data, shipped)
     everything = _unjudged(study)
     found = 0
     for name in study.experiments:
@@ -178,7 +178,7 @@ def _reduced(data: dict[str, Any], path: Path, name: str) -> tuple[Study, dict[s
             claims.append({**one, "parts": [one["parts"][number] for number in numbers]})
             kept[one["id"]] = numbers
     own = {"experiments": {name: data["experiments"][name]}, "figures": figures, "claims": claims}
-    return read_study({**data, **own}, path), kept
+    return validate_study({**data, **own}, path), kept
 
 
 def _few_seeds(data: dict[str, Any]) -> dict[str, Any]:

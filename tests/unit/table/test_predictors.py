@@ -19,12 +19,12 @@ from fabricstudy.report.times import predictors as grid
 from fabricstudy.study.claims import AnyMeasure
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
-from fabricstudy.table.claims import Measured, NotRun, measure
+from fabricstudy.table.claims import Measurement, NotMeasurable, measure
 from fabricstudy.table.collect import collect
-from fabricstudy.table.predictors import PREDICTING
+from fabricstudy.table.files import Tables
+from fabricstudy.table.predictors import PREDICTOR_COLUMNS
 from fabricstudy.table.ranks import rank_correlation
 from fabricstudy.table.select import observe
-from fabricstudy.table.store import Tables
 
 from .conftest import make_tables
 
@@ -102,7 +102,7 @@ def test_rank_correlations_counted_by_hand() -> None:
 def test_a_group_differs_in_the_mapping_alone(tmp_path: Path) -> None:
     tables = collected(planned(tmp_path))
     rows = tables.predictors
-    assert len(rows) == 2 * 2 * len(PREDICTING)
+    assert len(rows) == 2 * 2 * len(PREDICTOR_COLUMNS)
     assert "mapping" not in rows and list(rows.columns[:3]) == ["experiment", "size", "seed"]
     assert set(rows["routing_kind"]) == {"dimension-order"}
     assert (rows["mappings_asked"] == 7).all()
@@ -149,7 +149,7 @@ def test_the_page_sums_up_the_groups(tmp_path: Path) -> None:
     first = dict(zip(found.head[:8], found.rows[0][:8], strict=True))
     assert first["metric"] == "hop_bytes" and first["groups"] == "4" and first["seeds"] == "2"
     assert first["mappings"] == "6 of 7"
-    assert [row[3] for row in found.rows] == list(PREDICTING)
+    assert [row[3] for row in found.rows] == list(PREDICTOR_COLUMNS)
 
 
 def refused(folder: Path, **changes: Any) -> tuple[str, str | None]:
@@ -183,7 +183,7 @@ def test_correlations_that_cannot_be(tmp_path: Path, asked: dict[str, Any], code
     assert refused(tmp_path, claims=claim(**asked)) == (code, f"claims.0.parts.0.measure{path}")
 
 
-def measured(tables: Tables, **asked: Any) -> Measured:
+def measured(tables: Tables, **asked: Any) -> Measurement:
     """Compute a measure given as in a study file."""
     return measure(TypeAdapter(AnyMeasure).validate_python(asked), tables)
 
@@ -228,7 +228,7 @@ def test_a_correlation_over_an_axis_is_one_number_a_group_of_which_the_least_cou
     ids=["too few", "constant", "without a number"],
 )
 def test_a_correlation_that_cannot_be_had_is_not_run(columns: dict[str, Any]) -> None:
-    with pytest.raises(NotRun):
+    with pytest.raises(NotMeasurable):
         measured(numbers(**columns), **CORRELATION)
 
 
@@ -237,7 +237,7 @@ def test_claims_and_figures_read_the_table(tmp_path: Path) -> None:
     tables = collected(planned(tmp_path))
     found = measured(tables, **value, where={"metric": "hop_bytes", "size": 2})
     assert found.value == pytest.approx(spearmanr(HOP_BYTES, TIMES)[0]) and found.seeds == 2
-    with pytest.raises(NotRun, match="2 of 4 rows missing"):
+    with pytest.raises(NotMeasurable, match="2 of 4 rows missing"):
         measured(tables, **value, where={"metric": ["hop_bytes", "bound_ns"], "size": 2})
     contrast = {"kind": "contrast", "of": {"metric": "hop_bytes"}, "against": {"metric": "link_max_bytes"}}
     assert measured(tables, table="predictors", metric="regret", **contrast).value == 4.0

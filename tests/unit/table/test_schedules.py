@@ -8,7 +8,7 @@ import pytest
 from tests.schedules import SCHEDULE
 
 from fabricstudy.core.columns import DONE, NOT_RUN
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.collect import collect
 from fabricstudy.table.schedules import schedule_tables
@@ -43,7 +43,7 @@ def study_of(*measures: dict[str, Any]) -> Plan:
     parts = [{"says": "a", "measure": one, "source_range": [0, None]} for one in measures]
     schedule = {**SCHEDULE, "sweep": SWEEP, "exclude": [{"network": "torus", "loss": 0.2}], "seeds": 3}
     claims = [{"id": "a", "says": "b", "source": "c", "parts": parts}]
-    return plan(read_study({"study": "small", "schedules": {"s": schedule}, "claims": claims}))
+    return plan(validate_study({"study": "small", "schedules": {"s": schedule}, "claims": claims}))
 
 
 def records(of: Plan) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.workload.allocation.request import NOBODY, Request
+from fabricstudy.workload.allocation.request import NO_JOB, Request
 from fabricstudy.workload.allocation.spread import Spread
 from fabricstudy.workload.messages import WorkloadError
 
@@ -17,7 +17,7 @@ from fabricstudy.workload.messages import WorkloadError
 def request(machine, free, wanted):
     """A request in which job 0 holds what is not free."""
     rng = np.random.default_rng(0)
-    return Request(machine, np.where(free, NOBODY, 0).astype(np.int32), wanted, rng, rng)
+    return Request(machine, np.where(free, NO_JOB, 0).astype(np.int32), wanted, rng, rng)
 
 
 def nodes_of(job):

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.workload.mapping.bisect import Graph, _correct, bisect
+from fabricstudy.workload.mapping.graph_bisection import WeightedGraph, _correct, bisect_graph
 
 
 def of_networkx(graph, weight=None):
     edges = np.array([(u, v, d.get("weight", 1)) for u, v, d in graph.edges(data=True)]).reshape(-1, 3)
     ones = np.ones(len(graph), dtype=np.int64)
-    return Graph.of_edges(edges[:, 0], edges[:, 1], edges[:, 2], ones if weight is None else weight)
+    return WeightedGraph.of_edges(edges[:, 0], edges[:, 1], edges[:, 2], ones if weight is None else weight)
 
 
 def cut(graph, chosen):
@@ -30,7 +30,7 @@ def test_size_is_exact(vertices, density, seed, data):
     weight = np.array(data.draw(st.lists(st.integers(0, 1), min_size=vertices, max_size=vertices)))
     weight[:2] = 1
     size = data.draw(st.integers(1, int(weight.sum()) - 1))
-    chosen = bisect(of_networkx(graph, weight), size, seed)
+    chosen = bisect_graph(of_networkx(graph, weight), size, seed)
     assert weight[chosen].sum() == size
 
 
@@ -47,14 +47,14 @@ def test_size_is_exact(vertices, density, seed, data):
 )
 def test_cut_of_known_graphs_is_the_least(graph, size, least):
     graph = nx.convert_node_labels_to_integers(graph, ordering="sorted")
-    assert cut(graph, bisect(of_networkx(graph), size, 1)) == least
+    assert cut(graph, bisect_graph(of_networkx(graph), size, 1)) == least
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_small_cuts_are_near_the_best_of_all(seed):
     graph = nx.connected_watts_strogatz_graph(12, 4, 0.3, seed=seed)
     best = min(cut(graph, np.isin(np.arange(12), half)) for half in combinations(range(12), 6))
-    assert best <= cut(graph, bisect(of_networkx(graph), 6, seed)) <= best + 2
+    assert best <= cut(graph, bisect_graph(of_networkx(graph), 6, seed)) <= best + 2
 
 
 def test_correct_moves_what_costs_least():
@@ -89,9 +89,9 @@ def test_correct_keeps_its_gains_right(seed, data):
 
 def test_parallel_edges_add_up_and_heavy_graphs_are_scaled():
     tail, head = np.array([0, 1, 1]), np.array([1, 0, 2])
-    graph = Graph.of_edges(tail, head, np.array([1, 2, 4]), np.ones(3, dtype=np.int64))
+    graph = WeightedGraph.of_edges(tail, head, np.array([1, 2, 4]), np.ones(3, dtype=np.int64))
     assert graph.edge.tolist() == [3, 3, 4, 4] and graph.neighbour.tolist() == [1, 0, 2, 1]
-    heavy = Graph.of_edges(tail, head, np.array([10**15, 2 * 10**15, 4 * 10**15]), np.ones(3, dtype=np.int64))
+    heavy = WeightedGraph.of_edges(tail, head, np.array([10**15, 2 * 10**15, 4 * 10**15]), np.ones(3, dtype=np.int64))
     assert heavy.edge.sum() <= 2**30
     assert heavy.edge[2] / heavy.edge[0] == pytest.approx(4 / 3)
 

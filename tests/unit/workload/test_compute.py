@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from fabricstudy.engine.point import alone, point_id
+from fabricstudy.engine.point import baseline_point, point_id
 from fabricstudy.study.mix import Mix
 from fabricstudy.workload.compute import Compute, computing
 from fabricstudy.workload.job import Job
-from fabricstudy.workload.messages import Computing, PlacedJob, WorkloadError, written_out
+from fabricstudy.workload.messages import Computing, PlacedJob, WorkloadError, repeat_background
 
 from ...machines import job_of, line
 from .conftest import make_point, place_point
@@ -36,8 +36,8 @@ TWICE = [(0, 0, 1, 9), (1, 1, 2, 9), (1, 0, 1, 9), (2, 0, 1, 9), (3, 1, 2, 9), (
 def test_before_each_phase_computes_who_has_a_message_in_it() -> None:
     found = rows({"time": "20 us", "before": "phase"}, TWICE, 2)
     assert pairs(found) == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]
-    assert set(found.before_ns) == {20_000.0} and not found.beside_ns.any()
-    assert found.of_rank_ns(4).tolist() == [80_000.0, 80_000.0, 40_000.0, 0.0]
+    assert set(found.before_ns) == {20_000.0} and not found.overlapped_ns.any()
+    assert found.total_ns_per_rank(4).tolist() == [80_000.0, 80_000.0, 40_000.0, 0.0]
 
 
 def test_before_each_iteration_it_is_the_first_phase_of_the_rank() -> None:
@@ -49,7 +49,7 @@ def test_before_each_iteration_it_is_the_first_phase_of_the_rank() -> None:
 
 def test_overlap_divides_the_time() -> None:
     found = rows({"time": "20 us", "overlap": 0.25}, TWICE, 2)
-    assert set(found.before_ns) == {15_000.0} and set(found.beside_ns) == {5_000.0}
+    assert set(found.before_ns) == {15_000.0} and set(found.overlapped_ns) == {5_000.0}
     assert found.first_ns == 15_000.0
 
 
@@ -57,11 +57,11 @@ def test_overlap_divides_the_time() -> None:
 def test_the_spread_is_the_standard_deviation_over_the_mean(spread: float) -> None:
     messages = [(phase, 0, 1, 9) for phase in range(20_000)]
     found = rows({"time": "1 us", "before": "phase", "spread": spread, "overlap": 0.5}, messages)
-    time_ns = found.before_ns + found.beside_ns
+    time_ns = found.before_ns + found.overlapped_ns
     # Five standard errors of the mean; that of the deviation is larger where the tail is long.
     assert time_ns.mean() == pytest.approx(1000, rel=5 * spread / 200)
     assert time_ns.std() == pytest.approx(1000 * spread, rel=0.06)
-    assert np.allclose(found.before_ns, found.beside_ns) and time_ns.min() >= 0
+    assert np.allclose(found.before_ns, found.overlapped_ns) and time_ns.min() >= 0
     if spread == 1:
         # The exponential distribution: its median is the mean times the logarithm of 2.
         assert np.median(time_ns) == pytest.approx(1000 * np.log(2), rel=0.04)
@@ -77,7 +77,7 @@ def test_a_job_draws_for_itself_and_draws_the_same_alone() -> None:
     none, first, second = place_point(point)
     assert none.computing is None and first.computing is not None and second.computing is not None
     assert not np.array_equal(first.computing.before_ns, second.computing.before_ns)
-    held, *_, again = place_point(alone(point, 2))
+    held, *_, again = place_point(baseline_point(point, 2))
     assert held.computing is None and again.computing is not None
     assert np.array_equal(again.computing.before_ns, second.computing.before_ns)
     # Messages and nodes are what they were.
@@ -113,11 +113,11 @@ def test_in_the_background_it_computes_in_each_round() -> None:
     plain = job_of([0, 1], messages)
     own = Computing(np.array([0, 1]), np.array([0, 1]), np.array([5.0, 6.0]), np.array([0.0, 7.0]))
     # Three rounds: one more than fill 2 us at 1 GB/s.
-    whole = written_out(PlacedJob("app", plain.node_of_rank, plain.messages, 1999.0, own), line([1e9]))
+    whole = repeat_background(PlacedJob("app", plain.node_of_rank, plain.messages, 1999.0, own), line([1e9]))
     assert whole.computing is not None
     assert pairs(whole.computing) == [(0, 0), (1, 1), (2, 0), (3, 1), (4, 0), (5, 1)]
     assert whole.computing.before_ns.tolist() == [5.0, 6.0] * 3
-    assert whole.computing.beside_ns.tolist() == [0.0, 7.0] * 3
+    assert whole.computing.overlapped_ns.tolist() == [0.0, 7.0] * 3
 
 
 def test_a_mix_hands_it_on() -> None:

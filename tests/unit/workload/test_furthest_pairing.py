@@ -12,7 +12,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.furthest_pairing import FurthestPairing, antipodes, furthest_pairs
-from fabricstudy.workload.pattern.site import Site
+from fabricstudy.workload.pattern.job_placement import JobPlacement
 
 CONFIG = FurthestPairing.model_validate({"message": "1 kB"})
 
@@ -31,7 +31,7 @@ def hops_of(graph):
 )
 def test_on_a_torus_every_pair_is_at_the_diameter(torus, shape, nodes_per_router):
     machine = torus(shape, nodes_per_router)
-    site = Site(machine, np.arange(machine.nodes, dtype=np.int32), np.zeros(machine.routers, dtype=bool))
+    site = JobPlacement(machine, np.arange(machine.nodes, dtype=np.int32), np.zeros(machine.routers, dtype=bool))
     pairs = CONFIG.sends_at(site)
     hops = hops_of(nx.convert_node_labels_to_integers(nx.grid_graph(shape[::-1], periodic=True), ordering="sorted"))
     router = machine.node_router
@@ -63,7 +63,7 @@ def test_of_equally_far_nodes_the_one_half_the_job_later_is_taken():
 def test_ranks_of_a_node_share_its_partner(torus):
     """Four routers in a ring, a node each, ranks seated at random: rank order decides who of a node meets whom."""
     machine = torus((4,), cores_per_node=2)
-    site = Site(machine, np.array([0, 2, 3, 1, 0, 1, 2, 3], dtype=np.int32), np.zeros(4, dtype=bool))
+    site = JobPlacement(machine, np.array([0, 2, 3, 1, 0, 1, 2, 3], dtype=np.int32), np.zeros(4, dtype=bool))
     pairs = CONFIG.sends_at(site)
     partner = dict(zip(pairs.source.tolist(), pairs.destination.tolist(), strict=True))
     assert partner == {0: 1, 1: 0, 4: 6, 6: 4, 3: 2, 2: 3, 5: 7, 7: 5}
@@ -151,7 +151,7 @@ def test_odd_rings_and_lines_have_no_antipodes():
 def test_ranks_of_a_node_pair_with_those_of_the_opposite_one():
     machine = grid((4, 2), cores_per_node=2)
     node_of_rank = np.array([0, 5, 2, 7, 4, 1, 6, 3] * 2, dtype=np.int32)
-    pairs = CONFIG.sends_at(Site(machine, node_of_rank, np.zeros(8, dtype=bool)))
+    pairs = CONFIG.sends_at(JobPlacement(machine, node_of_rank, np.zeros(8, dtype=bool)))
     partner = dict(zip(pairs.source.tolist(), pairs.destination.tolist(), strict=True))
     # Node (x, y) is x + 4 y, so 0 and 6 are opposite: ranks 0 and 8, 6 and 14.
     assert partner[0] == 6 and partner[8] == 14 and partner[14] == 8

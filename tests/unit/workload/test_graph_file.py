@@ -13,9 +13,9 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
-from fabricstudy.workload.graph_file import grouped, read_graph
+from fabricstudy.workload.graph_file import group_tasks, read_graph
 from fabricstudy.workload.mapping import Mapping
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
@@ -162,7 +162,7 @@ def test_metis_groups_by_the_ratio_of_weights_below_1(tmp_path):
     """Two heavy cliques with light edges between all their vertices: rounded, all edges would be the same."""
     edges = [(a, b, 1.0 if a % 2 == b % 2 else 0.001) for a in range(16) for b in range(a)]
     text = "\n".join(["source,destination,weight", *(f"{a},{b},{weight}" for a, b, weight in edges)])
-    rank = grouped(read_graph(written(tmp_path, "g.csv", text))[0], 2, "metis")
+    rank = group_tasks(read_graph(written(tmp_path, "g.csv", text))[0], 2, "metis")
     assert len({*rank[::2]}) == len({*rank[1::2]}) == 1
 
 
@@ -181,12 +181,12 @@ def ring_file(folder: Path, tasks: int) -> Path:
 @pytest.mark.parametrize("how", ["blocks", "metis"])
 def test_a_ring_is_grouped_into_arcs(tmp_path, how):
     graph, _ = read_graph(ring_file(tmp_path, 64))
-    rank = grouped(graph, 8, how)
+    rank = group_tasks(graph, 8, how)
     assert np.bincount(rank).tolist() == [8] * 8
     messages = messages_of(graph, 8, how, 10)
     assert len(messages) == 8 and set(messages.size_bytes.tolist()) == {20}
     with pytest.raises(ConfigError) as refusal:
-        grouped(graph, 65, how)
+        group_tasks(graph, 65, how)
     assert refusal.value.code == "invalid-data-file"
 
 
@@ -226,7 +226,7 @@ def test_a_record_does_not_say_where_the_study_lies(tmp_path):
     pattern = pattern_of(tmp_path)
     stored = pattern.model_dump(mode="json")
     assert str(tmp_path) not in json.dumps(stored)
-    again = Pattern.model_validate(stored, context=OUR_UNITS)
+    again = Pattern.model_validate(stored, context=BASE_UNITS_CONTEXT)
     assert again.physics() == pattern.physics() and again.traffic(16) == pattern.traffic(16)
     (tmp_path / "ring.csv").unlink()
     for of in (again, pattern):

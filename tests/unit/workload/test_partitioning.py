@@ -18,7 +18,7 @@ from fabricstudy.structure.load import link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.allocation.boxes import exact_boxes
-from fabricstudy.workload.allocation.request import NOBODY, Request
+from fabricstudy.workload.allocation.request import NO_JOB, Request
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
 
@@ -54,16 +54,16 @@ def allocate(machine, holder, job, wanted, policy):
     grant = config.allocate(Request(machine, holder, wanted, rng, rng))
     assert len(grant.nodes) == wanted == len(set(grant.nodes.tolist()))
     assert set(grant.nodes.tolist()) <= set(grant.all_reserved.tolist())
-    assert np.all(holder[grant.all_reserved] == NOBODY)
+    assert np.all(holder[grant.all_reserved] == NO_JOB)
     holder[grant.all_reserved] = job
     return grant
 
 
 def allocate_all(machine, wishes):
     """Nodes of each job that could be placed."""
-    holder, found = np.full(machine.nodes, NOBODY, dtype=np.int32), []
+    holder, found = np.full(machine.nodes, NO_JOB, dtype=np.int32), []
     for job, (wanted, policy) in enumerate(wishes):
-        if wanted <= np.count_nonzero(holder == NOBODY):
+        if wanted <= np.count_nonzero(holder == NO_JOB):
             try:
                 found.append(allocate(machine, holder, job, wanted, policy).nodes)
             except WorkloadError:
@@ -123,15 +123,15 @@ def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name, data):
     machine = machine_of(name)
     lengths = [line.length for line in machine.dimensions]
     each = machine.nodes // machine.routers
-    holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
+    holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     holder[data.draw(st.lists(st.integers(0, machine.nodes - 1), max_size=12))] = 7
     routers = data.draw(st.integers(1, machine.routers // 3))
     policy = data.draw(st.sampled_from(["cuboid", "convex-block", "building-blocks"]))
     block = [1] * len(lengths)
     if policy == "building-blocks":
         block = [data.draw(st.sampled_from([d for d in range(1, n + 1) if n % d == 0])) for n in lengths]
-    assume(routers * each <= np.count_nonzero(holder == NOBODY))
-    free = set(np.flatnonzero(np.bincount(machine.node_router[holder != NOBODY], minlength=machine.routers) == 0))
+    assume(routers * each <= np.count_nonzero(holder == NO_JOB))
+    free = set(np.flatnonzero(np.bincount(machine.node_router[holder != NO_JOB], minlength=machine.routers) == 0))
     least = least_free_box(machine, free, routers, policy, block)
     wish = {"kind": policy} | ({"block": block} if policy == "building-blocks" else {})
     try:
@@ -179,7 +179,7 @@ def least_free_box(machine, free, routers, policy, block):
 def test_best_and_worst_cuboid_of_a_mesh():
     """16 routers of 4 x 16: 4 x 4 has 4 cables across its middle, 2 x 8 has 2, a line of 16 has one."""
     machine = MACHINE.model_validate({"kind": "mesh", "shape": [4, 16], "bandwidth": "1 GB/s"}).build()
-    holder = np.full(64, NOBODY, dtype=np.int32)
+    holder = np.full(64, NO_JOB, dtype=np.int32)
     for job, (choice, sides) in enumerate([("best", (4, 4)), ("worst", (1, 12)), ("best", (2, 8)), ("best", None)]):
         wanted = 12 if choice == "worst" else 16
         if sides is None:
@@ -194,7 +194,7 @@ def test_best_and_worst_cuboid_of_a_mesh():
 
 def test_a_given_shape_goes_across_the_end_of_a_ring():
     machine = machine_of("torus")
-    holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
+    holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     holder[machine.coordinates[:, 0] == 2] = 9
     nodes = allocate(machine, holder, 0, 100, {"kind": "cuboid", "shape": [5, 5, 4]}).nodes
     assert set(machine.coordinates[nodes, 0].tolist()) == {0, 1, 3, 4, 5}
@@ -252,17 +252,17 @@ def test_each_rule_by_its_words(name, first, wanted, seed):
     """Among jobs anywhere: what is granted keeps the rule, and a rule is refused only where it cannot be kept."""
     machine, rng = machine_of(name), np.random.default_rng(seed)
     leaf, pod = machine.node_router, machine.group[machine.node_router]
-    before = np.full(machine.nodes, NOBODY, dtype=np.int32)
+    before = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     for job, size in enumerate(first):
-        chosen = np.flatnonzero(before == NOBODY)
+        chosen = np.flatnonzero(before == NO_JOB)
         before[(rng.permutation(chosen) if job % 2 else chosen)[:size]] = job
-    free = before == NOBODY
+    free = before == NO_JOB
     assume(wanted <= np.count_nonzero(free))
     empty = np.array([free[leaf == n].all() for n in leaf]) & free
     quiet = [
         p
         for p in set(pod.tolist())
-        if all(keeps_i_or_ii(before == j, leaf, pod) for j in set(before[pod == p].tolist()) - {NOBODY})
+        if all(keeps_i_or_ii(before == j, leaf, pod) for j in set(before[pod == p].tolist()) - {NO_JOB})
     ]
     possible = {
         "one-leaf": max(np.bincount(leaf[free])) >= wanted,
@@ -343,7 +343,7 @@ def test_swapped_clusters_exchange_about_a_tenth():
     config = {"kind": "mesh", "shape": [100, 100], "bandwidth": "1 GB/s"}
     machine = MACHINE.model_validate(config).build()
     rngs = [np.random.default_rng(5) for _ in range(2)]
-    holder, jobs = np.full(10_000, NOBODY, dtype=np.int32), []
+    holder, jobs = np.full(10_000, NO_JOB, dtype=np.int32), []
     policy = ALLOCATION.model_validate({"kind": "swapped-cluster"})
     for rng in rngs:
         jobs.append(policy.allocate(Request(machine, holder, 5000, rng, rng)).nodes)
@@ -411,14 +411,14 @@ def test_half_planes_and_whole_planes_of_the_source_fill_the_machine():
     config = {"kind": "express-mesh", "shape": [12, 10, 10], "gap": 1, "nodes_per_router": 9, "bandwidth": "1 GB/s"}
     machine = MACHINE.model_validate(config).build()
     policy = {"kind": "building-blocks", "block": [6, 10, 1], "prefer": "planes"}
-    holder = np.full(machine.nodes, NOBODY, dtype=np.int32)
+    holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     for job, wanted in enumerate([500, 2000, 1000, 500, 3000, 500, 1000, 500, 1000]):
         grant = allocate(machine, holder, job, wanted, policy)
         assert len(grant.all_reserved) == 540 * wanted // 500
         if wanted > 500:
             planes = machine.coordinates[machine.node_router[grant.all_reserved], 2]
             assert len(set(planes.tolist())) == wanted // 1000
-    assert np.all(holder != NOBODY)
+    assert np.all(holder != NO_JOB)
 
 
 def test_both_cables_of_a_pair_count() -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.site import Site
+from fabricstudy.workload.pattern.job_placement import JobPlacement
 
 RING = {"kind": "torus", "shape": [4]}
 CUBE = {"kind": "torus", "shape": [8, 8, 8], "cores_per_node": 4}
@@ -17,7 +17,9 @@ DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_pe
 
 def site_of(machine):
     built = Topology.model_validate({"bandwidth": "1 GB/s"} | machine).build()
-    return Site(built, np.repeat(np.arange(built.nodes, dtype=np.int32), machine.get("cores_per_node", 1)), None)
+    return JobPlacement(
+        built, np.repeat(np.arange(built.nodes, dtype=np.int32), machine.get("cores_per_node", 1)), None
+    )
 
 
 def pattern_of(kind="placed-patches", **keys):
@@ -49,7 +51,7 @@ def test_bricks_cost_fewer_hops_than_an_even_deal_and_are_shared(machine):
     cost, ranks = {}, {}
     for computes in ("evenly", "brick"):
         sends = pattern_of(place_computes=computes).sends_at(site)
-        between = hops(site.machine).between(router[sends.source], router[sends.destination])
+        between = hop_distances(site.machine).between(router[sends.source], router[sends.destination])
         cost[computes], ranks[computes] = (between * sends.size_bytes).sum(), len(np.unique(sends.destination))
     assert cost["brick"] < cost["evenly"]
     # 16,128 computes, and no rank has more than an even share of them.

@@ -12,9 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.engine.point import alone
+from fabricstudy.engine.point import baseline_point
 from fabricstudy.workload import messages as placed_module
-from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, hop_bytes, write_parquet, written_out
+from fabricstudy.workload.messages import (
+    Messages,
+    PlacedJob,
+    WorkloadError,
+    hop_bytes,
+    repeat_background,
+    write_parquet,
+)
 
 from ...machines import line
 
@@ -50,16 +57,16 @@ def test_a_background_is_written_out_until_its_slowest_sender_has_enough():
     # Of 100 + 50 and 300 bytes a round at 1 byte a ns, and 70 that stay within a node.
     columns = np.array([[0, 0, 1, 100], [0, 1, 2, 300], [2, 0, 1, 50], [2, 2, 3, 70]]).T
     sent = Messages(*columns[:3].astype(np.int32), columns[3].astype(np.int64))
-    job = PlacedJob("app", np.array([0, 1, 2, 2], dtype=np.int32), sent, lasts_ns=1000.0)
-    found = written_out(job, line([1e9, 1e9])).messages
+    job = PlacedJob("app", np.array([0, 1, 2, 2], dtype=np.int32), sent, background_duration_ns=1000.0)
+    found = repeat_background(job, line([1e9, 1e9])).messages
     # ceil(1000 / 150), and one more.
     assert len(found) == 8 * len(sent)
     assert found.phase.tolist() == [phase + 3 * number for number in range(8) for phase in (0, 0, 2, 2)]
     assert found.source.tolist() == [0, 1, 0, 2] * 8 and found.destination.tolist() == [1, 2, 1, 3] * 8
     assert np.array_equal(found.size_bytes, np.tile(sent.size_bytes, 8))
-    assert written_out(replace(job, lasts_ns=None), line([1e9, 1e9])).messages is sent
+    assert repeat_background(replace(job, background_duration_ns=None), line([1e9, 1e9])).messages is sent
     with pytest.raises(WorkloadError):
-        written_out(replace(job, lasts_ns=1e12), line([1e9, 1e9]))
+        repeat_background(replace(job, background_duration_ns=1e12), line([1e9, 1e9]))
 
 
 @given(jobs=JOBS, seed=st.integers(0, 2**31 - 1), which=st.integers(0, 4))
@@ -69,7 +76,7 @@ def test_a_job_alone_is_the_same_job(point, placed, jobs, seed, which):
     which %= len(jobs)
     named = [job | {"name": f"job{index}"} for index, job in enumerate(jobs)]
     together = point(*named, seed=seed)
-    *others, last = placed(alone(together, which))
+    *others, last = placed(baseline_point(together, which))
     assert len(others) == which and all(len(other.messages) == 0 for other in others)
     assert_same(last, placed(together)[which])
     renamed = placed(point(*[job | {"name": f"other{index}"} for index, job in enumerate(jobs)], seed=seed))

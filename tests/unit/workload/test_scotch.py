@@ -12,7 +12,7 @@ import pytest
 from tests.unit.workload.test_task_mapping import MACHINES, TORUS, hops_a_byte, mapped, random_tasks, slots_on, stencil
 
 from fabricstudy.workload.mapping import scotch
-from fabricstudy.workload.mapping.scotch import with_room
+from fabricstudy.workload.mapping.scotch import relieve_overfull_routers
 from fabricstudy.workload.messages import WorkloadError
 
 needs_scotch = pytest.mark.skipif(find_spec("scotchpy") is None, reason="the optional package scotchpy64 is absent")
@@ -72,4 +72,4 @@ def test_what_scotch_says_when_it_fails_is_told(monkeypatch: pytest.MonkeyPatch,
 def test_too_many_ranks_on_a_router_move_to_the_nearest_with_room() -> None:
     slots = slots_on({"kind": "mesh", "shape": [5], "cores_per_node": 2})
     router = np.array([0, 0, 0, 0, 2, 2, 3, 3, 4, 2])
-    assert with_room(router, slots).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert relieve_overfull_routers(router, slots).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]

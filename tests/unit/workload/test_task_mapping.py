@@ -15,15 +15,20 @@ from scipy.spatial import cKDTree
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, TaskGraph, Tasks
 from fabricstudy.workload.mapping.annealing import temperatures
 from fabricstudy.workload.mapping.curve import hilbert, morton
-from fabricstudy.workload.mapping.ground import ground_of, plain, tasks_of, ways_of
-from fabricstudy.workload.mapping.kernels import hop_bytes as sum_of
-from fabricstudy.workload.mapping.kernels import loads_of, nearest_with_seats, swap_cost, swap_loads
+from fabricstudy.workload.mapping.kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
+from fabricstudy.workload.mapping.kernels import (
+    anneal_link_load,
+    mapping_link_loads,
+    nearest_routers_with_slots,
+    swap_cost,
+)
+from fabricstudy.workload.mapping.kernels import mapping_hop_bytes as sum_of
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.pattern.base import Pattern
 
@@ -89,7 +94,7 @@ def bytes_times_hops(slots: Slots, tasks: Tasks, core: np.ndarray) -> float:
     """By the messages and the machine alone."""
     messages, router = tasks.messages, slots.router_of_core[core]
     assert messages is not None
-    far = hops(slots.machine).between(router[messages.source], router[messages.destination])
+    far = hop_distances(slots.machine).between(router[messages.source], router[messages.destination])
     return float(far @ messages.size_bytes)
 
 
@@ -175,12 +180,12 @@ def test_the_better_curve_is_never_worse_than_either():
 
 def test_best_names_the_start_and_is_no_worse_than_any_of_them():
     slots, tasks = slots_on(TORUS), stencil((4, 4, 4), shuffled=2)
-    seating = Mapping.model_validate({"kind": "best", "starts": ["random", "orb", "random"]}).seat_ranks(
+    seating = Mapping.model_validate({"kind": "best", "starts": ["random", "orb", "random"]}).map_ranks_with_start(
         slots, tasks, np.random.default_rng(1)
     )
     assert seating.start == "orb" and bytes_times_hops(slots, tasks, seating.core) == tasks.messages.size_bytes.sum()
     nested = Mapping.model_validate({"kind": "exchange", "start": {"kind": "best", "starts": ["random", "random"]}})
-    assert nested.seat_ranks(slots, tasks, np.random.default_rng(1)).start in ("random 1", "random 2")
+    assert nested.map_ranks_with_start(slots, tasks, np.random.default_rng(1)).start in ("random 1", "random 2")
 
 
 def test_best_reaches_the_published_hops_of_a_butterfly_on_a_mesh():
@@ -221,7 +226,7 @@ def test_refinement_is_never_worse_than_its_start(seed, start):
 def test_the_cost_of_a_swap_is_the_difference_of_two_sums(seed):
     rng = np.random.default_rng(seed)
     slots, tasks = slots_on(MACHINES["mesh"]), random_tasks(40, seed)
-    graph, ground, seat = plain(tasks.graph), ground_of(slots), rng.permutation(40)
+    graph, ground, seat = graph_arrays(tasks.graph), slot_topology(slots), rng.permutation(40)
     one, other = rng.choice(40, 2, replace=False)
     swapped = seat.copy()
     swapped[[one, other]] = seat[[other, one]]
@@ -233,19 +238,19 @@ def test_the_cost_of_a_swap_is_the_difference_of_two_sums(seed):
 def test_no_swap_gains_after_all_were_tried():
     slots, tasks = slots_on(MACHINES["torus"]), random_tasks(96, 3)
     seat = mapped({"kind": "exchange", "start": "random", "neighbourhood": "all"}, slots, tasks).astype(np.int64)
-    graph, ground = plain(tasks.graph), ground_of(slots)
+    graph, ground = graph_arrays(tasks.graph), slot_topology(slots)
     assert min(swap_cost(graph, ground, seat, a, b) for a, b in itertools.combinations(range(96), 2)) >= 0
 
 
 def test_near_routers_of_a_tree_are_leaves_of_the_same_pod():
     """Leaves of a pod are two hops apart, through routers that have no nodes."""
     slots = slots_on(MACHINES["fat-tree"])
-    ground, far = ground_of(slots), hops(slots.machine).matrix()
+    ground, far = slot_topology(slots), hop_distances(slots.machine).matrix()
     leaves = np.flatnonzero(slots.machine.nodes_of_router)
     for leaf in leaves:
         near = ground.near[ground.near_first[leaf] : ground.near_first[leaf + 1]]
         assert sorted(near) == [other for other in leaves if far[leaf, other] == 2]
-    assert nearest_with_seats(ground.joined_first, ground.joined, ground.seats_first)[0][-1] == len(ground.near)
+    assert nearest_routers_with_slots(ground.joined_first, ground.joined, ground.seats_first)[0][-1] == len(ground.near)
 
 
 @pytest.mark.parametrize("tie", ["split", "positive", "alternate"])
@@ -264,7 +269,7 @@ def test_loads_are_those_of_the_routing(machine, tie):
     routing = DimensionOrder(tie=tie)
     source, goal = ends[messages.source], ends[messages.destination]
     expected = link_loads(slots.machine, source, goal, messages.size_bytes, routing).link_bytes
-    found = loads_of(plain(tasks.graph), ground_of(slots), ways_of(slots.machine, tie), core)
+    found = mapping_link_loads(graph_arrays(tasks.graph), slot_topology(slots), route_table(slots.machine, tie), core)
     assert np.array_equal(found, expected)
 
 
@@ -272,10 +277,10 @@ def test_swaps_by_loads_keep_the_loads_and_lower_the_fullest_link():
     """Two flows over the same links part where a swap lets them."""
     slots, tasks = slots_on(TORUS), random_tasks(64, 5)
     start = mapped({"kind": "exchange", "start": "random"}, slots, tasks).astype(np.int64)
-    graph, ground, ways = plain(tasks.graph), ground_of(slots), ways_of(slots.machine, "split")
-    seat, task = start.copy(), tasks_of(start)
-    swap_loads(graph, ground, ways, seat, task, 64 * 300, 0.0, 0.0, 1)
-    before, after = loads_of(graph, ground, ways, start), loads_of(graph, ground, ways, seat)
+    graph, ground, ways = graph_arrays(tasks.graph), slot_topology(slots), route_table(slots.machine, "split")
+    seat, task = start.copy(), task_of_slot(start)
+    anneal_link_load(graph, ground, ways, seat, task, 64 * 300, 0.0, 0.0, 1)
+    before, after = mapping_link_loads(graph, ground, ways, start), mapping_link_loads(graph, ground, ways, seat)
     assert np.sum((after / 1e4) ** 8) < np.sum((before / 1e4) ** 8) and after.max() < before.max()
     assert np.array_equal(task[seat], np.arange(64))
 

@@ -15,8 +15,8 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.quantities import OUR_UNITS
-from fabricstudy.engine.loads import traffic_by_job
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
+from fabricstudy.engine.job_traffic import traffic_by_job
 from fabricstudy.workload import matrix_file, message_file
 from fabricstudy.workload.matrix_file import read_matrix_market
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, write_parquet
@@ -102,7 +102,7 @@ def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path, name, tex
         path.write_text(text)
     pattern = pattern_of(tmp_path, name)
     assert pattern.physics() == pattern_of(tmp_path / "other", name).physics()
-    from_record = Pattern.model_validate(pattern.model_dump(mode="json"), context=OUR_UNITS)
+    from_record = Pattern.model_validate(pattern.model_dump(mode="json"), context=BASE_UNITS_CONTEXT)
     assert from_record.physics() == pattern.physics()
     (tmp_path / name).write_text(text.replace("5", "6"))
     for one in (pattern, from_record):
@@ -236,8 +236,8 @@ def test_an_archive_shorter_than_it_declares_takes_no_memory(tmp_path: Path, dec
 
 
 def test_what_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_file, "LARGEST_BYTES", 1000)
-    monkeypatch.setattr(message_file, "MOST_ROWS", 10)
+    monkeypatch.setattr(matrix_file, "MAX_BYTES", 1000)
+    monkeypatch.setattr(message_file, "MAX_ROWS", 10)
     np.savez_compressed(tmp_path / "m.npz", np.zeros((20, 20)))
     pd.DataFrame({"phase": 0, "source": [0] * 20, "destination": 1, "bytes": 4}).to_parquet(
         tmp_path / "messages.parquet"

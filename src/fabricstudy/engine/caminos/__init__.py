@@ -4,7 +4,8 @@ What a point becomes:
 
 * **Phit**: the unit in which data moves; `phit_bytes` chooses it. Messages are rounded up to whole phits, packets down.
 * **Cycle**: one cycle moves a phit at the bandwidth ``phit / cycle``. CAMINOS takes an integer divisor per link
-  class, so the bandwidths are put on a common grid (`grid`), at most 1 % below the true ones and never above.
+  class, so the bandwidths are put on a common grid (`bandwidth_divisors`), at most 1 % below the true ones
+  and never above.
 * **Delays**: a phit has arrived when its last byte has: it takes the cycles in which it crosses the link, plus the
   latency of the link and of the router it comes from, rounded to the nearest cycle. The grain is a cycle, so latencies
   far below the time of a phit vanish.
@@ -34,7 +35,7 @@ Singh: Load-balanced routing in interconnection networks. Thesis, Stanford Unive
 from ..contract import Unsupported
 from .adapter import Caminos
 from .channels import arbitration, channels
-from .clock import Clock, clock, grid, phit_bytes, phits_of
+from .clock import Clock, bandwidth_divisors, clock, phit_bytes, phits_of
 from .files import CONFIGURATION, MACHINE, MESSAGES, configuration
 from .result import RESULT
 from .settings import CaminosSettings
@@ -49,10 +50,10 @@ __all__ = [
     "Clock",
     "Unsupported",
     "arbitration",
+    "bandwidth_divisors",
     "channels",
     "clock",
     "configuration",
-    "grid",
     "phit_bytes",
     "phits_of",
 ]

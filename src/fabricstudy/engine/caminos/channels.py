@@ -5,8 +5,8 @@ from functools import lru_cache
 from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
-from fabricstudy.routing.base import Detour, Routing
-from fabricstudy.routing.base import routes as routes_of
+from fabricstudy.routing.base import NonMinimalRouting, Routing
+from fabricstudy.routing.base import cached_routes as routes_of
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.table import Table, TableRoutes
@@ -59,7 +59,7 @@ def hop_classes(routing: Routing, machine: Machine) -> int:
     hops = ways.longest_route if ways is not None else _longest_route(machine)
     # A packet under progressive UGAL may make a local hop before its detour begins.
     first = int(isinstance(routing, Ugal) and routing.progressive and machine.group is not None)
-    return max(1, hops * (2 if isinstance(routing, Detour) else 1) + first)
+    return max(1, hops * (2 if isinstance(routing, NonMinimalRouting) else 1) + first)
 
 
 def _least_channels(routing: Routing, machine: Machine) -> int:

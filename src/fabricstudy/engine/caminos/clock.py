@@ -8,16 +8,16 @@ import numpy.typing as npt
 
 from fabricstudy.engine.caminos.settings import CaminosSettings
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Detour
+from fabricstudy.routing.base import NonMinimalRouting
 from fabricstudy.workload.messages import Computing
 
 from ..contract import Unsupported
-from ..loads import loads_of
+from ..job_traffic import traffic_classes
 from ..point import Point
 
 GRID_ERROR = 0.01
-LARGEST_DIVISOR = 256
-LONGEST_DELAY = 999
+MAX_DIVISOR = 256
+MAX_DELAY_CYCLES = 999
 """CAMINOS' event queue reaches no further, in cycles."""
 
 PACKETS_IN_BUFFER = 4
@@ -50,7 +50,7 @@ class Clock:
     buffer_phits: int
 
 
-def grid(bandwidths_Bps: list[float]) -> tuple[int, ...]:
+def bandwidth_divisors(bandwidths_Bps: list[float]) -> tuple[int, ...]:
     """Give the smallest integers in inverse proportion to the bandwidths, such that no two are off by more than 1 %.
 
     Raises
@@ -60,17 +60,17 @@ def grid(bandwidths_Bps: list[float]) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> grid([1e9, 3.5e9, 1e9])
+    >>> bandwidth_divisors([1e9, 3.5e9, 1e9])
     (7, 2, 7)
     """
     slowness = max(bandwidths_Bps) / np.array(bandwidths_Bps)
-    for fastest in range(1, int(LARGEST_DIVISOR / slowness.max()) + 1):
+    for fastest in range(1, int(MAX_DIVISOR / slowness.max()) + 1):
         divisors = np.rint(fastest * slowness)
         fit = fastest * slowness / divisors
         if fit.min() >= (1 - GRID_ERROR) * fit.max():
             return tuple(int(divisor) for divisor in divisors)
     raise Unsupported(
-        f"CAMINOS needs bandwidths in a ratio of integers up to {LARGEST_DIVISOR} (to 1 %), not "
+        f"CAMINOS needs bandwidths in a ratio of integers up to {MAX_DIVISOR} (to 1 %), not "
         + " : ".join(f"{bandwidth / 1e9:g}" for bandwidth in bandwidths_Bps)
         + " GB/s; choose simpler bandwidths"
     )
@@ -88,10 +88,10 @@ def clock(point: Point, machine: Machine) -> Clock:
     phit = phit_bytes(point)
     _check_given_phit(point)
     units = _clock(point, machine, phit)
-    while _longest_delay(units) > LONGEST_DELAY:
+    while _longest_delay(units) > MAX_DELAY_CYCLES:
         if _settings(point).phit_bytes is not None:
             raise Unsupported(
-                f"CAMINOS takes delays up to {LONGEST_DELAY} cycles, and the longest is {_longest_delay(units)} at a "
+                f"CAMINOS takes delays up to {MAX_DELAY_CYCLES} cycles, the longest is {_longest_delay(units)} at a "
                 f"phit of {phit} B; choose a larger engine.phit, or leave it out"
             )
         phit *= 2
@@ -112,7 +112,7 @@ def _check_given_phit(point: Point) -> None:
             "network.packet"
         )
     for index, job in enumerate(point.jobs):
-        loads = loads_of(point.model_copy(update={"jobs": (job,)}))
+        loads = traffic_classes(point.model_copy(update={"jobs": (job,)}))
         longest = max((load.message_bytes for load in loads), default=given)
         # Of messages of many sizes the short ones are rounded up, and weigh little.
         if given > longest:
@@ -126,7 +126,7 @@ def _check_sizes(point: Point, units: Clock) -> None:
     packet, buffer = int(point.network.packet_bytes), int(point.network.buffer_bytes)
     if units.phit_bytes > packet:
         raise Unsupported(
-            f"CAMINOS takes delays up to {LONGEST_DELAY} cycles: the latencies of this machine ask for a phit of "
+            f"CAMINOS takes delays up to {MAX_DELAY_CYCLES} cycles: the latencies of this machine ask for a phit of "
             f"{units.phit_bytes} B, and packets are {packet} B; choose a network.packet of that size at least"
         )
     if units.buffer_phits < PACKETS_IN_BUFFER * units.packet_phits:
@@ -144,7 +144,7 @@ def _settings(point: Point) -> CaminosSettings:
 
 def _clock(point: Point, machine: Machine, phit: int) -> Clock:
     classes = (*machine.classes, machine.host)
-    divisors = grid([link.bandwidth_Bps for link in classes])
+    divisors = bandwidth_divisors([link.bandwidth_Bps for link in classes])
     # The longest of the cycles that the classes ask for: then no simulated link is faster than the true one.
     cycle_ns = max(phit / link.bandwidth_Bps * 1e9 / divisor for link, divisor in zip(classes, divisors, strict=True))
     router_ns = point.network.router_latency_ns
@@ -196,12 +196,12 @@ def phit_bytes(point: Point) -> int:
     if given is not None:
         return int(given)
     packet_bytes = int(point.network.packet_bytes)
-    loads = loads_of(point)
+    loads = traffic_classes(point)
     if not loads:
         return packet_bytes
     longest = max(load.message_bytes for load in loads)
     piece = ceil(longest / ceil(longest / packet_bytes))
-    phits_needed = 200 if isinstance(point.routing, Detour) else 100
+    phits_needed = 200 if isinstance(point.routing, NonMinimalRouting) else 100
     least_burst = min(load.burst_bytes for load in loads)
     for parts in (1, 2, 4):
         phit = ceil(piece / parts)
@@ -225,7 +225,7 @@ def cycles_of(computing: Computing, units: Clock) -> tuple[npt.NDArray[np.int64]
     They are rounded such that what a rank has computed at any time is off by half a cycle at most.
     """
     order = np.lexsort((computing.phase, computing.rank))
-    parts_ns = np.stack([computing.before_ns, computing.beside_ns], axis=1)[order].reshape(-1)
+    parts_ns = np.stack([computing.before_ns, computing.overlapped_ns], axis=1)[order].reshape(-1)
     past_ns = np.cumsum(parts_ns)
     rank = computing.rank[order]
     first = 2 * np.searchsorted(rank, rank)

@@ -1,6 +1,6 @@
 """What CAMINOS does for a point."""
 
-from ..forecast import Work, carried, messages_of
+from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..point import Point
 from .clock import phit_bytes
 
@@ -17,21 +17,21 @@ CROWD = 1000
 """Phits of a node with which buffers fill on the way: what waits is looked at again and again."""
 
 
-def work(point: Point) -> Work:
+def work(point: Point) -> WorkCounts:
     """Count phits and packets in routers, messages, and parts of the machine."""
     machine = point.machine
-    phits = carried(point, phit_bytes(point))
+    phits = network_traffic(point, phit_bytes(point))
     ports = 2 * machine.cables + machine.nodes
     uncached = min(max(0.0, (ports - CACHED_PORTS) / (PORTS - CACHED_PORTS)), 1.0)
     crowd = min(1.0, phits.units / machine.nodes / CROWD)
     counts = {"run": 1.0, "message": messages_of(point), "cable": float(machine.cables)}
-    return Work(
+    return WorkCounts(
         cpu=counts
         | {
             "phit in a router": phits.in_routers,
             "phit in a router, not cached": phits.in_routers * uncached,
-            "phit in a router, in a crowd": phits.far_in_routers * crowd,
-            "packet in a router": carried(point, point.network.packet_bytes).in_routers,
+            "phit in a router, in a crowd": phits.global_in_routers * crowd,
+            "packet in a router": network_traffic(point, point.network.packet_bytes).in_routers,
         },
         memory=counts
         | {

@@ -79,7 +79,7 @@ def _by_rank(
 
 def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Bytes and phits of all messages of each job between different nodes, once."""
-    sizes = [job.messages.size_bytes[job.between_nodes] for job in jobs]
+    sizes = [job.messages.size_bytes[job.is_inter_node] for job in jobs]
     return np.array([size.sum() for size in sizes]), np.array([phits_of(size, phit).sum() for size in sizes])
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob, WorkloadError, written_out
+from fabricstudy.workload.messages import PlacedJob, WorkloadError, repeat_background
 
 from ..content import content_digest, shared_libraries
 from ..contract import EngineFailure, Probe, Unsupported
-from ..loads import loads_of
+from ..job_traffic import traffic_classes
 from ..outcome import EngineResult
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
@@ -30,8 +30,8 @@ from .files import (
     JOBS,
     OUTPUTS,
     TracedJob,
-    alone,
-    alone_folder,
+    isolated_job_folder,
+    jobs_to_isolate,
     lasting_ns,
     traced_jobs,
     write_files,
@@ -39,16 +39,16 @@ from .files import (
 from .models import model_of, network_of
 from .result import read_result
 from .settings import CodesSettings
-from .trace import LEAST_DELAY_NS
+from .trace import MIN_DELAY_NS
 
 PROGRAM = "model-net-mpi-replay"
 
-MOST_JOBS = 63
+MAX_JOBS = 63
 """CODES has room for 64, one of which is the phantom."""
 
 MESSAGE_BYTES_END = 2**31 - 1
 
-MOST_GROUPS = 1024
+MAX_ROLLBACK_GROUPS = 1024
 GROUP_BYTES, PROCESS_BYTES = 0.53e6, 30e6
 """What a group of objects that are rolled back together takes beside them, and what a process does."""
 
@@ -126,14 +126,14 @@ class Codes(ProgramEngine):
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; give the command, unless nothing is sent between nodes."""
         network = network_of(point, machine)
-        jobs = [written_out(job, machine) for job in jobs]
+        jobs = [repeat_background(job, machine) for job in jobs]
         traced = traced_jobs(machine, network, jobs)
         _check_traced(jobs, traced)
         if all(jobs[one.number].background for one in traced):
             return None
         write_files(folder, point, machine, jobs)
         command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *_end(jobs), *_seeds(point), "--", CONFIGURATION]
-        solo = [alone_folder(job) for job in alone(point, network, jobs, traced)]
+        solo = [isolated_job_folder(job) for job in jobs_to_isolate(point, network, jobs, traced)]
         if not solo:
             return command
         here = shlex.join(command)
@@ -159,16 +159,16 @@ class Codes(ProgramEngine):
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the test of success and read times and links."""
-        return read_result(folder, point, machine, [written_out(job, machine) for job in jobs])
+        return read_result(folder, point, machine, [repeat_background(job, machine) for job in jobs])
 
 
 def _check_computing(point: Point) -> None:
     """Refuse what computes so shortly that CODES passes over it."""
     for compute in (job.compute for job in point.jobs if job.compute is not None):
         parts_ns = [(1 - compute.overlap) * compute.time_ns, compute.overlap * compute.time_ns]
-        if any(0 < part_ns < LEAST_DELAY_NS for part_ns in parts_ns):
+        if any(0 < part_ns < MIN_DELAY_NS for part_ns in parts_ns):
             raise Unsupported(
-                f"CODES passes over pauses of less than {LEAST_DELAY_NS} ns, and of compute "
+                f"CODES passes over pauses of less than {MIN_DELAY_NS} ns, and of compute "
                 f"{min(part_ns for part_ns in parts_ns if part_ns):.3g} ns come at a time; take a longer one"
             )
 
@@ -184,15 +184,15 @@ def _check_traced(jobs: list[PlacedJob], traced: list[TracedJob]) -> None:
 
 def _check_jobs(point: Point) -> None:
     busy = sum(not job.pattern.silent for job in point.jobs)
-    if busy > MOST_JOBS:
-        raise Unsupported(f"CODES takes {MOST_JOBS} jobs that send something, and {busy} do; take another engine")
-    if max((load.message_bytes for load in loads_of(point)), default=0) >= MESSAGE_BYTES_END:
+    if busy > MAX_JOBS:
+        raise Unsupported(f"CODES takes {MAX_JOBS} jobs that send something, and {busy} do; take another engine")
+    if max((load.message_bytes for load in traffic_classes(point)), default=0) >= MESSAGE_BYTES_END:
         raise Unsupported("CODES takes messages below 2 GB; send several, or take another engine")
 
 
 def _groups(point: Point) -> int:
     """Groups of objects of each process that are rolled back together: an object each, where there are not many."""
-    return min(ceil(objects(point) / point.engine.processes), MOST_GROUPS)
+    return min(ceil(objects(point) / point.engine.processes), MAX_ROLLBACK_GROUPS)
 
 
 def _check_sharing(point: Point) -> None:

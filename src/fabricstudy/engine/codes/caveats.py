@@ -6,13 +6,13 @@ from fabricstudy.machine.grid import GridConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.valiant import Valiant
 
-from ..caveats import Caveat, between_groups_with_several_cables, under_ugal, with_ties
+from ..caveats import Caveat, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..point import Point
 from .models import dragonfly, model_of, slim_fly
-from .network import Model
+from .network import CodesModel
 
 
-def _valiant_on(model: Model) -> Callable[[Point], bool]:
+def _valiant_on(model: CodesModel) -> Callable[[Point], bool]:
     return lambda point: model_of(point) is model and isinstance(point.routing, Valiant)
 
 
@@ -48,12 +48,12 @@ CAVEATS: tuple[Caveat, ...] = (
         "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, through groups that "
         "they have links to, which fills the links of an empty one; it counts the queue of a detour twice, and stays "
         "minimal with 16 kB or less at the port. On a Slim Fly it compares several detours.",
-        under_ugal,
+        uses_ugal,
     ),
     Caveat(
         "Half-way round a ring all packets take the same of both ways, so that the links there carry up to twice as "
         "much as where ties are split.",
-        with_ties,
+        has_ring_ties,
     ),
     Caveat(
         "A packet takes the long link or the short one first, whichever has less waiting for it. Expected loads are "
@@ -63,7 +63,7 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat(
         "Between two groups with several cables packets draw one of them, even if another one makes a shorter path.",
-        between_groups_with_several_cables,
+        has_parallel_global_links,
         other_paths=True,
     ),
     Caveat(

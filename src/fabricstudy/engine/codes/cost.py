@@ -5,14 +5,14 @@ from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 
-from ..forecast import Work, carried, messages_of
-from ..loads import traffic_by_job
+from ..cost_model import WorkCounts, messages_of, network_traffic
+from ..job_traffic import traffic_by_job
 from ..point import Point
 from .models import express_mesh, model_of
-from .packet import LEAST_EVENTS_EACH, events_each
+from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
 
 
-def work(point: Point) -> Work:
+def work(point: Point) -> WorkCounts:
     """Count packets in routers, messages, and parts of the machine.
 
     Nodes have places for as many ranks as the fullest has. Where the links that each job uses are told by running it
@@ -25,9 +25,9 @@ def work(point: Point) -> Work:
     alone = links == "alone" and isinstance(point.routing, Minimal | DimensionOrder | DModK)
     runs, times = (1.0 + jobs, 2.0) if alone else (1.0, 1.0)
     packet, messages = model.packet_bytes(point), messages_of(point)
-    packets, in_routers, _ = carried(point, packet)
-    events = events_each(point, model.burst_bytes(point), packet) - LEAST_EVENTS_EACH
-    return Work(
+    packets, in_routers, _ = network_traffic(point, packet)
+    events = events_per_object(point, model.burst_bytes(point), packet) - MIN_EVENTS_PER_OBJECT
+    return WorkCounts(
         cpu={
             "run": runs,
             "node": runs * nodes,

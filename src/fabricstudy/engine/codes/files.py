@@ -11,8 +11,8 @@ from fabricstudy.workload.messages import Messages, PlacedJob
 
 from ..point import Point
 from .models import model_of, network_of
-from .network import Hops, IntArray, Network
-from .packet import events_each
+from .network import CodesNetwork, HopList, IntArray
+from .packet import events_per_object
 from .trace import traces
 
 CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
@@ -28,7 +28,7 @@ LARGEST_COPY_NS = 2000.0
 
 HOPS = "hops"
 
-MOST_LISTED_PACKETS = 2_000_000
+MAX_LISTED_PACKETS = 2_000_000
 """A list of hops takes about 0.2 kB each on the disk while the point is simulated, so 1.5 GB at most."""
 
 EVENT_BYTES = 736
@@ -53,7 +53,7 @@ class TracedJob:
     messages: Messages
 
 
-def traced_jobs(machine: Machine, network: Network, jobs: list[PlacedJob]) -> list[TracedJob]:
+def traced_jobs(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[TracedJob]:
     """Give the jobs that CODES has to simulate: those that send something between nodes."""
     places = _places(machine, network, jobs)
     smallest = _smallest_between_nodes(jobs)
@@ -67,7 +67,7 @@ def traced_jobs(machine: Machine, network: Network, jobs: list[PlacedJob]) -> li
 
 def lasting_ns(jobs: list[PlacedJob]) -> float | None:
     """How long the jobs in the background last, which is the end of the run; None if there are none."""
-    return max((job.lasts_ns for job in jobs if job.lasts_ns is not None), default=None)
+    return max((job.background_duration_ns for job in jobs if job.background_duration_ns is not None), default=None)
 
 
 def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
@@ -89,7 +89,7 @@ def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
     return Messages(messages.phase[row], messages.source[row], messages.destination[row], cut)
 
 
-def _places(machine: Machine, network: Network, jobs: list[PlacedJob]) -> list[IntArray]:
+def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[IntArray]:
     """CODES' number of the place of each rank: a repetition has as many places a node as the fullest node has ranks.
 
     Places of a repetition belong to its nodes in turn.
@@ -110,7 +110,7 @@ def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
 
 
 def _smallest_between_nodes(jobs: list[PlacedJob]) -> int:
-    return min((int(job.messages.size_bytes[job.between_nodes].min(initial=2**31)) for job in jobs), default=1)
+    return min((int(job.messages.size_bytes[job.is_inter_node].min(initial=2**31)) for job in jobs), default=1)
 
 
 def _traced(job: PlacedJob, smallest: int) -> Messages:
@@ -119,7 +119,7 @@ def _traced(job: PlacedJob, smallest: int) -> Messages:
     One within a node takes no time. If there are several phases it keeps its ranks in step, and stands as one of the
     smallest size, which CODES copies at the bandwidth of a node.
     """
-    messages, between = job.messages, job.between_nodes
+    messages, between = job.messages, job.is_inter_node
     if not between.any() or messages.phase.min() == messages.phase.max():
         keep, size = between, messages.size_bytes
     else:
@@ -134,7 +134,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     hops = network.hops if lists_hops(point, network, jobs, traced) else None
     model = model_of(point)
     assert model is not None  # there is a network
-    events = events_each(point, model.burst_bytes(point), network.packet)
+    events = events_per_object(point, model.burst_bytes(point), network.packet)
     ranks, injected = ranks_per_node(machine, jobs), point.network.injected_messages
     (folder / CONFIGURATION).write_text(configuration(network, ranks, traced, events, hops, injected))
     for name, content in network.files.items():
@@ -149,8 +149,8 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
     shared = sorted(path.name for path in folder.iterdir())
     _write_jobs(folder, traced)
-    for job in alone(point, network, jobs, traced):
-        run_folder = folder / alone_folder(job)
+    for job in jobs_to_isolate(point, network, jobs, traced):
+        run_folder = folder / isolated_job_folder(job)
         run_folder.mkdir()
         for name in shared:
             (run_folder / name).symlink_to(Path("..") / name)
@@ -167,16 +167,18 @@ def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
     (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.place_of_rank.tolist())) + "\n" for job in traced))
 
 
-def alone(point: Point, network: Network, jobs: list[PlacedJob], traced: list[TracedJob]) -> list[TracedJob]:
+def jobs_to_isolate(
+    point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]
+) -> list[TracedJob]:
     """Give the jobs that are run alone as well, to tell the links they use: all, where routes are fixed, or none."""
     able = network.fixed_routes and network.traffic is not None and network.hops is None
     return traced if able and _links_by_job(point, jobs, traced) else []
 
 
-def lists_hops(point: Point, network: Network, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
+def lists_hops(point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
     """Whether a list of the hops of all packets is written, to tell the links that each job uses."""
     packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
-    able = network.hops is not None and packets <= MOST_LISTED_PACKETS
+    able = network.hops is not None and packets <= MAX_LISTED_PACKETS
     return able and _links_by_job(point, jobs, traced)
 
 
@@ -189,13 +191,18 @@ def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) 
     return asked and len(traced) > 1 and len(np.unique(nodes)) == len(nodes)
 
 
-def alone_folder(job: TracedJob) -> str:
+def isolated_job_folder(job: TracedJob) -> str:
     """Give the folder in which a job is run alone."""
     return f"alone-{job.number}"
 
 
 def configuration(
-    network: Network, ranks: int, traced: list[TracedJob], events: int, hops: Hops | None = None, injected: int = 16
+    network: CodesNetwork,
+    ranks: int,
+    traced: list[TracedJob],
+    events: int,
+    hops: HopList | None = None,
+    injected: int = 16,
 ) -> str:
     """Give CODES' configuration, as text."""
     smallest = min(int(job.messages.size_bytes.min()) for job in traced)

@@ -45,7 +45,7 @@ class PortCounters:
 
 
 @dataclass(frozen=True)
-class Hops:
+class HopList:
     """A list of the hops of all packets, as a model writes it if asked: numbers with commas, a hop a line.
 
     Parameters
@@ -70,7 +70,7 @@ class Hops:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class CodesNetwork:
     """A machine with its routing, in CODES' words.
 
     Parameters
@@ -107,7 +107,7 @@ class Network:
     files: dict[str, bytes] = field(default_factory=dict)
     traffic: PortCounters | None = None
     fixed_routes: bool = False
-    hops: Hops | None = None
+    hops: HopList | None = None
 
 
 def _nothing(point: Point) -> float:
@@ -119,7 +119,7 @@ def _as_in_the_study(point: Point) -> int:
 
 
 @dataclass(frozen=True)
-class Model:
+class CodesModel:
     """One of CODES' models of topologies, and what is known of it before a machine is built.
 
     Parameters
@@ -139,7 +139,7 @@ class Model:
     """
 
     name: str
-    network: Callable[[Point, Machine], Network]
+    network: Callable[[Point, Machine], CodesNetwork]
     burst_bytes: Callable[[Point], float] = _nothing
     packet_bytes: Callable[[Point], int] = _as_in_the_study
     job_links: Literal["hops", "alone"] | None = "alone"

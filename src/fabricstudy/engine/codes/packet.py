@@ -3,7 +3,7 @@
 from math import ceil
 
 from ..contract import Unsupported
-from ..loads import TrafficClass, loads_of
+from ..job_traffic import TrafficClass, traffic_classes
 from ..point import Point
 
 LARGEST_GROWTH = 0.01
@@ -19,10 +19,10 @@ TORUS_HOP_NS = 51.5
 TORUS_AT_ONCE_BYTES = 32_000.0
 """What a node of a torus hands over at once: about 20 kB, each packet an event."""
 
-LEAST_EVENTS_EACH, SPARE_EVENTS = 48, 1.5
+MIN_EVENTS_PER_OBJECT, SPARE_EVENTS = 48, 1.5
 
 
-def events_each(point: Point, at_once_bytes: float, packet: int) -> int:
+def events_per_object(point: Point, at_once_bytes: float, packet: int) -> int:
     """Return the events of the simulation to have room for, for each simulated object; CODES breaks off without room.
 
     Parameters
@@ -32,8 +32,8 @@ def events_each(point: Point, at_once_bytes: float, packet: int) -> int:
     packet : int
         Bytes of a packet.
     """
-    burst = max((load.burst_bytes for load in loads_of(point)), default=0)
-    return max(LEAST_EVENTS_EACH, ceil(SPARE_EVENTS * min(at_once_bytes, burst) / packet))
+    burst = max((load.burst_bytes for load in traffic_classes(point)), default=0)
+    return max(MIN_EVENTS_PER_OBJECT, ceil(SPARE_EVENTS * min(at_once_bytes, burst) / packet))
 
 
 def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
@@ -53,7 +53,7 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
     Unsupported
         If no such size will do.
     """
-    largest, loads = int(point.network.packet_bytes), loads_of(point)
+    largest, loads = int(point.network.packet_bytes), traffic_classes(point)
     if not loads:
         return largest
     longest = max(load.message_bytes for load in loads)

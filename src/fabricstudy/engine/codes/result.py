@@ -10,12 +10,12 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, OtherBackground
+from ..contract import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
-from .files import HOPS, OUTPUTS, TracedJob, alone, alone_folder, lasting_ns, lists_hops, traced_jobs
+from .files import HOPS, OUTPUTS, TracedJob, isolated_job_folder, jobs_to_isolate, lasting_ns, lists_hops, traced_jobs
 from .models import network_of
-from .network import HOST, Network, PortCounters
+from .network import HOST, CodesNetwork, PortCounters
 
 RANKS = "mpi-replay-stats"
 
@@ -48,7 +48,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if all(jobs[one.number].background for one in traced):
         still = np.zeros(machine.links), None, np.zeros(machine.links, np.int64)
         return EngineResult(tuple(runtime_ns), *still, job_rank_mean_ns=tuple(rank_mean_ns))
-    solo = alone(point, network, jobs, traced)
+    solo = jobs_to_isolate(point, network, jobs, traced)
     runs = _runs((folder / "stdout").read_text(errors="replace"))
     if len(runs) != 1 + len(solo):
         raise EngineFailure(f"CODES was to run {1 + len(solo)} times, and told of {len(runs)}")
@@ -67,7 +67,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if solo and network.traffic is not None and link_bytes is not None:
         alone_bytes = np.zeros((len(jobs), machine.links))
         for job, out in zip(solo, runs[1:], strict=True):
-            run_folder = folder / alone_folder(job)
+            run_folder = folder / isolated_job_folder(job)
             _checked_times(run_folder, out, [job], jobs)
             alone_bytes[job.number] = _link_bytes(run_folder, network.traffic, machine, jobs)
         _check_sum(alone_bytes, link_bytes, "what the jobs send alone")
@@ -91,7 +91,11 @@ def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] 
 
 
 def _listed_hops(
-    folder: Path, network: Network, machine: Machine, jobs: list[PlacedJob], link_bytes: npt.NDArray[np.float64] | None
+    folder: Path,
+    network: CodesNetwork,
+    machine: Machine,
+    jobs: list[PlacedJob],
+    link_bytes: npt.NDArray[np.float64] | None,
 ) -> npt.NDArray[np.int32]:
     """Packets of each job on each link, from the list of all hops."""
     from pyarrow import csv
@@ -148,15 +152,15 @@ def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], 
     waited = sum(len(job.place_of_rank) for job in traced if not jobs[job.number].background)
     times_ns = [time_ns for job, _, time_ns in ends if not jobs[traced[job].number].background]
     if len(times_ns) < waited:
-        raise OtherBackground(LONGER * lasts_ns)
+        raise BackgroundMismatch(LONGER * lasts_ns)
     end_ns = max(times_ns)
     for number, one in enumerate(traced):
         job = jobs[one.number]
-        sending = set(job.messages.source[job.between_nodes].tolist()) if job.background else set()
+        sending = set(job.messages.source[job.is_inter_node].tolist()) if job.background else set()
         if any(other == number and rank in sending and time_ns < end_ns for other, rank, time_ns in ends):
             raise EngineFailure(f"job {one.number} is in the background, and ended before the others")
     if lasts_ns > TOO_LONG * end_ns + 10:
-        raise OtherBackground(np.ceil(end_ns) + 1)
+        raise BackgroundMismatch(np.ceil(end_ns) + 1)
 
 
 def _ended_ns(out: str, traced: list[TracedJob]) -> list[npt.NDArray[np.float64]]:

@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int64]
 
 ISEND, IRECV, WAITALL, INIT, FINALIZE = 8, 12, 18, 124, 125
 
-LEAST_DELAY_NS = 101
+MIN_DELAY_NS = 101
 """CODES takes a pause between two calls for computing if it is longer than 100 ns."""
 
 # CODES holds fewer than 2048 requests in one wait.
@@ -125,7 +125,7 @@ def _times(calls: npt.NDArray[np.void], rank: IntArray, starts: IntArray) -> Int
     pauses = np.cumsum(pause)
     first_of_rank = np.flatnonzero(np.diff(rank, prepend=-1))
     before = np.repeat(pauses[first_of_rank], np.diff(np.append(first_of_rank, len(calls))))
-    times: IntArray = LEAST_DELAY_NS * (pauses - before)
+    times: IntArray = MIN_DELAY_NS * (pauses - before)
     return times
 
 
@@ -143,7 +143,7 @@ def _pauses(
     if computing is None:
         return late_ns, beside_ns, after_ns
     group_of = {pair: group for group, pair in enumerate(zip(rank.tolist(), phase.tolist(), strict=True))}
-    parts_ns = (np.rint(part).astype(np.int64).tolist() for part in (computing.before_ns, computing.beside_ns))
+    parts_ns = (np.rint(part).astype(np.int64).tolist() for part in (computing.before_ns, computing.overlapped_ns))
     pairs = zip(computing.rank.tolist(), computing.phase.tolist(), strict=True)
     pause_of = dict(zip(pairs, zip(*parts_ns, strict=True), strict=True))
     late_of = [0] * ranks

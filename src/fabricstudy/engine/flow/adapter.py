@@ -15,7 +15,7 @@ from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
 from ..contract import Unsupported
-from ..loads import loads_of
+from ..job_traffic import traffic_classes
 from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
@@ -25,7 +25,7 @@ from .files import MACHINE, MESSAGES, SETTINGS, write_files
 from .result import RESULT, read_result
 from .settings import FlowSettings
 
-FEWEST_PACKETS = 4
+MIN_PACKETS = 4
 """Packets of a message from which on times were compared with those of packets."""
 
 ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal)
@@ -64,11 +64,11 @@ class Flow(BundledEngine):
             )
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:
             raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
-        least, loads = FEWEST_PACKETS * int(point.network.packet_bytes), loads_of(point)
+        least, loads = MIN_PACKETS * int(point.network.packet_bytes), traffic_classes(point)
         short = sum(load.messages * load.message_bytes for load in loads if load.message_bytes < least)
         if 2 * short > sum(load.messages * load.message_bytes for load in loads):
             raise Unsupported(
-                f"most bytes are in messages below {least:,} B, {FEWEST_PACKETS} packets, which flows take too fast; "
+                f"most bytes are in messages below {least:,} B, {MIN_PACKETS} packets, which flows take too fast; "
                 "take an engine with packets, such as caminos, or a smaller network.packet"
             )
 

@@ -20,7 +20,7 @@ SETTINGS, MACHINE, MESSAGES = "flow.settings", "machine.graph", "jobs.messages"
 _BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
 """Units in which a message has its bytes."""
 
-MOST_WINDOW_BYTES = 64_000
+MAX_WINDOW_BYTES = 64_000
 """Beyond 64 to 100 kB a larger buffer changes the times of CAMINOS no more."""
 
 
@@ -58,4 +58,4 @@ def window_bytes(point: Point, machine: Machine) -> int:
     A new packet has the channels of the first class of hops, as in CAMINOS.
     """
     channels = caminos_channels(point, machine) // hop_classes(point.routing, machine)
-    return min(int(point.network.buffer_bytes) * channels, MOST_WINDOW_BYTES)
+    return min(int(point.network.buffer_bytes) * channels, MAX_WINDOW_BYTES)

@@ -37,7 +37,7 @@ def read_result(folder: Path, machine: Machine, jobs: list[PlacedJob]) -> Engine
         raise EngineFailure(f"{RESULT} is of another workload or machine")
     if not all(np.all(np.isfinite(values) & (values >= 0)) for values in (finish_ns, link_bytes)):
         raise EngineFailure(f"{RESULT} is not a result: it has times or bytes that are none")
-    wanted = np.array([job.messages.size_bytes[job.between_nodes].sum() for job in jobs])
+    wanted = np.array([job.messages.size_bytes[job.is_inter_node].sum() for job in jobs])
     if not (np.allclose(sent, wanted, ROUNDING, 0) and np.allclose(arrived, wanted, ROUNDING, 0)):
         raise EngineFailure(f"{wanted.sum()} B were to be sent, {sent.sum():.0f} were, and {arrived.sum():.0f} arrived")
     return EngineResult(job_runtime_ns=tuple(finish_ns.tolist()), link_bytes=link_bytes)

@@ -7,10 +7,10 @@ import numpy as np
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.workload.messages import PlacedJob, written_out
+from fabricstudy.workload.messages import PlacedJob, repeat_background
 
 from ..contract import Probe, Unsupported
-from ..loads import loads_of
+from ..job_traffic import traffic_classes
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
@@ -18,11 +18,11 @@ from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
 from .motifs import check_native
-from .program import MODEL, Missing, find, model_digest, program_digest, program_path
+from .program import MODEL, SstNotFound, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import RUN, check_that_ugal_can_choose, nobody_waits, packet_in_flits_bytes, settings, write_run
-from .traces import LARGEST_MESSAGE
+from .system import RUN, check_that_ugal_can_choose, has_no_foreground_traffic, padded_packet_bytes, settings, write_run
+from .traces import MAX_MESSAGE_BYTES
 from .wiring import dragonfly, wire
 
 
@@ -42,7 +42,7 @@ class Sst(ProgramEngine):
         """Look for the program: SST_CORE_HOME, or PATH."""
         try:
             return Probe(self.name, True, version=find())
-        except Missing as missing:
+        except SstNotFound as missing:
             return Probe(self.name, False, reason=str(missing))
 
     def program(self) -> str | None:
@@ -70,7 +70,7 @@ class Sst(ProgramEngine):
                 "out"
             )
         check_caminos_only(point)
-        check_buffer(point, packet_in_flits_bytes(point))
+        check_buffer(point, padded_packet_bytes(point))
         if isinstance(point.routing, Ugal) and wiring.component == dragonfly.COMPONENT:
             check_that_ugal_can_choose(point)
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
@@ -78,15 +78,15 @@ class Sst(ProgramEngine):
             raise Unsupported(
                 f"in SST the links of a {machine.kind}'s nodes are at most as fast as the others; lower bandwidth.host"
             )
-        longest = max((load.message_bytes for load in loads_of(point)), default=0)
-        if longest > LARGEST_MESSAGE:
-            raise Unsupported(f"SST's traces hold messages up to {LARGEST_MESSAGE:,} B, not {longest:,} B")
+        longest = max((load.message_bytes for load in traffic_classes(point)), default=0)
+        if longest > MAX_MESSAGE_BYTES:
+            raise Unsupported(f"SST's traces hold messages up to {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; give the command, if any job sends something."""
-        if nobody_waits(jobs):
+        if has_no_foreground_traffic(jobs):
             return None
-        jobs = [written_out(job, machine) for job in jobs]
+        jobs = [repeat_background(job, machine) for job in jobs]
         write_run(folder, point, machine, jobs)
         return [str(program_path() or "sst"), str(MODEL), "--", RUN]
 
@@ -97,7 +97,7 @@ class Sst(ProgramEngine):
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply SST's test of success, and read job times and link statistics."""
-        if nobody_waits(jobs):
+        if has_no_foreground_traffic(jobs):
             ended_ns = tuple(None if job.background else 0.0 for job in jobs)
             means_ns = tuple(mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs)
             return EngineResult(ended_ns, job_rank_mean_ns=means_ns)

@@ -2,7 +2,7 @@
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
 
-from ..caveats import Caveat, between_groups_with_several_cables, under_ugal, with_ties
+from ..caveats import Caveat, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..detours import via
 from ..point import Point
 from .system import settings
@@ -42,24 +42,24 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat(
         "Between two groups with several cables packets draw one of them, even if another one makes a shorter path.",
-        between_groups_with_several_cables,
+        has_parallel_global_links,
         other_paths=True,
     ),
     Caveat(
         "UGAL compares the queues of two ports, that of the detour counted twice and 50 flits more, and not queues "
         "times hops; it sees the queues for one virtual channel only.",
-        lambda point: under_ugal(point) and _detours_through_groups(point),
+        lambda point: uses_ugal(point) and _detours_through_groups(point),
     ),
     Caveat(
         "UGAL compares the shortest paths with three detours: queue times hops, for a detour twice the hops to its "
         "middle. Where all these queues are empty it draws one of them all, so most packets take a detour when there "
         "is little traffic.",
-        lambda point: under_ugal(point) and not _detours_through_groups(point),
+        lambda point: uses_ugal(point) and not _detours_through_groups(point),
     ),
     Caveat(
         "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "
         "always goes up); on CAMINOS each packet takes the one that has room.",
-        with_ties,
+        has_ring_ties,
     ),
 )
 """In the order of the report."""

@@ -1,7 +1,7 @@
 """What SST does for a point."""
 
-from ..forecast import Work, carried, messages_of
-from ..loads import JobTraffic, traffic_by_job
+from ..cost_model import WorkCounts, messages_of, network_traffic
+from ..job_traffic import JobTraffic, traffic_by_job
 from ..point import Point
 from .system import SPARE_BUFFERS, settings
 
@@ -11,7 +11,7 @@ LONGEST_BUFFER_BYTES = 12_000
 """Firefly's own limit of messages that are sent without asking; with ``mpi: none`` it is the longest message."""
 
 
-def work(point: Point) -> Work:
+def work(point: Point) -> WorkCounts:
     """Count packets in routers, messages, matches, buffers, and parts of the machine.
 
     A message that has come is looked for among the posted receives. Each rank has a buffer, as long as the longest
@@ -25,13 +25,13 @@ def work(point: Point) -> Work:
     if settings(point).mpi == "default":
         longest = min(longest, LONGEST_BUFFER_BYTES)
     matches = sum(part.messages * at_once for job, at_once in zip(jobs, posted, strict=True) for part in job.classes)
-    return Work(
+    return WorkCounts(
         cpu={
             "run": 1.0,
             "cable": float(machine.cables),
             "message": messages_of(point),
             "match": matches,
-            "packet in a router": carried(point, point.network.packet_bytes).in_routers,
+            "packet in a router": network_traffic(point, point.network.packet_bytes).in_routers,
         },
         memory={
             "run": 1.0,
@@ -45,7 +45,7 @@ def work(point: Point) -> Work:
 
 def _posted(job: JobTraffic, point: Point) -> float:
     """Return the receives that a rank has posted at a time: the parts of a pattern are separate phases."""
-    posted = max((part.in_phase for part in job.classes), default=0.0)
+    posted = max((part.messages_in_phase for part in job.classes), default=0.0)
     if settings(point).motifs == "native":
         posted = min(posted, 1.0)  # a message or two are outstanding
     return min(posted, SPARE_BUFFERS) if settings(point).mpi == "default" else posted

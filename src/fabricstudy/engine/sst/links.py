@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Memoryless, routes
+from fabricstudy.routing.base import MemorylessRoutes, cached_routes
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import EngineFailure
 from ..point import Point
 from .system import PS_OF_A_NS, communicating
-from .traces import seats_of
+from .traces import rank_layout
 from .wiring import wire
-from .wiring.base import cable_ends, rows_of_cables
+from .wiring.base import cable_ends, link_of_cable
 
 BITS, PACKETS, STALLS = "send_bit_count", "send_packet_count", "output_port_stalls"
 
@@ -67,7 +67,7 @@ def read_links(path: Path, point: Point, machine: Machine) -> LinkCounts:
     """
     sums = port_sums(path)
     tail, head = cable_ends(machine)
-    ports, row = wire(point, machine).cable_ports, rows_of_cables(machine)
+    ports, row = wire(point, machine).cable_ports, link_of_cable(machine)
 
     def of_links(statistic: str) -> npt.NDArray[np.int64]:
         counts = np.zeros(machine.links, dtype=np.int64)
@@ -144,7 +144,7 @@ def _messages(job: PlacedJob) -> Ends:
 
 def _barrier(job: PlacedJob) -> Ends:
     """The same of the barrier: a header from each of SST's ranks to its parent, and one back."""
-    seats = seats_of(job)
+    seats = rank_layout(job)
     child = np.arange(1, seats.seats)
     child_node, parent_node = (seats.nodes[rank // seats.cores] for rank in (child, (child - 1) // _CHILDREN))
     size_bytes = np.full(2 * len(child), HEADER_BYTES, dtype=np.int64)
@@ -152,8 +152,8 @@ def _barrier(job: PlacedJob) -> Ends:
 
 
 def _have_one_route(point: Point, machine: Machine, ends: Ends) -> bool:
-    way = routes(machine, point.routing)
-    if not (way.oblivious and isinstance(way, Memoryless)):
+    way = cached_routes(machine, point.routing)
+    if not (way.oblivious and isinstance(way, MemorylessRoutes)):
         return False
     source, destination, _ = ends
     router = machine.node_router.astype(np.int64)

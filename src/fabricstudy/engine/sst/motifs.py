@@ -6,7 +6,7 @@ from fabricstudy.workload.pattern.stencil import Stencil
 
 from ..contract import Unsupported
 from ..point import Point
-from .traces import Seats
+from .traces import RankLayout
 
 
 def check_native(point: Point) -> None:
@@ -54,7 +54,7 @@ def native_motif(job: Job, ranks: int) -> str:
     )
 
 
-def map_file(number: int, seats: Seats) -> str:
+def map_file(number: int, seats: RankLayout) -> str:
     """Write at which of SST's ranks each task of job `number` stands, as Ember's CustomMap reads it."""
-    tasks = "\n".join(map(str, seats.seat_of_rank.tolist()))
+    tasks = "\n".join(map(str, seats.sst_rank_of_rank.tolist()))
     return f"[JOB {number} START]\n{tasks}\n[JOB {number} END]\n"

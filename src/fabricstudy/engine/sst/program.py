@@ -7,12 +7,12 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from fabricstudy.core import paths
+from fabricstudy.core import bundled_files
 from fabricstudy.core.source import file_digest
 
 from ..content import content_digest
 
-MODEL = paths.HOME / "engines" / "sst" / "model.py"
+MODEL = bundled_files.HOME / "engines" / "sst" / "model.py"
 """The script that SST runs."""
 
 ELEMENTS = ("merlin", "firefly", "hermes", "ember")
@@ -25,7 +25,7 @@ _HOW = (
 )
 
 
-class Missing(Exception):
+class SstNotFound(Exception):
     """SST cannot be run; the message says why."""
 
 
@@ -52,15 +52,15 @@ def find() -> str:
         where = (
             f"${HOME} is {os.environ[HOME]}, and has no bin/sst" if os.environ.get(HOME) else "there is no program sst"
         )
-        raise Missing(f"{where}; {_HOW}")
+        raise SstNotFound(f"{where}; {_HOW}")
     if not MODEL.is_file():
-        raise Missing(f"{MODEL} is not there; install the project again")
+        raise SstNotFound(f"{MODEL} is not there; install the project again")
     version = _version(program)
     if version is None:
-        raise Missing(f"{program} --version failed; {_HOW}")
+        raise SstNotFound(f"{program} --version failed; {_HOW}")
     lacking = [name for name in ELEMENTS if _library(program, name) is None]
     if lacking:
-        raise Missing(
+        raise SstNotFound(
             f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}"
         )
     return version

@@ -16,17 +16,17 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from ..contract import EngineFailure, OtherBackground
+from ..contract import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name
-from .traces import seats_of
+from .traces import rank_layout
 
-LONGEST_S = 1e6
+MAX_SIMULATED_S = 1e6
 """A simulated time above this is that of an empty event queue (2^64 ps)."""
 
-SIGNS_OF_FAILURE = ("Event queue empty", "FATAL", "DEADLOCK", "exit-after", "stop-at")
+FAILURE_MESSAGES = ("Event queue empty", "FATAL", "DEADLOCK", "exit-after", "stop-at")
 
 _TIME = re.compile(r"simulated time: *([0-9.eE+-]+) *(\w+)")
 _SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
@@ -38,7 +38,7 @@ INIT, FINI = "Init", "Fini"
 
 
 @dataclass(frozen=True)
-class Ended:
+class MotifEnd:
     """A line of a motif log: a rank has ended a motif."""
 
     job: int
@@ -64,10 +64,10 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     for number, job in communicating(jobs):
         if not job.background:
             log = motif_log(folder / f"{log_name(number)}.log")
-            seats = seats_of(job)
-            ended_ns = ends_of(log, number, seats.seats)
+            seats = rank_layout(job)
+            ended_ns = rank_finish_ns(log, number, seats.seats)
             runtime_ns[number] = float(ended_ns.max())
-            rank_mean_ns[number] = mean_of_senders_ns(job, ended_ns[seats.seat_of_rank])
+            rank_mean_ns[number] = mean_of_senders_ns(job, ended_ns[seats.sst_rank_of_rank])
             end_ns = max(end_ns, *(line.end_ns for line in log))
     _check_background(folder, jobs, end_ns)
     counted = read_links(folder / STATISTICS, point, machine)
@@ -90,12 +90,12 @@ def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> Non
         If one may have.
     """
     for number, job in communicating(jobs):
-        if job.lasts_ns is None or job.lasts_ns >= end_ns:
+        if job.background_duration_ns is None or job.background_duration_ns >= end_ns:
             continue
-        sending = set(seats_of(job).seat_of_rank[job.messages.source[job.between_nodes]].tolist())
+        sending = set(rank_layout(job).sst_rank_of_rank[job.messages.source[job.is_inter_node]].tolist())
         log = motif_log(folder / f"{log_name(number)}.log")
         if any(line.rank in sending and line.motif not in (INIT, FINI) for line in log):
-            raise OtherBackground(AMPLE * end_ns)
+            raise BackgroundMismatch(AMPLE * end_ns)
 
 
 def check_output(stdout: str, stderr: str) -> None:
@@ -106,7 +106,7 @@ def check_output(stdout: str, stderr: str) -> None:
     EngineFailure
         With the reason.
     """
-    for sign in SIGNS_OF_FAILURE:
+    for sign in FAILURE_MESSAGES:
         for line in (*stdout.splitlines(), *stderr.splitlines()):
             if sign in line:
                 raise EngineFailure(f"SST did not finish: {line.strip()}")
@@ -114,13 +114,13 @@ def check_output(stdout: str, stderr: str) -> None:
     if "Simulation is complete" not in stdout or time is None:
         raise EngineFailure("SST ended with 0 and does not say that the simulation is complete")
     time_s = float(time[1]) * _SECONDS.get(time[2], math.inf)
-    if not 0 < time_s < LONGEST_S:
+    if not 0 < time_s < MAX_SIMULATED_S:
         raise EngineFailure(
             f"SST did not finish: a simulated time of {time[1]} {time[2]} is that of an empty event queue"
         )
 
 
-def motif_log(path: Path) -> list[Ended]:
+def motif_log(path: Path) -> list[MotifEnd]:
     """Read a motif log: job, rank, number and name of the motif, start and end with their units.
 
     Raises
@@ -131,7 +131,7 @@ def motif_log(path: Path) -> list[Ended]:
     try:
         rows = [line.split() for line in path.read_text().splitlines()]
         return [
-            Ended(int(row[0]), int(row[1]), int(row[2]), row[3], _ns(row[4], row[5]), _ns(row[6], row[7]))
+            MotifEnd(int(row[0]), int(row[1]), int(row[2]), row[3], _ns(row[4], row[5]), _ns(row[6], row[7]))
             for row in rows
         ]
     except (OSError, ValueError, IndexError, KeyError) as error:
@@ -142,7 +142,7 @@ def _ns(number: str, unit: str) -> float:
     return float(number) * _SECONDS[unit] * 1e9
 
 
-def ends_of(log: list[Ended], job: int, ranks: int) -> npt.NDArray[np.float64]:
+def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> npt.NDArray[np.float64]:
     """Give the times (ns) at which the ranks of a job end what they do between Init and Fini, from the first start.
 
     Raises
@@ -162,5 +162,5 @@ def ends_of(log: list[Ended], job: int, ranks: int) -> npt.NDArray[np.float64]:
     return ended_ns - min(line.start_ns for line in traffic)
 
 
-def _sound(line: Ended) -> bool:
+def _sound(line: MotifEnd) -> bool:
     return 0 <= line.start_ns <= line.end_ns and math.isfinite(line.end_ns)

@@ -14,9 +14,9 @@ from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from ..contract import Unsupported
 from ..point import Point
 from .motifs import map_file, native_motif
-from .traces import Seats, seats_of, write_traces
+from .traces import RankLayout, rank_layout, write_traces
 from .wiring import wire
-from .wiring.base import Wiring, cable_ends, rows_of_cables
+from .wiring.base import Wiring, cable_ends, link_of_cable
 
 UGAL_BIAS_FLITS = 50
 """What Merlin's dragonfly adds to twice the queue of a detour; fixed (`bias` in its topology/dragonfly.cc)."""
@@ -50,7 +50,7 @@ def write_run(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob
     wiring = wire(point, machine)
     described = [_job(folder, number, job, point) for number, job in communicating(jobs)]
     _check_nodes_are_not_shared(described)
-    run = run_of(point, machine, wiring, jobs) | {"jobs": described}
+    run = run_description(point, machine, wiring, jobs) | {"jobs": described}
     (folder / RUN).write_text(json.dumps(run))
 
 
@@ -59,7 +59,7 @@ def communicating(jobs: list[PlacedJob]) -> list[tuple[int, PlacedJob]]:
     return [(number, job) for number, job in enumerate(jobs) if len(job.messages)]
 
 
-def nobody_waits(jobs: list[PlacedJob]) -> bool:
+def has_no_foreground_traffic(jobs: list[PlacedJob]) -> bool:
     """Whether no job sends something, or only those that would end with others."""
     return all(job.background for _, job in communicating(jobs))
 
@@ -81,11 +81,11 @@ def flit_bytes(point: Point) -> int:
     return int(given) if given is not None else max(1, ceil(int(point.network.packet_bytes) / 4))
 
 
-def run_of(point: Point, machine: Machine, wiring: Wiring, jobs: list[PlacedJob]) -> dict[str, Any]:
+def run_description(point: Point, machine: Machine, wiring: Wiring, jobs: list[PlacedJob]) -> dict[str, Any]:
     """Give the run file of a point, without the description of its jobs."""
     buffers = _buffers(point)
     tail, head = cable_ends(machine)
-    latencies = machine.cable_class[rows_of_cables(machine)]
+    latencies = machine.cable_class[link_of_cable(machine)]
     free = settings(point).mpi == "none"
     return {
         "topology": {
@@ -166,7 +166,7 @@ def check_that_ugal_can_choose(point: Point) -> None:
         )
 
 
-def packet_in_flits_bytes(point: Point) -> int:
+def padded_packet_bytes(point: Point) -> int:
     """Bytes of a packet as SST stores it, in whole flits."""
     flit = flit_bytes(point)
     return ceil(int(point.network.packet_bytes) / flit) * flit
@@ -187,7 +187,7 @@ def _size(size_bytes: float) -> str:
 
 def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, Any]:
     """Describe a job, and write its traces, or where its tasks stand."""
-    seats = seats_of(job)
+    seats = rank_layout(job)
     described: dict[str, Any] = {"nodes": seats.nodes.tolist(), "cores": seats.cores, "log": log_name(number)}
     described |= {"background": True} if job.background else {}
     if settings(point).motifs == "native":
@@ -201,7 +201,7 @@ def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, A
     return described | {"number": number, "motifs": [f"SIRIUSTrace traceprefix={traces.name}/rank"]}
 
 
-def _check_all_seats_are_taken(job: PlacedJob, seats: Seats) -> None:
+def _check_all_seats_are_taken(job: PlacedJob, seats: RankLayout) -> None:
     if seats.seats != job.ranks:
         raise WorkloadError(
             f"job {job.name} has not the same number of ranks on each of its nodes, as Ember's motifs need; "

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
-LARGEST_MESSAGE = 2**32 - 1
+MAX_MESSAGE_BYTES = 2**32 - 1
 
 _INIT, _FINALIZE, _SEND, _RECEIVE, _WAIT = 1, 2, 4, 17, 129
 _CHARACTERS, _WORLD = 4, 0
@@ -31,7 +31,7 @@ _WAIT_END = np.dtype(_END)
 
 
 @dataclass(frozen=True, eq=False)
-class Seats:
+class RankLayout:
     """Where SST has the ranks of a job: `cores` on each node, in the order of the nodes.
 
     Parameters
@@ -46,7 +46,7 @@ class Seats:
 
     nodes: npt.NDArray[np.int64]
     cores: int
-    seat_of_rank: npt.NDArray[np.int64]
+    sst_rank_of_rank: npt.NDArray[np.int64]
 
     @property
     def seats(self) -> int:
@@ -54,14 +54,14 @@ class Seats:
         return len(self.nodes) * self.cores
 
 
-def seats_of(job: PlacedJob) -> Seats:
+def rank_layout(job: PlacedJob) -> RankLayout:
     """Give SST's numbers of a job's ranks.
 
     Examples
     --------
     >>> from fabricstudy.workload.messages import Messages
     >>> nothing = Messages(*(np.zeros(0, dtype=np.int32) for _ in range(3)), np.zeros(0, dtype=np.int64))
-    >>> seats_of(PlacedJob("app", np.array([7, 3, 7, 3], dtype=np.int32), nothing)).seat_of_rank.tolist()
+    >>> rank_layout(PlacedJob("app", np.array([7, 3, 7, 3], dtype=np.int32), nothing)).seat_of_rank.tolist()
     [2, 0, 3, 1]
     """
     nodes, place, ranks = np.unique(job.node_of_rank, return_inverse=True, return_counts=True)
@@ -69,10 +69,10 @@ def seats_of(job: PlacedJob) -> Seats:
     core = np.empty(job.ranks, dtype=np.int64)
     core[order] = np.arange(job.ranks) - np.repeat(np.cumsum(ranks) - ranks, ranks)
     cores = int(ranks.max(initial=1))
-    return Seats(nodes.astype(np.int64), cores, place * cores + core)
+    return RankLayout(nodes.astype(np.int64), cores, place * cores + core)
 
 
-def write_traces(prefix: Path, job: PlacedJob, seats: Seats) -> None:
+def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
     """Write one trace a rank, in an existing folder: ``<prefix>.<rank>``, by SST's numbers.
 
     A rank computes before the first call of a phase, and before it waits for the messages of the phase; in whole ns.
@@ -83,7 +83,7 @@ def write_traces(prefix: Path, job: PlacedJob, seats: Seats) -> None:
         If a rank computes beside messages of its last phase that it does not wait for.
     """
     messages = job.messages
-    source, destination = seats.seat_of_rank[messages.source], seats.seat_of_rank[messages.destination]
+    source, destination = seats.sst_rank_of_rank[messages.source], seats.sst_rank_of_rank[messages.destination]
     tag = messages.phase % _TAGS
     sends = _calls(_SEND_CALL, _SEND, messages.size_bytes, destination, tag)
     receives = _calls(_RECEIVE_CALL, _RECEIVE, messages.size_bytes, source, tag)
@@ -115,12 +115,12 @@ def write_traces(prefix: Path, job: PlacedJob, seats: Seats) -> None:
             file.write(_empty_call(_FINALIZE))
 
 
-def _pauses(job: PlacedJob, seats: Seats) -> dict[tuple[int, int], tuple[float, float]]:
+def _pauses(job: PlacedJob, seats: RankLayout) -> dict[tuple[int, int], tuple[float, float]]:
     """Time (ns) that each of SST's ranks computes before and beside the messages of a phase."""
     if job.computing is None:
         return {}
     phase, rank, *parts_ns = job.computing.columns
-    keys = zip(seats.seat_of_rank[rank].tolist(), phase.tolist(), strict=True)
+    keys = zip(seats.sst_rank_of_rank[rank].tolist(), phase.tolist(), strict=True)
     return dict(zip(keys, zip(*(np.rint(part).tolist() for part in parts_ns), strict=True), strict=True))
 
 

@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fabricstudy.core.errors import is_close
-from fabricstudy.core.input_files import FileMistake, whole
+from fabricstudy.core.errors import is_misspelling
+from fabricstudy.core.input_files import InputFileError, whole
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.quantities import BANDWIDTHS, LATENCIES, Range, to_unit
+from fabricstudy.core.quantities import BANDWIDTHS, LATENCIES, QuantityRange, to_unit
 
 HOST = "host"
 """The class of the links between nodes and routers."""
 
-MOST_PARALLEL = 10_000
+MAX_PARALLEL_CABLES = 10_000
 
-MOST_NODES = 2_000_000
+MAX_FABRIC_NODES = 2_000_000
 """Nodes of a fabric from a file: each has a name, and the largest machines have a tenth of that."""
 
 
-class Link(NamedTuple):
+class LinkAttributes(NamedTuple):
     """A link as the file describes it: its class, and the quantities that the file gives."""
 
     name: str
@@ -31,7 +31,7 @@ class Cable(NamedTuple):
 
     tail: str
     head: str
-    link: Link
+    link: LinkAttributes
     parallel: int
     where: str
     ports: tuple[int, int] | None = None
@@ -46,9 +46,9 @@ class Port(NamedTuple):
     host: str
     name: str
     router: str
-    link: Link
+    link: LinkAttributes
     where: str
-    also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     router_port: int | None = None
 
 
@@ -59,14 +59,14 @@ class Fabric:
     routers: dict[str, int | None]
     cables: list[Cable]
     ports: list[Port]
-    also: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
 
 
 KEYS = ("class", "count", "bandwidth", "latency")
 """What an edge may say of itself."""
 
 
-class Edge(NamedTuple):
+class EdgeRecord(NamedTuple):
     """An edge as it is written: its ends, what it says of itself, and its place in the file."""
 
     ends: tuple[str, str]
@@ -74,68 +74,70 @@ class Edge(NamedTuple):
     where: str
 
 
-def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequence[Edge]) -> Fabric:
+def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequence[EdgeRecord]) -> Fabric:
     """Make a fabric of vertices, each with what it says of itself and its place, and edges.
 
     A vertex is a node if it says ``role: node``, else a router, on which there may be ``nodes: 4`` without names.
 
-    Raises FileMistake at the first thing that is wrong.
+    Raises InputFileError at the first thing that is wrong.
     """
     routers: dict[str, int | None] = {}
     hosts = set()
     for name, (says, where) in vertices.items():
-        no_lookalike(says, ("role", "nodes"), where)
+        check_misspelt_keys(says, ("role", "nodes"), where)
         role = says.get("role", "router")
         if role not in ("router", "node"):
-            raise FileMistake("no role of a vertex", "write router or node", f"{where} (role)", role)
+            raise InputFileError("no role of a vertex", "write router or node", f"{where} (role)", role)
         if role == "node":
             hosts.add(name)
         else:
-            routers[name] = whole(says["nodes"], 0, MOST_NODES, f"{where} (nodes)") if "nodes" in says else None
+            routers[name] = whole(says["nodes"], 0, MAX_FABRIC_NODES, f"{where} (nodes)") if "nodes" in says else None
     cables, ports = [], []
     for edge in edges:
         joined = [name in hosts for name in edge.ends]
         if edge.ends[0] == edge.ends[1]:
-            raise FileMistake("an edge joins a vertex with itself", "leave it out", edge.where, edge.ends[0])
+            raise InputFileError("an edge joins a vertex with itself", "leave it out", edge.where, edge.ends[0])
         if all(joined):
-            raise FileMistake("an edge joins two nodes", "join each node with a router", edge.where, edge.ends[0])
+            raise InputFileError("an edge joins two nodes", "join each node with a router", edge.where, edge.ends[0])
         link, count = link_of(edge, HOST if any(joined) else None)
         if any(joined):
             node, router = edge.ends if joined[0] else edge.ends[::-1]
             if count != 1:
-                raise FileMistake("a node has one cable to a router", "write count 1", f"{edge.where} (count)", count)
+                raise InputFileError(
+                    "a node has one cable to a router", "write count 1", f"{edge.where} (count)", count
+                )
             ports.append(Port(node, f"{node} to {router}", router, link, edge.where))
         else:
             cables.append(Cable(*edge.ends, link, count, edge.where))
     return Fabric(routers, cables, ports)
 
 
-def link_of(edge: Edge, name: str | None) -> tuple[Link, int]:
+def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
     """Read what an edge says of itself; without a class it is named after its bandwidth, or "link".
 
-    Raises FileMistake if that cannot be.
+    Raises InputFileError if that cannot be.
     """
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
-    no_lookalike(says, KEYS, edge.where)
+    check_misspelt_keys(says, KEYS, edge.where)
     bandwidth_Bps = _quantity(says, "bandwidth", BANDWIDTHS, "100 Gb/s", edge.where)
     latency_ns = _quantity(says, "latency", LATENCIES, "40 ns", edge.where)
-    count = whole(says.get("count", 1), 1, MOST_PARALLEL, f"{edge.where} (count)")
+    count = whole(says.get("count", 1), 1, MAX_PARALLEL_CABLES, f"{edge.where} (count)")
     written = str(says.get("class", says.get("bandwidth", "link"))).strip()
     if name is None and written == HOST:
         problem = "the class of links to nodes, between two routers"
-        raise FileMistake(problem, "call it otherwise, or say which end is a node", f"{edge.where} (class)", written)
-    return Link(name or written, bandwidth_Bps, latency_ns), count
+        raise InputFileError(problem, "call it otherwise, or say which end is a node", f"{edge.where} (class)", written)
+    return LinkAttributes(name or written, bandwidth_Bps, latency_ns), count
 
 
-def no_lookalike(says: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+def check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
     """Refuse a key that looks like one of ours; other keys of a file that was not made for us are passed over."""
     for key in says:
         for ours in keys:
-            if key not in keys and is_close(key, ours):
-                raise FileMistake("unknown key", f"did you mean '{ours}'?", where, key)
+            if key not in keys and is_misspelling(key, ours):
+                raise InputFileError("unknown key", f"did you mean '{ours}'?", where, key)
 
 
-def _quantity(says: Mapping[str, Any], key: str, limits: Range, example: str, where: str) -> float | None:
+def _quantity(says: Mapping[str, Any], key: str, limits: QuantityRange, example: str, where: str) -> float | None:
     value = says.get(key)
     if value is None:
         return None
@@ -143,5 +145,5 @@ def _quantity(says: Mapping[str, Any], key: str, limits: Range, example: str, wh
         magnitude = to_unit(str(value).strip(), limits.unit, example)
         limits.check(magnitude)
     except ConfigError as error:
-        raise FileMistake(error.problem, error.remedy, f"{where} ({key})", value) from None
+        raise InputFileError(error.problem, error.remedy, f"{where} ({key})", value) from None
     return magnitude

@@ -8,15 +8,15 @@ the end under ``from``. Empty cells say nothing; lines that begin with ``#`` are
 from collections.abc import Iterator
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.input_files import FileMistake, at, check_width, rows_of
+from fabricstudy.core.input_files import InputFileError, check_width, numbered_csv_rows, position_text
 
-from .base import HOST, KEYS, Edge, Fabric, fabric_of
+from .base import HOST, KEYS, EdgeRecord, Fabric, fabric_of
 
 COLUMNS = ("from", "to", *KEYS)
 
 
 def read(data: bytes) -> Fabric:
-    """Read an edge list; raises FileMistake, with line and column.
+    """Read an edge list; raises InputFileError, with line and column.
 
     Examples
     --------
@@ -35,12 +35,12 @@ def read(data: bytes) -> Fabric:
         if not is_host and nodes & set(edge.ends):
             problem = "a node, by another line, joined by a line whose class is not host"
             remedy = "write class host, or another name"
-            raise FileMistake(problem, remedy, edge.where, next(filter(nodes.__contains__, edge.ends)))
+            raise InputFileError(problem, remedy, edge.where, next(filter(nodes.__contains__, edge.ends)))
     return fabric_of(vertices, edges)
 
 
-def _edges(data: bytes) -> Iterator[Edge]:
-    rows = rows_of(data)
+def _edges(data: bytes) -> Iterator[EdgeRecord]:
+    rows = numbered_csv_rows(data)
     number, names = next(rows, (1, []))
     _check_head(number, names)
     for number, row in rows:
@@ -48,8 +48,10 @@ def _edges(data: bytes) -> Iterator[Edge]:
         cells = dict(zip(names, row, strict=True))
         for end in ("from", "to"):
             if not cells[end]:
-                raise FileMistake("no name", "name both ends", at(number, names.index(end) + 1, end))
-        yield Edge((cells["from"], cells["to"]), {key: cells[key] for key in KEYS if cells.get(key)}, at(number))
+                raise InputFileError("no name", "name both ends", position_text(number, names.index(end) + 1, end))
+        yield EdgeRecord(
+            (cells["from"], cells["to"]), {key: cells[key] for key in KEYS if cells.get(key)}, position_text(number)
+        )
 
 
 def _check_head(number: int, names: list[str]) -> None:
@@ -57,7 +59,9 @@ def _check_head(number: int, names: list[str]) -> None:
         if name not in COLUMNS or names.index(name) != column - 1:
             remedy = suggestion(name, COLUMNS)
             problem = "not a column of an edge list, or the second of its name"
-            raise FileMistake(problem, remedy, at(number, column), name)
+            raise InputFileError(problem, remedy, position_text(number, column), name)
     for name in ("from", "to"):
         if name not in names:
-            raise FileMistake(f"the first line names no column {name}", "write from,to,... there", at(number))
+            raise InputFileError(
+                f"the first line names no column {name}", "write from,to,... there", position_text(number)
+            )

@@ -6,25 +6,25 @@ What vertices and edges say is as in node-link JSON; see `fabricstudy.machine.fa
 from typing import Any
 from xml.parsers import expat
 
-from fabricstudy.core.input_files import FileMistake, at, text_of
+from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
-from .base import Edge, Fabric, fabric_of
+from .base import EdgeRecord, Fabric, fabric_of
 
 
 def read(data: bytes) -> Fabric:
-    """Read a graph; raises FileMistake, with the line."""
+    """Read a graph; raises InputFileError, with the line."""
     reader = _Reader()
     try:
         reader.parser.Parse(text_of(data).encode(), True)
     except expat.ExpatError as error:
         problem, remedy = f"not XML: {expat.ErrorString(error.code)}", "write it with networkx.write_graphml"
-        raise FileMistake(problem, remedy, at(error.lineno, error.offset + 1)) from None
+        raise InputFileError(problem, remedy, position_text(error.lineno, error.offset + 1)) from None
     if not reader.has_graph:
-        raise FileMistake("there is no graph", "write it with networkx.write_graphml", at(1))
+        raise InputFileError("there is no graph", "write it with networkx.write_graphml", position_text(1))
     for edge in reader.edges:
         for end in edge.ends:
             if end not in reader.vertices:
-                raise FileMistake("there is no vertex of this id", "add <node id=...>", edge.where, end)
+                raise InputFileError("there is no vertex of this id", "add <node id=...>", edge.where, end)
     return fabric_of(reader.vertices, reader.edges)
 
 
@@ -40,7 +40,7 @@ class _Reader:
         self.parser.CharacterDataHandler = self._text
         self.has_graph = False
         self.vertices: dict[str, tuple[dict[str, Any], str]] = {}
-        self.edges: list[Edge] = []
+        self.edges: list[EdgeRecord] = []
         self._name_of_key: dict[str, str] = {}
         self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
         self._says: dict[str, str] | None = None
@@ -50,39 +50,41 @@ class _Reader:
 
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "us-ascii", "ascii"):
-            raise FileMistake("not UTF-8", "save it as UTF-8 text, and say so in the first line", at(1), encoding)
+            raise InputFileError(
+                "not UTF-8", "save it as UTF-8 text, and say so in the first line", position_text(1), encoding
+            )
 
     def _doctype(self, name: str, *_: object) -> None:
         # Entities that it may define can stand for more text than there is memory.
-        place = at(self.parser.CurrentLineNumber)
-        raise FileMistake("a document type", "leave <!DOCTYPE ...> out; networkx writes none", place, name)
+        place = position_text(self.parser.CurrentLineNumber)
+        raise InputFileError("a document type", "leave <!DOCTYPE ...> out; networkx writes none", place, name)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name, where = tag.split(" ")[-1], at(self.parser.CurrentLineNumber)
+        name, where = tag.split(" ")[-1], position_text(self.parser.CurrentLineNumber)
         self._words = []
         if name == "graph":
             self.has_graph = True
             if attributes.get("edgedefault") == "directed":
-                raise FileMistake("the graph is directed", "write graph.to_undirected()", where, "directed")
+                raise InputFileError("the graph is directed", "write graph.to_undirected()", where, "directed")
         elif name == "key":
             self._name_of_key[_attribute(attributes, "id", where)] = attributes.get("attr.name", "")
             self._default_of = attributes.get("for", "all"), attributes.get("attr.name", "")
         elif name == "node":
             key = _attribute(attributes, "id", where)
             if key in self.vertices:
-                raise FileMistake("the second vertex of this id", "give each one an id of its own", where, key)
+                raise InputFileError("the second vertex of this id", "give each one an id of its own", where, key)
             self._says = dict(self._defaults["node"])
             self.vertices[key] = self._says, where
         elif name == "edge":
             if attributes.get("directed") == "true":
-                raise FileMistake("the edge is directed", "write graph.to_undirected()", where, "directed")
+                raise InputFileError("the edge is directed", "write graph.to_undirected()", where, "directed")
             self._says = dict(self._defaults["edge"])
             ends = _attribute(attributes, "source", where), _attribute(attributes, "target", where)
-            self.edges.append(Edge(ends, self._says, where))
+            self.edges.append(EdgeRecord(ends, self._says, where))
         elif name == "data":
             self._key = self._name_of_key.get(_attribute(attributes, "key", where), "")
         elif name == "hyperedge":
-            raise FileMistake("an edge of more than two vertices", "add a router in its place", where)
+            raise InputFileError("an edge of more than two vertices", "add a router in its place", where)
 
     def _end(self, tag: str) -> None:
         name = tag.split(" ")[-1]
@@ -100,5 +102,5 @@ class _Reader:
 
 def _attribute(attributes: dict[str, str], name: str, where: str) -> str:
     if name not in attributes:
-        raise FileMistake(f"an element without {name}", "write it with networkx.write_graphml", where)
+        raise InputFileError(f"an element without {name}", "write it with networkx.write_graphml", where)
     return attributes[name]

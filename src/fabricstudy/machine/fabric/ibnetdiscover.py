@@ -17,11 +17,11 @@ InfiniBand Trade Association: InfiniBand Architecture Specification, volume 2, r
 import re
 from typing import NamedTuple
 
-from fabricstudy.core.input_files import FileMistake, at, lines_of
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BANDWIDTHS
 
-from .base import Cable, Fabric, Link, Port
+from .base import Cable, Fabric, LinkAttributes, Port
 
 _GIGABITS = {
     "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 14.0625 * 64 / 66,
@@ -74,9 +74,9 @@ def guid_of(text: str) -> str:
 
 
 def read(data: bytes) -> Fabric:
-    """Read what was printed; raises FileMistake, with the line."""
+    """Read what was printed; raises InputFileError, with the line."""
     dump = _Dump()
-    for number, line in lines_of(data):
+    for number, line in numbered_lines(data):
         if _PORT_LINE.match(line):
             dump.add_port(number, line)
         elif line.startswith(("Switch\t", "Switch ", "Ca\t", "Ca ", "Rt\t", "Rt ")):
@@ -97,12 +97,16 @@ class _Dump:
         """Begin a block."""
         match = _BLOCK.match(line)
         if match is None:
-            raise FileMistake('not a device such as Switch 36 "S-..."', "give all that was printed", at(number), line)
+            raise InputFileError(
+                'not a device such as Switch 36 "S-..."', "give all that was printed", position_text(number), line
+            )
         kind, self._device, described, lid = match.groups()
         self._described[self._device] = described or ""
         if kind == "Switch":
             if self._device in self._switches:
-                raise FileMistake("the second block of this switch", "give one dump", at(number), self._device)
+                raise InputFileError(
+                    "the second block of this switch", "give one dump", position_text(number), self._device
+                )
             self._switches[self._device] = lid or ""
 
     def add_port(self, number: int, line: str) -> None:
@@ -110,19 +114,23 @@ class _Dump:
         match = _PORT.match(line)
         if match is None:
             problem = 'not a port such as [1] "S-..."[2] # "name" lid 3 4xEDR'
-            raise FileMistake(problem, "give all that was printed", at(number), line)
+            raise InputFileError(problem, "give all that was printed", position_text(number), line)
         if self._device is None:
-            raise FileMistake("a port before the first device", "give all that was printed", at(number), line)
+            raise InputFileError(
+                "a port before the first device", "give all that was printed", position_text(number), line
+            )
         end = _End(self._device, int(match["port"]))
         if end in self._lines:
-            raise FileMistake("the second line of this port", "give one dump", at(number), end.port)
+            raise InputFileError("the second line of this port", "give one dump", position_text(number), end.port)
         peer = _End(match["peer"], int(match["peer_port"]))
         self._lines[end] = _Line(number, peer, match["guid"], match["peer_guid"], match["says"] or "")
 
     def fabric(self) -> Fabric:
         """Put the blocks together."""
         if not self._switches:
-            raise FileMistake("there is no switch", 'give what ibnetdiscover prints, with lines as Switch 36 "S-..."')
+            raise InputFileError(
+                "there is no switch", 'give what ibnetdiscover prints, with lines as Switch 36 "S-..."'
+            )
         cables, ports = [], []
         for end, line in self._lines.items():
             self._check_opposite(end, line)
@@ -135,7 +143,14 @@ class _Dump:
                 if end < line.peer:
                     link = _link(line)
                     cables.append(
-                        Cable(end.device, line.peer.device, link, 1, at(line.number), (end.port, line.peer.port))
+                        Cable(
+                            end.device,
+                            line.peer.device,
+                            link,
+                            1,
+                            position_text(line.number),
+                            (end.port, line.peer.port),
+                        )
                     )
             elif line.peer.kind == _HCA and "Aggregation Node" not in line.says:
                 ports.append(self._port(end, line))
@@ -145,13 +160,15 @@ class _Dump:
         opposite = self._lines.get(line.peer)
         if opposite is not None and opposite.peer != end:
             problem = f"port {line.peer.port} of {line.peer.device} leads elsewhere by line {opposite.number}"
-            raise FileMistake(problem, "give one dump of a fabric that did not change", at(line.number), end.port)
+            raise InputFileError(
+                problem, "give one dump of a fabric that did not change", position_text(line.number), end.port
+            )
         if opposite is not None and _speed(opposite) != _speed(line):
             problem = f"another width or speed than at the other end, line {opposite.number}"
-            raise FileMistake(problem, "give one whole dump", at(line.number), _speed(line))
+            raise InputFileError(problem, "give one whole dump", position_text(line.number), _speed(line))
         if opposite is None and line.peer.kind == _SWITCH:
             problem = f"port {line.peer.port} of the switch {line.peer.device} has no line of its own"
-            raise FileMistake(problem, "give the whole dump", at(line.number), line.peer.device)
+            raise InputFileError(problem, "give the whole dump", position_text(line.number), line.peer.device)
 
     def _port(self, end: _End, line: _Line) -> Port:
         quoted = re.search(r'"(.*)"', line.says)
@@ -161,7 +178,7 @@ class _Dump:
         lid = re.search(r"\blid (\d+)", line.says)
         also = (f"guid {guid}", *([f"lid {lid[1]}"] if lid else []))
         name = f"{line.peer.device} port {line.peer.port}"
-        return Port(host, name, end.device, _link(line), at(line.number), also, end.port)
+        return Port(host, name, end.device, _link(line), position_text(line.number), also, end.port)
 
     def _names(self) -> dict[str, str]:
         names = {f"guid {guid_of(name.removeprefix('S-'))}": name for name in self._switches}
@@ -173,16 +190,18 @@ def _speed(line: _Line) -> str:
     return match[0].strip() if match else ""
 
 
-def _link(line: _Line) -> Link:
+def _link(line: _Line) -> LinkAttributes:
     """Read width and speed at the end of a line."""
     match = _SPEED.search(line.says)
     if match is None:
-        return Link("link", None, None)
+        return LinkAttributes("link", None, None)
     lane_Bps = LANE_BPS.get(match[2])
     if lane_Bps is None:
-        return Link(match[0].strip(), None, None)
+        return LinkAttributes(match[0].strip(), None, None)
     try:
         BANDWIDTHS.check(float(match[1]) * lane_Bps)
     except ConfigError as error:
-        raise FileMistake(f"a bandwidth {error.problem}", error.remedy, at(line.number), match[0].strip()) from None
-    return Link(match[0].strip(), int(match[1]) * lane_Bps, None)
+        raise InputFileError(
+            f"a bandwidth {error.problem}", error.remedy, position_text(line.number), match[0].strip()
+        ) from None
+    return LinkAttributes(match[0].strip(), int(match[1]) * lane_Bps, None)

@@ -7,9 +7,9 @@ An edge may say ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``
 import json
 from typing import Any
 
-from fabricstudy.core.input_files import FileMistake, at, text_of
+from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
-from .base import Edge, Fabric, fabric_of
+from .base import EdgeRecord, Fabric, fabric_of
 
 EDGES = ("edges", "links")
 """The list of edges by the names that networkx 3.4 and later, and earlier ones, give it."""
@@ -18,7 +18,7 @@ _MAKE = "write json.dumps(networkx.node_link_data(graph))"
 
 
 def read(data: bytes) -> Fabric:
-    """Read a graph; raises FileMistake, with line and column, or with the place in the lists.
+    """Read a graph; raises InputFileError, with line and column, or with the place in the lists.
 
     Examples
     --------
@@ -30,36 +30,38 @@ def read(data: bytes) -> Fabric:
         graph = json.loads(text_of(data))
         json.dumps(graph, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise FileMistake("not JSON", f"{_MAKE}: {error.msg}", at(error.lineno, error.colno)) from None
+        raise InputFileError("not JSON", f"{_MAKE}: {error.msg}", position_text(error.lineno, error.colno)) from None
     except RecursionError:
-        raise FileMistake("nested too deeply", _MAKE) from None
+        raise InputFileError("nested too deeply", _MAKE) from None
     except ValueError as error:  # a number of very many digits, or half of a character
-        raise FileMistake(f"not JSON: {error}", _MAKE) from None
+        raise InputFileError(f"not JSON: {error}", _MAKE) from None
     if not isinstance(graph, dict):
-        raise FileMistake("not a mapping", _MAKE, at(1))
+        raise InputFileError("not a mapping", _MAKE, position_text(1))
     if graph.get("directed"):
-        raise FileMistake("the graph is directed", "write graph.to_undirected()", "directed", True)
+        raise InputFileError("the graph is directed", "write graph.to_undirected()", "directed", True)
     key = next((name for name in EDGES if name in graph), EDGES[0])
     vertices: dict[str, tuple[dict[str, Any], str]] = {}
     for place, vertex in _items(graph, "nodes", ("id",)):
         if str(vertex["id"]) in vertices:
-            raise FileMistake("the second vertex of this id", "give each one an id of its own", place, vertex["id"])
+            raise InputFileError("the second vertex of this id", "give each one an id of its own", place, vertex["id"])
         vertices[str(vertex["id"])] = vertex, place
     edges = []
     for place, edge in _items(graph, key, ("source", "target")):
         for end in ("source", "target"):
             if str(edge[end]) not in vertices:
-                raise FileMistake("there is no vertex of this id", "list it under nodes", f"{place}.{end}", edge[end])
-        edges.append(Edge((str(edge["source"]), str(edge["target"])), edge, place))
+                raise InputFileError(
+                    "there is no vertex of this id", "list it under nodes", f"{place}.{end}", edge[end]
+                )
+        edges.append(EdgeRecord((str(edge["source"]), str(edge["target"])), edge, place))
     return fabric_of(vertices, edges)
 
 
 def _items(graph: dict[str, Any], key: str, needed: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
     items = graph.get(key)
     if not isinstance(items, list):
-        raise FileMistake(f"there is no list {key}", _MAKE, key)
+        raise InputFileError(f"there is no list {key}", _MAKE, key)
     for number, item in enumerate(items):
         for part in needed:
             if not isinstance(item, dict) or not isinstance(item.get(part), str | int):
-                raise FileMistake(f"an entry without {part}", "give it one", f"{key}[{number}]", item)
+                raise InputFileError(f"an entry without {part}", "give it one", f"{key}[{number}]", item)
     return [(f"{key}[{number}]", item) for number, item in enumerate(items)]

@@ -10,7 +10,7 @@ from fabricstudy.machine.graph import Machine
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-MOST_SINGLE = 1_500
+MAX_SINGLE_LINES = 1_500
 """With more rows of cables a machine of groups, or a tree of them, is drawn in bundles."""
 
 WITHIN = -1

@@ -6,10 +6,10 @@ from fabricstudy.machine.graph import Machine
 from . import graph, grid, groups, tree
 from .base import Layout
 
-MOST_LINES = 12_000
+MAX_LINES = 12_000
 """More lines make a grey area of a picture."""
 
-MOST_SPOTS = 3_000
+MAX_SPOTS = 3_000
 """More spots cannot be told apart."""
 
 _SMALLER = "draw a smaller machine of the same kind, such as one with fewer groups, pods or routers a dimension"
@@ -23,20 +23,20 @@ def lay_out(machine: Machine) -> Layout:
     ConfigError
         If the picture would have more spots or lines than can be told apart.
     """
-    if machine.coordinates is not None and machine.routers > MOST_SPOTS:
+    if machine.coordinates is not None and machine.routers > MAX_SPOTS:
         problem = f"a grid of {machine.routers:,} routers cannot be drawn"
-        raise ConfigError(problem, f"{_SMALLER}; stay at or below {MOST_SPOTS:,}", code="out-of-range")
+        raise ConfigError(problem, f"{_SMALLER}; stay at or below {MAX_SPOTS:,}", code="out-of-range")
     for rule in (grid.lay_out, tree.lay_out, groups.lay_out):
         layout = rule(machine)
         if layout is not None:
             break
     else:
-        if machine.routers > graph.MOST_ROUTERS:
+        if machine.routers > graph.MAX_ROUTERS:
             problem = f"a graph of {machine.routers:,} routers without groups, levels or coordinates cannot be drawn"
-            raise ConfigError(problem, f"stay at or below {graph.MOST_ROUTERS:,}", code="out-of-range")
+            raise ConfigError(problem, f"stay at or below {graph.MAX_ROUTERS:,}", code="out-of-range")
         layout = graph.lay_out(machine)
-    if len(layout.place) > MOST_SPOTS or len(layout.paths) > MOST_LINES:
+    if len(layout.place) > MAX_SPOTS or len(layout.paths) > MAX_LINES:
         problem = f"a picture of {len(layout.place):,} spots and {len(layout.paths):,} lines cannot be read"
-        limits = f"at most {MOST_SPOTS:,} spots and {MOST_LINES:,} lines are drawn"
+        limits = f"at most {MAX_SPOTS:,} spots and {MAX_LINES:,} lines are drawn"
         raise ConfigError(problem, f"{_SMALLER}; {limits}", code="out-of-range")
     return layout

@@ -7,7 +7,7 @@ from fabricstudy.machine.graph import Machine
 
 from .base import Floats, Layout, on_circle, straight
 
-MOST_ROUTERS = 600
+MAX_ROUTERS = 600
 """Larger graphs without any structure that is known are a grey area."""
 
 _STEPS = 150

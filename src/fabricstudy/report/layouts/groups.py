@@ -4,12 +4,12 @@ import numpy as np
 
 from fabricstudy.machine.graph import Machine
 
-from .base import MOST_SINGLE, Floats, Ints, Layout, on_circle, straight
+from .base import MAX_SINGLE_LINES, Floats, Ints, Layout, on_circle, straight
 
 FILLED = 0.62
 """Of the room of a group on the circle, what its routers take."""
 
-MOST_NAMES = 40
+MAX_NAMES = 40
 """With more groups only some of them have their number beside them."""
 
 
@@ -17,16 +17,17 @@ def lay_out(machine: Machine) -> Layout | None:
     """Put the groups on a circle, clockwise from the top, each with its routers around its middle.
 
     Where some routers have nodes and others have none, as leaves and spines of a megafly, those without stand towards
-    the centre. A machine with more than `MOST_SINGLE` rows of cables gets one spot a group. None without three groups.
+    the centre. A machine with more than `MAX_SINGLE_LINES` rows of cables gets one spot a group. None below three
+    groups.
     """
     if machine.group is None or machine.group.max(initial=0) < 2:
         return None
     group = machine.group.astype(np.int64)
     middles = on_circle(int(group.max()) + 1)
     room = min(float(np.sin(np.pi / len(middles))), 0.5)
-    step, distance = 1 if len(middles) <= MOST_NAMES else 10, 1 + 0.85 * room + 0.05
+    step, distance = 1 if len(middles) <= MAX_NAMES else 10, 1 + 0.85 * room + 0.05
     words = tuple((*(distance * middles[one]), str(one)) for one in range(0, len(middles), step))
-    if len(machine.cable_tail) > MOST_SINGLE:
+    if len(machine.cable_tail) > MAX_SINGLE_LINES:
         paths = straight(machine, middles, group)
         return Layout("group", middles, 0.72 * room, group, *paths, words, "numbers: groups")
     place = np.empty((machine.routers, 2))

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from fabricstudy.machine.components import components
+from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.levels import levels
 
-from .base import MOST_SINGLE, Layout, straight
+from .base import MAX_SINGLE_LINES, Layout, straight
 
 HEIGHT = 0.55
 """Of the picture of a tree, over its width."""
@@ -15,8 +15,8 @@ HEIGHT = 0.55
 def lay_out(machine: Machine) -> Layout | None:
     """Put each level into a row, the routers of a subtree side by side, in the order of their numbers.
 
-    A tree of more than `MOST_SINGLE` rows of cables gets one spot for the routers of a subtree below the top on one
-    level, and one for the top. None for a machine that is no tree.
+    A tree of more than `MAX_SINGLE_LINES` rows of cables gets one spot for the routers of a subtree below the top on
+    one level, and one for the top. None for a machine that is no tree.
     """
     level = levels(machine)
     if level is None:
@@ -25,10 +25,10 @@ def lay_out(machine: Machine) -> Layout | None:
     tail, head = machine.cable_tail, machine.cable_head
     highest = np.maximum(level[tail], level[head])
     below = [highest < top for top in range(1, int(level.max()) + 1)]
-    within = [components(tail[rows], head[rows], machine.routers).astype(np.int64) for rows in below]
+    within = [component_labels(tail[rows], head[rows], machine.routers).astype(np.int64) for rows in below]
     part = np.empty(machine.routers, dtype=np.int64)
     part[np.lexsort([np.arange(machine.routers), *within])] = np.arange(machine.routers)
-    single = len(machine.cable_tail) <= MOST_SINGLE
+    single = len(machine.cable_tail) <= MAX_SINGLE_LINES
     if not single:
         part = np.where(level == level.max(), -1, within[-1])
     spots, spot_of_router = np.unique(np.column_stack([level, part]), axis=0, return_inverse=True)

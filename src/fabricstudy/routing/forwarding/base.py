@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class ForwardingEntry(NamedTuple):
     """Packets at `router` for `destination` go on to the router `onward`, or through the `port`.
 
     `to_router`: the destination is a router, which stands for all its nodes; `known`: the machine must have it.
@@ -11,7 +11,7 @@ class Entry(NamedTuple):
 
     router: str
     destination: str
-    onward: str | None
+    next_router: str | None
     port: int | None
     where: str
     to_router: bool = False

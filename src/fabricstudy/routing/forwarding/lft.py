@@ -7,37 +7,37 @@ port 1. The destination is looked up by its port GUID, or by its LID where there
 
 import re
 
-from fabricstudy.core.input_files import FileMistake, at, lines_of
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
 from fabricstudy.machine.fabric.ibnetdiscover import guid_of
 
-from .base import Entry
+from .base import ForwardingEntry
 
 _SWITCH = re.compile(r"Unicast lids \[[^\]]*\] of switch .*?\bguid (?:0x)?([0-9a-fA-F]+)")
 _ROW = re.compile(r"(0x[0-9a-fA-F]{1,16})\s+(\d{1,9})\s*[:#]?\s*(.*)$")
 _GUID = re.compile(r"portguid (0x[0-9a-fA-F]+)")
 
 
-def read(data: bytes) -> list[Entry]:
-    """Read the tables of all switches; raises FileMistake, with the line."""
-    entries: dict[tuple[str, str], Entry] = {}
+def read(data: bytes) -> list[ForwardingEntry]:
+    """Read the tables of all switches; raises InputFileError, with the line."""
+    entries: dict[tuple[str, str], ForwardingEntry] = {}
     switch = None
-    for number, line in lines_of(data):
+    for number, line in numbered_lines(data):
         line = line.strip()
         if line.startswith("Unicast"):
             head = _SWITCH.match(line)
             if head is None:
                 problem = "the head of a table without its switch's guid"
-                raise FileMistake(problem, "print it with ibroute", at(number), line)
+                raise InputFileError(problem, "print it with ibroute", position_text(number), line)
             switch = f"guid {guid_of(head[1])}"
         elif line.startswith("0x"):
             row = _ROW.match(line)
             if row is None or switch is None:
                 problem = "not a line such as 0x0005 001 : (...) below the head of a table"
-                raise FileMistake(problem, "give all that was printed", at(number), line)
+                raise InputFileError(problem, "give all that was printed", position_text(number), line)
             guid = _GUID.search(row[3])
             destination = f"guid {guid_of(guid[1])}" if guid else f"lid {int(row[1], 16)}"
-            entry = Entry(switch, destination, None, int(row[2]), at(number), known=False)
+            entry = ForwardingEntry(switch, destination, None, int(row[2]), position_text(number), known=False)
             entries.setdefault((switch, destination), entry)
     if not entries:
-        raise FileMistake("there is no table", "give a CSV, or what ibroute or dump_lfts.sh prints")
+        raise InputFileError("there is no table", "give a CSV, or what ibroute or dump_lfts.sh prints")
     return list(entries.values())

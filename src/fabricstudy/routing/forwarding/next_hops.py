@@ -5,31 +5,31 @@ where it is a router and stands for all its nodes. Each other line says to which
 are those of the machine's file; on other machines, numbers from 0. Lines that begin with ``#`` are comments.
 """
 
-from fabricstudy.core.input_files import FileMistake, at, check_width, rows_of
+from fabricstudy.core.input_files import InputFileError, check_width, numbered_csv_rows, position_text
 
-from .base import Entry
+from .base import ForwardingEntry
 
 HEADS = (["router", "destination", "next"], ["router", "destination_router", "next"])
 
 
-def read(data: bytes) -> list[Entry]:
-    """Read next hops; raises FileMistake, with line and column.
+def read(data: bytes) -> list[ForwardingEntry]:
+    """Read next hops; raises InputFileError, with line and column.
 
     Examples
     --------
     >>> read(b"router,destination,next\\nr0,n5,r1\\n")[0].onward
     'r1'
     """
-    rows = rows_of(data)
+    rows = numbered_csv_rows(data)
     number, head = next(rows, (1, []))
     if head not in HEADS:
         remedy = "write " + " or ".join(",".join(names) for names in HEADS)
-        raise FileMistake("the first line does not name the columns", remedy, at(number), ",".join(head))
+        raise InputFileError("the first line does not name the columns", remedy, position_text(number), ",".join(head))
     entries = []
     for number, row in rows:
         check_width(number, row, head)
         for column, cell in enumerate(row):
             if not cell:
-                raise FileMistake("no name", "write one", at(number, column + 1, head[column]))
-        entries.append(Entry(row[0], row[1], row[2], None, at(number), to_router=head == HEADS[1]))
+                raise InputFileError("no name", "write one", position_text(number, column + 1, head[column]))
+        entries.append(ForwardingEntry(row[0], row[1], row[2], None, position_text(number), to_router=head == HEADS[1]))
     return entries

@@ -10,8 +10,8 @@ from fabricstudy.core.model import ConfigError
 from ..jobs import Floats, Ints
 
 if TYPE_CHECKING:
-    from ..partitions import Pool
-    from ..task import Task
+    from ..partitions import NodePool
+    from ..state import ScheduleState
 
 
 class Backfill(Kind):
@@ -26,12 +26,12 @@ class Backfill(Kind):
     """Whether it asks for the larger partitions above each."""
 
     rule: ClassVar[int]
-    """Its number in `fabricstudy.schedule.task`."""
+    """Its number in `fabricstudy.schedule.state`."""
 
     on_nodes: ClassVar[bool] = False
     """Whether it can do with nodes without a topology."""
 
-    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
+    def schedule(self, task: ScheduleState, score: Any) -> tuple[Floats, Ints]:
         """Run the event loop with this rule; it writes the jobs' starts and ends into the task.
 
         Returns
@@ -44,7 +44,7 @@ class Backfill(Kind):
 
         return run_in_order(task, score, self.rule)
 
-    def schedule_on_nodes(self, task: Task, score: Any, pool: Pool) -> tuple[Floats, Ints, Ints]:
+    def schedule_on_nodes(self, task: ScheduleState, score: Any, pool: NodePool) -> tuple[Floats, Ints, Ints]:
         """Run the event loop on nodes without a topology.
 
         Returns

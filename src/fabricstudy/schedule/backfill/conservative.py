@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from fabricstudy.core.kinds import register
 
 from ..jobs import Floats, Ints
-from ..task import CONSERVATIVE, Task
+from ..state import CONSERVATIVE, ScheduleState
 from .base import Backfill
 
 
@@ -24,7 +24,7 @@ class Conservative(Backfill):
 
     kind: Literal["conservative"] = "conservative"
 
-    def schedule(self, task: Task, score: Any) -> tuple[Floats, Ints]:
+    def schedule(self, task: ScheduleState, score: Any) -> tuple[Floats, Ints]:
         from ..kernel import run_conservative
 
         return run_conservative(task)

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register
 
-from ..task import DRAIN
+from ..state import DRAIN
 from .base import Backfill
 
 

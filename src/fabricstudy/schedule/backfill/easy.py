@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register
 
-from ..task import EASY
+from ..state import EASY
 from .base import Backfill
 
 

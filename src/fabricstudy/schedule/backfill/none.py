@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from fabricstudy.core.kinds import register
 
-from ..task import NONE
+from ..state import NONE
 from .base import Backfill
 
 

@@ -1,26 +1,26 @@
 """The event loop, compiled by numba on first use and kept beside these files.
 
 At each instant all that ends and all that comes is taken in first; then a *pass* starts what may start, and the use of
-the machine is noted. `fabricstudy.schedule.task.Task` says what the arrays are.
+the machine is noted. `fabricstudy.schedule.state.ScheduleState` says what the arrays are.
 """
 
 from typing import Any
 
 import numpy as np
 
-from ..task import CONSERVATIVE, DRAIN, EASY, Array, Task
-from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, inner, kept
+from ..state import CONSERVATIVE, DRAIN, EASY, Array, ScheduleState
+from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, jit_cached, jit_inner
+from .conservative import ROOM, end_due_jobs, reserve_slots, start_due_jobs
 from .drain import pass_drain
 from .easy import pass_easy, pass_none
-from .node_slots import empty_profile
-from .node_slots import end_all as end_all_on_nodes
-from .node_slots import start_due as start_due_on_nodes
-from .node_slots import take_slots as take_slots_on_nodes
+from .node_conservative import empty_profile
+from .node_conservative import end_due_node_jobs as end_all_on_nodes
+from .node_conservative import reserve_node_slots as take_slots_on_nodes
+from .node_conservative import start_due_node_jobs as start_due_on_nodes
 from .nodes import pass_nodes, room_for_pass
-from .queue import take_in
-from .running import end
-from .slots import ROOM, end_all, start_due, take_slots
-from .use import record, record_nodes, tables, with_room
+from .queue import enqueue_arrivals
+from .running import end_next_job
+from .utilisation import grow_tables, record, record_nodes, tables
 
 __all__ = ["compiled_score", "next_instant", "run_conservative", "run_in_order", "run_nodes"]
 
@@ -28,8 +28,8 @@ Done = tuple[Array, Array]
 DoneOnNodes = tuple[Array, Array, Array]
 
 
-@inner
-def next_instant(task: Task, arrived: int) -> float:
+@jit_inner
+def next_instant(task: ScheduleState, arrived: int) -> float:
     """When the next job ends or comes."""
     now = np.inf
     if task.counter[RUNNING] > 0:
@@ -39,30 +39,30 @@ def next_instant(task: Task, arrived: int) -> float:
     return now
 
 
-@kept
-def run_in_order(task: Task, score: Any, rule: int) -> Done:
+@jit_cached
+def run_in_order(task: ScheduleState, score: Any, rule: int) -> Done:
     """Schedule by passes over the queue: without backfilling, with EASY's or with Cobalt's."""
     times, counts = tables(task)
     size, arrived = 0, 0
     while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
         now = next_instant(task, arrived)
         while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-            end(task)
-        arrived = take_in(task, now, arrived)
+            end_next_job(task)
+        arrived = enqueue_arrivals(task, now, arrived)
         if rule == DRAIN:
             pass_drain(task, now, score)
         elif rule == EASY:
             pass_easy(task, now, score)
         else:
             pass_none(task, now, score)
-        times, counts = with_room(times, counts, size)
+        times, counts = grow_tables(times, counts, size)
         record(task, now, times, counts, size)
         size += 1
     return times[:size], counts[:size]
 
 
-@kept
-def run_conservative(task: Task) -> Done:
+@jit_cached
+def run_conservative(task: ScheduleState) -> Done:
     """Schedule with a slot for each job, whatever the order of the queue."""
     times, counts = tables(task)
     shape = len(task.parts), ROOM
@@ -70,18 +70,18 @@ def run_conservative(task: Task) -> Done:
     size, arrived, next_s = 0, 0, np.inf
     while arrived < len(task.jobs) or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
         now = min(next_instant(task, arrived), next_s)
-        ended = end_all(task, profile, now)
-        arrived = take_in(task, now, arrived)
-        profile = take_slots(task, profile, now, ended)
-        next_s = start_due(task, profile, now)
-        times, counts = with_room(times, counts, size)
+        ended = end_due_jobs(task, profile, now)
+        arrived = enqueue_arrivals(task, now, arrived)
+        profile = reserve_slots(task, profile, now, ended)
+        next_s = start_due_jobs(task, profile, now)
+        times, counts = grow_tables(times, counts, size)
         record(task, now, times, counts, size)
         size += 1
     return times[:size], counts[:size]
 
 
-@kept
-def run_nodes(task: Task, score: Any, nodes: int, rule: int, counts_only: bool) -> DoneOnNodes:
+@jit_cached
+def run_nodes(task: ScheduleState, score: Any, nodes: int, rule: int, counts_only: bool) -> DoneOnNodes:
     """Schedule on nodes without a topology."""
     times, counts = tables(task)
     holder, masks = np.full(nodes, -1), np.zeros((2, nodes), np.bool_)
@@ -90,14 +90,14 @@ def run_nodes(task: Task, score: Any, nodes: int, rule: int, counts_only: bool) 
     while arrived < len(task.jobs) or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
         now = min(next_instant(task, arrived), next_s)
         ended = end_all_on_nodes(task, profile, now, holder, rule == CONSERVATIVE)
-        arrived = take_in(task, now, arrived)
+        arrived = enqueue_arrivals(task, now, arrived)
         spans = room_for_pass(task, spans, nodes)
         if rule == CONSERVATIVE:
             take_slots_on_nodes(task, profile, now, ended, nodes)
             next_s = start_due_on_nodes(task, profile, now, holder, spans, masks[0])
         else:
             pass_nodes(task, now, score, holder, masks, spans, rule == EASY, counts_only)
-        times, counts = with_room(times, counts, size)
+        times, counts = grow_tables(times, counts, size)
         record_nodes(task, now, times, counts, size, holder, masks[0])
         size += 1
     return times[:size], counts[:size], spans[: task.counter[SPANS]]

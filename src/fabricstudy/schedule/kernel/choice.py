@@ -4,16 +4,16 @@
 
 import numpy as np
 
-from ..task import Task
-from .compiled import STAMP, inner
-from .running import free_s, length
+from ..state import ScheduleState
+from .compiled import STAMP, jit_inner
+from .running import free_s, requested_on_s
 
-MOST = 1 << 60
+UNLIMITED = 1 << 60
 """More than anything that is counted."""
 
 
-@inner
-def any_free(task: Task) -> bool:
+@jit_inner
+def any_free(task: ScheduleState) -> bool:
     """Whether a job that waits has a free partition."""
     found = False
     for group in range(len(task.groups)):
@@ -21,8 +21,8 @@ def any_free(task: Task) -> bool:
     return found
 
 
-@inner
-def blocked(task: Task, partition: int, enough: int) -> int:
+@jit_inner
+def count_blocked(task: ScheduleState, partition: int, enough: int) -> int:
     """Count the free partitions that one would block, up to `enough`."""
     count = 0
     for at in range(task.parts[partition].first, task.parts[partition].last):
@@ -33,8 +33,8 @@ def blocked(task: Task, partition: int, enough: int) -> int:
     return count
 
 
-@inner
-def above_free_s(task: Task, now: float, partition: int) -> float:
+@jit_inner
+def above_free_s(task: ScheduleState, now: float, partition: int) -> float:
     """When the first larger partition above one becomes free of those that are not; the past if there is none."""
     soonest = np.inf
     for at in range(task.parts[partition].above_first, task.parts[partition].above_last):
@@ -43,8 +43,8 @@ def above_free_s(task: Task, now: float, partition: int) -> float:
     return soonest if soonest < np.inf else -np.inf
 
 
-@inner
-def choose(task: Task, job: int, now: float, before: float, below: bool) -> int:
+@jit_inner
+def choose(task: ScheduleState, job: int, now: float, before: float, below: bool) -> int:
     """Give the free partition to start a job on, or -1.
 
     It has to end by its request: on a marked partition by `before`; or, with `below`, on any before the first larger
@@ -62,18 +62,18 @@ def choose(task: Task, job: int, now: float, before: float, below: bool) -> int:
             continue
         if below or task.parts[partition].mark == stamp:
             by_s = above_free_s(task, now, partition) if below else before
-            if now + length(task, job, task.parts[partition].variant) > by_s:
+            if now + requested_on_s(task, job, task.parts[partition].variant) > by_s:
                 continue
         if best < 0 or task.parts[partition].rank < task.parts[best].rank:
-            fewest = MOST
-        count = blocked(task, partition, fewest)
+            fewest = UNLIMITED
+        count = count_blocked(task, partition, fewest)
         if count < fewest:
             best, fewest = partition, count
     return best
 
 
-@inner
-def comes_sooner(task: Task, one_s: float, one: int, other_s: float, other: int) -> bool:
+@jit_inner
+def is_better_reservation(task: ScheduleState, one_s: float, one: int, other_s: float, other: int) -> bool:
     """Whether one of two partitions is to be promised: sooner, of lower rank, of fewer conflicts, first of the list."""
     if one_s != other_s:
         return one_s < other_s
@@ -84,8 +84,8 @@ def comes_sooner(task: Task, one_s: float, one: int, other_s: float, other: int)
     return one < other
 
 
-@inner
-def reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, float]:
+@jit_inner
+def choose_reservation(task: ScheduleState, now: float, job: int, but_marked: bool) -> tuple[int, float]:
     """Give the partition of a job that is free soonest, and when; -1 if all are marked and these do not count."""
     group = task.jobs[job].group
     best, best_s = -1, 0.0
@@ -94,6 +94,6 @@ def reserve(task: Task, now: float, job: int, but_marked: bool) -> tuple[int, fl
         if but_marked and task.parts[partition].mark == task.counter[STAMP]:
             continue
         at_s = free_s(task, now, partition)
-        if best < 0 or comes_sooner(task, at_s, partition, best_s, best):
+        if best < 0 or is_better_reservation(task, at_s, partition, best_s, best):
             best, best_s = partition, at_s
     return best, best_s

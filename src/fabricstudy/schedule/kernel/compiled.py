@@ -32,14 +32,14 @@ SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
 """Type of an order's `score`."""
 
 
-def inner(function: F) -> F:
+def jit_inner(function: F) -> F:
     """Compile what only compiled code calls, and what makes no arrays: none of them are counted as used then."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
     compiled: F = njit(**options)(function)
     return compiled
 
 
-def making(function: F) -> F:
+def jit_allocating(function: F) -> F:
     """Compile what only compiled code calls, and what may make arrays."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     compiled: F = njit(**options)(function)
@@ -70,7 +70,7 @@ def _caching() -> Iterator[None]:
         _config.CACHE_DIR = before
 
 
-def kept(function: F) -> F:
+def jit_cached(function: F) -> F:
     """Compile what Python calls, once for the sources as they are."""
     options: dict[str, Any] = {"cache": True}
     with _caching():

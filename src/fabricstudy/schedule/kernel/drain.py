@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from ..task import Task
-from .choice import any_free, choose, reserve
-from .compiled import GONE, LAST, STAMP, inner
-from .queue import all_places, close_gaps, next_place, rate, remove
-from .running import start
+from ..state import ScheduleState
+from .choice import any_free, choose, choose_reservation
+from .compiled import GONE, LAST, STAMP, jit_inner
+from .queue import all_places, compact_queue, next_place, remove, update_scores
+from .running import start_job
 
 
-@inner
-def drain(task: Task, partition: int) -> None:
+@jit_inner
+def drain(task: ScheduleState, partition: int) -> None:
     """Mark whatever conflicts with a partition, and count down what is left in each group."""
     for at in range(task.parts[partition].first, task.parts[partition].last):
         other = task.conflicts[at].other
@@ -22,8 +22,8 @@ def drain(task: Task, partition: int) -> None:
                 task.groups[task.groups_of[of]].open -= 1
 
 
-@inner
-def start_or_drain(task: Task, now: float) -> bool:
+@jit_inner
+def start_or_drain(task: ScheduleState, now: float) -> bool:
     """Start jobs in order, those that cannot start keeping a partition from later ones; say whether any started."""
     task.counter[STAMP] += 1
     for group in range(len(task.groups)):
@@ -33,41 +33,41 @@ def start_or_drain(task: Task, now: float) -> bool:
     passed = False
     for taken in range(size):
         at = next_place(task, taken, size)
-        job = task.q_job[at]
+        job = task.queue_job[at]
         if task.groups[task.jobs[job].group].open == 0:
             passed = True
             continue
         partition = choose(task, job, now, -np.inf, False)
         if partition >= 0:
-            start(task, now, job, partition, passed)
-            task.q_job[at] = GONE
+            start_job(task, now, job, partition, passed)
+            task.queue_job[at] = GONE
             low, high = min(low, at), max(high, at)
         else:
             passed = True
-            drain(task, reserve(task, now, job, True)[0])
+            drain(task, choose_reservation(task, now, job, True)[0])
     if high >= 0:
-        close_gaps(task, low, high)
+        compact_queue(task, low, high)
     return high >= 0
 
 
-@inner
-def start_below(task: Task, now: float) -> bool:
+@jit_inner
+def start_below(task: ScheduleState, now: float) -> bool:
     """Start the first job that ends before it is in the way of a larger one; say whether there was any."""
     size = all_places(task)
     for taken in range(size):
         at = next_place(task, taken, size)
-        job = task.q_job[at]
+        job = task.queue_job[at]
         partition = choose(task, job, now, 0.0, True)
         if partition >= 0:
-            start(task, now, job, partition, taken > 0)
+            start_job(task, now, job, partition, taken > 0)
             remove(task, at)
             return True
     return False
 
 
-@inner
-def pass_drain(task: Task, now: float, score: Any) -> None:
+@jit_inner
+def pass_drain(task: ScheduleState, now: float, score: Any) -> None:
     """Start what may start; scores stay as they are, since no time passes."""
-    rate(task, now, score)
+    update_scores(task, now, score)
     while any_free(task) and (start_or_drain(task, now) or start_below(task, now)):
         pass

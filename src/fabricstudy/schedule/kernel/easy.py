@@ -4,59 +4,59 @@ from typing import Any
 
 import numpy as np
 
-from ..task import Task
-from .choice import any_free, choose, reserve
-from .compiled import FIRST, GONE, LAST, STAMP, inner
-from .queue import all_places, close_gaps, head, make_heap, next_place, rate, remove
-from .running import shortest, start
+from ..state import ScheduleState
+from .choice import any_free, choose, choose_reservation
+from .compiled import FIRST, GONE, LAST, STAMP, jit_inner
+from .queue import all_places, compact_queue, head, make_heap, next_place, remove, update_scores
+from .running import shortest, start_job
 
 
-@inner
-def in_turn(task: Task, now: float, score: Any) -> int:
+@jit_inner
+def start_in_order(task: ScheduleState, now: float, score: Any) -> int:
     """Start jobs in the order of the queue; give the place of the first one that cannot start, or -1."""
     if task.counter[FIRST] == task.counter[LAST]:
         return -1
-    rate(task, now, score)
+    update_scores(task, now, score)
     task.counter[STAMP] += 1
     while task.counter[FIRST] < task.counter[LAST]:
         at = head(task)
-        job = task.q_job[at]
+        job = task.queue_job[at]
         partition = choose(task, job, now, now, False)
         if partition < 0:
             return at
-        start(task, now, job, partition, False)
+        start_job(task, now, job, partition, False)
         remove(task, at)
     return -1
 
 
-@inner
-def pass_none(task: Task, now: float, score: Any) -> None:
+@jit_inner
+def pass_none(task: ScheduleState, now: float, score: Any) -> None:
     """Start jobs until one has to wait."""
     if any_free(task):
-        in_turn(task, now, score)
+        start_in_order(task, now, score)
 
 
-@inner
-def pass_easy(task: Task, now: float, score: Any) -> None:
+@jit_inner
+def pass_easy(task: ScheduleState, now: float, score: Any) -> None:
     """Start jobs until one has to wait, promise it a partition, and start what does not delay it."""
-    at = in_turn(task, now, score)
+    at = start_in_order(task, now, score)
     if at < 0:
         return
-    first = task.q_job[at]
+    first = task.queue_job[at]
     promised = not np.isnan(task.jobs[first].promised_s)
     if promised and not any_free(task):
         return
-    partition, then = reserve(task, now, first, False)
+    partition, then = choose_reservation(task, now, first, False)
     if not promised:
         task.jobs[first].promised_s = then
     task.counter[STAMP] += 1
     for conflict in range(task.parts[partition].first, task.parts[partition].last):
         task.parts[task.conflicts[conflict].other].mark = task.counter[STAMP]
-    fill(task, now, then, at)
+    backfill_jobs(task, now, then, at)
 
 
-@inner
-def open_groups(task: Task) -> None:
+@jit_inner
+def open_groups(task: ScheduleState) -> None:
     """Find out which groups have a free partition that does not conflict with the reservation."""
     for group in range(len(task.groups)):
         task.groups[group].open = 0
@@ -68,45 +68,45 @@ def open_groups(task: Task) -> None:
                     break
 
 
-@inner
-def may_fit(task: Task, job: int, now: float, before: float) -> bool:
+@jit_inner
+def may_fit(task: ScheduleState, job: int, now: float, before: float) -> bool:
     """Whether it is worth while to look for a partition of a job."""
     group = task.jobs[job].group
     return task.groups[group].free > 0 and (task.groups[group].open > 0 or now + shortest(task, job) <= before)
 
 
-@inner
-def fitting_places(task: Task, now: float, before: float) -> int:
+@jit_inner
+def fitting_places(task: ScheduleState, now: float, before: float) -> int:
     """Make ready the places of jobs that may fit; all, if the queue stands in order anyway."""
     if not task.changes:
         return all_places(task)
     size = 0
     for place in range(task.counter[FIRST], task.counter[LAST]):
-        if may_fit(task, task.q_job[place], now, before):
+        if may_fit(task, task.queue_job[place], now, before):
             task.heap[size] = place
             size += 1
     make_heap(task, size)
     return size
 
 
-@inner
-def fill(task: Task, now: float, before: float, waits: int) -> None:
+@jit_inner
+def backfill_jobs(task: ScheduleState, now: float, before: float, waits: int) -> None:
     """Start in order what does not delay the job that waits at a place of the queue."""
     open_groups(task)
     size = fitting_places(task, now, before)
     low, high = task.counter[LAST], -1
     for taken in range(size):
         at = next_place(task, taken, size)
-        job = task.q_job[at]
+        job = task.queue_job[at]
         if at == waits or not may_fit(task, job, now, before):
             continue
         partition = choose(task, job, now, before, False)
         if partition >= 0:
-            start(task, now, job, partition, True)
-            task.q_job[at] = GONE
+            start_job(task, now, job, partition, True)
+            task.queue_job[at] = GONE
             low, high = min(low, at), max(high, at)
             if not any_free(task):
                 break
             open_groups(task)
     if high >= 0:
-        close_gaps(task, low, high)
+        compact_queue(task, low, high)

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from ..task import Array, Task
-from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, inner, making
-from .queue import all_places, close_gaps, next_place, rate
+from ..state import Array, ScheduleState
+from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, jit_allocating, jit_inner
+from .queue import all_places, compact_queue, next_place, update_scores
 from .running import begin, shortest
 
 
-@making
-def room_for_pass(task: Task, spans: Array, nodes: int) -> Array:
+@jit_allocating
+def room_for_pass(task: ScheduleState, spans: Array, nodes: int) -> Array:
     """Return the spans with room for a pass: each node is given away once at most."""
     while task.counter[SPANS] + nodes > len(spans):
         spans = np.concatenate((spans, np.empty_like(spans)))
     return spans
 
 
-@inner
-def give(task: Task, job: int, holder: Array, reserved: Array, spans: Array) -> None:
+@jit_inner
+def allocate_nodes(task: ScheduleState, job: int, holder: Array, reserved: Array, spans: Array) -> None:
     """Give a job the free nodes of the lowest numbers that are not reserved."""
     left = task.jobs[job].nodes
     for node in range(len(holder)):
@@ -40,8 +40,8 @@ def give(task: Task, job: int, holder: Array, reserved: Array, spans: Array) -> 
             left -= 1
 
 
-@inner
-def count_free(holder: Array, reserved: Array) -> int:
+@jit_inner
+def count_free_nodes(holder: Array, reserved: Array) -> int:
     """Count nodes that are free and not reserved."""
     count = 0
     for node in range(len(holder)):
@@ -49,14 +49,14 @@ def count_free(holder: Array, reserved: Array) -> int:
     return count
 
 
-@inner
-def expected_s(task: Task, now: float, job: int) -> float:
+@jit_inner
+def expected_s(task: ScheduleState, now: float, job: int) -> float:
     """When a running job ends by its request; now if it is beyond it."""
     return max(now, task.jobs[job].expected_s)
 
 
-@inner
-def count_by(task: Task, now: float, then: float, free: int) -> int:
+@jit_inner
+def count_by(task: ScheduleState, now: float, then: float, free: int) -> int:
     """Count the nodes that are free at a time by the requests of running jobs."""
     for place in range(task.counter[RUNNING]):
         job = task.running[place]
@@ -65,8 +65,10 @@ def count_by(task: Task, now: float, then: float, free: int) -> int:
     return free
 
 
-@inner
-def reserve(task: Task, now: float, head: int, free: int, holder: Array, reserved: Array) -> tuple[float, int]:
+@jit_inner
+def reserve_nodes(
+    task: ScheduleState, now: float, head: int, free: int, holder: Array, reserved: Array
+) -> tuple[float, int]:
     """Reserve the lowest nodes that are free as soon as there are enough; give when, and how many are left then."""
     wanted = int(task.jobs[head].nodes)
     then = np.inf
@@ -82,46 +84,53 @@ def reserve(task: Task, now: float, head: int, free: int, holder: Array, reserve
     return then, count_by(task, now, then, free) - wanted
 
 
-@inner
+@jit_inner
 def pass_nodes(
-    task: Task, now: float, score: Any, holder: Array, masks: Array, spans: Array, is_easy: bool, counts_only: bool
+    task: ScheduleState,
+    now: float,
+    score: Any,
+    holder: Array,
+    masks: Array,
+    spans: Array,
+    is_easy: bool,
+    counts_only: bool,
 ) -> None:
     """Start jobs in order; with EASY, later ones too that do not delay the first that has to wait."""
-    rate(task, now, score)
+    update_scores(task, now, score)
     size = all_places(task)
     low, high = task.counter[LAST], -1
     spare, then, has_head = 0, now, False
-    free = count_free(holder, masks[0])
+    free = count_free_nodes(holder, masks[0])
     for taken in range(size):
         at = next_place(task, taken, size)
-        job = task.q_job[at]
+        job = task.queue_job[at]
         wanted = int(task.jobs[job].nodes)
         # Only a job that runs on into the reserved time has to leave alone what is reserved.
         runs_on = has_head and now + shortest(task, job) > then
         keeps_off = masks[1] if runs_on and not counts_only else masks[0]
         fits = free >= wanted and not (runs_on and counts_only and spare < wanted)
-        if fits and count_free(holder, keeps_off) >= wanted:
-            give(task, job, holder, keeps_off, spans)
+        if fits and count_free_nodes(holder, keeps_off) >= wanted:
+            allocate_nodes(task, job, holder, keeps_off, spans)
             begin(task, now, job, 0, 0, has_head)
             spare -= wanted if runs_on else 0
             free -= wanted
-            task.q_job[at] = GONE
+            task.queue_job[at] = GONE
             low, high = min(low, at), max(high, at)
         elif not is_easy:
             break
         elif not has_head:
             has_head = True
-            then, spare = reserve(task, now, job, free, holder, masks[1])
+            then, spare = reserve_nodes(task, now, job, free, holder, masks[1])
             if np.isnan(task.jobs[job].promised_s):
                 task.jobs[job].promised_s = then
     if high >= 0:
-        close_gaps(task, low, high)
+        compact_queue(task, low, high)
 
 
-@inner
-def least_wanted(task: Task) -> float:
+@jit_inner
+def smallest_request_nodes(task: ScheduleState) -> float:
     """Nodes of the smallest job that waits."""
     least = np.inf
     for place in range(task.counter[FIRST], task.counter[LAST]):
-        least = min(least, task.q_nodes[place])
+        least = min(least, task.queue_nodes[place])
     return least

@@ -4,38 +4,38 @@
 
 from typing import Any
 
-from ..task import Task
-from .compiled import FIRST, GONE, LAST, inner
+from ..state import ScheduleState
+from .compiled import FIRST, GONE, LAST, jit_inner
 
 
-@inner
-def move(task: Task, source: int, target: int) -> None:
+@jit_inner
+def move(task: ScheduleState, source: int, target: int) -> None:
     """Let what stands at one place stand at another one."""
-    task.q_job[target] = task.q_job[source]
-    task.q_submit[target] = task.q_submit[source]
-    task.q_request[target] = task.q_request[source]
-    task.q_nodes[target] = task.q_nodes[source]
-    task.q_score[target] = task.q_score[source]
+    task.queue_job[target] = task.queue_job[source]
+    task.queue_submit_s[target] = task.queue_submit_s[source]
+    task.queue_request_s[target] = task.queue_request_s[source]
+    task.queue_nodes[target] = task.queue_nodes[source]
+    task.queue_score[target] = task.queue_score[source]
 
 
-@inner
-def insert(task: Task, job: int) -> None:
+@jit_inner
+def insert(task: ScheduleState, job: int) -> None:
     """Put a job into the queue: where it belongs if the order never changes, else at the end."""
     place = task.counter[LAST]
     task.counter[LAST] += 1
     if not task.changes:
-        while place > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.q_job[place - 1]].place:
+        while place > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.queue_job[place - 1]].place:
             move(task, place - 1, place)
             place -= 1
-    task.q_job[place] = job
-    task.q_submit[place] = task.jobs[job].submit_s
-    task.q_request[place] = task.jobs[job].request_s
-    task.q_nodes[place] = task.jobs[job].nodes
+    task.queue_job[place] = job
+    task.queue_submit_s[place] = task.jobs[job].submit_s
+    task.queue_request_s[place] = task.jobs[job].request_s
+    task.queue_nodes[place] = task.jobs[job].nodes
     task.groups[task.jobs[job].group].waiting += 1
 
 
-@inner
-def take_in(task: Task, now: float, arrived: int) -> int:
+@jit_inner
+def enqueue_arrivals(task: ScheduleState, now: float, arrived: int) -> int:
     """Queue all that comes now; give how many have come so far."""
     while arrived < len(task.jobs) and task.jobs[arrived].submit_s <= now:
         insert(task, arrived)
@@ -43,14 +43,14 @@ def take_in(task: Task, now: float, arrived: int) -> int:
     return arrived
 
 
-@inner
-def close_gaps(task: Task, low: int, high: int) -> None:
+@jit_inner
+def compact_queue(task: ScheduleState, low: int, high: int) -> None:
     """Take out the jobs that are gone, all of which stand from one place to another; the others keep their order."""
     first, last = task.counter[FIRST], task.counter[LAST]
     if high - first < last - low:
         place = high
         for at in range(high, first - 1, -1):
-            if task.q_job[at] != GONE:
+            if task.queue_job[at] != GONE:
                 if at != place:
                     move(task, at, place)
                 place -= 1
@@ -58,59 +58,59 @@ def close_gaps(task: Task, low: int, high: int) -> None:
     else:
         place = low
         for at in range(low, last):
-            if task.q_job[at] != GONE:
+            if task.queue_job[at] != GONE:
                 if at != place:
                     move(task, at, place)
                 place += 1
         task.counter[LAST] = place
 
 
-@inner
-def remove(task: Task, at: int) -> None:
+@jit_inner
+def remove(task: ScheduleState, at: int) -> None:
     """Take a job out of the queue; places behind it change, or those before it."""
     if task.changes:
         move(task, task.counter[FIRST], at)
         task.counter[FIRST] += 1
     else:
-        task.q_job[at] = GONE
-        close_gaps(task, at, at)
+        task.queue_job[at] = GONE
+        compact_queue(task, at, at)
 
 
-@inner
-def rate(task: Task, now: float, score: Any) -> None:
+@jit_inner
+def update_scores(task: ScheduleState, now: float, score: Any) -> None:
     """Compute the scores of all that wait, if they change."""
     if task.changes:
         first, last = task.counter[FIRST], task.counter[LAST]
         score(
             now,
-            task.q_submit[first:last],
-            task.q_request[first:last],
-            task.q_nodes[first:last],
-            task.q_score[first:last],
+            task.queue_submit_s[first:last],
+            task.queue_request_s[first:last],
+            task.queue_nodes[first:last],
+            task.queue_score[first:last],
         )
 
 
-@inner
-def comes_before(task: Task, one: int, other: int) -> bool:
+@jit_inner
+def comes_before(task: ScheduleState, one: int, other: int) -> bool:
     """Whether the job at one place comes before that at another one, where the order changes."""
-    first, second = task.q_score[one], task.q_score[other]
-    return first > second or (first == second and task.q_job[one] < task.q_job[other])
+    first, second = task.queue_score[one], task.queue_score[other]
+    return first > second or (first == second and task.queue_job[one] < task.queue_job[other])
 
 
-@inner
-def head(task: Task) -> int:
+@jit_inner
+def head(task: ScheduleState) -> int:
     """Place of the first job in the queue's order."""
     best = task.counter[FIRST]
     if task.changes:
-        score = task.q_score
+        score = task.queue_score
         for place in range(best + 1, task.counter[LAST]):
             if score[place] >= score[best] and comes_before(task, place, best):
                 best = place
     return best
 
 
-@inner
-def sift(task: Task, place: int, size: int) -> None:
+@jit_inner
+def sift(task: ScheduleState, place: int, size: int) -> None:
     """Let a place of the heap sink to where it belongs."""
     heap = task.heap
     moved = heap[place]
@@ -127,15 +127,15 @@ def sift(task: Task, place: int, size: int) -> None:
     heap[place] = moved
 
 
-@inner
-def make_heap(task: Task, size: int) -> None:
+@jit_inner
+def make_heap(task: ScheduleState, size: int) -> None:
     """Order the first `size` places in `heap`, so that the one that comes first in the queue's order is on top."""
     for place in range(size // 2 - 1, -1, -1):
         sift(task, place, size)
 
 
-@inner
-def all_places(task: Task) -> int:
+@jit_inner
+def all_places(task: ScheduleState) -> int:
     """Make ready all places of the queue for `next_place`; give how many there are."""
     size = task.counter[LAST] - task.counter[FIRST]
     if task.changes:
@@ -145,8 +145,8 @@ def all_places(task: Task) -> int:
     return size
 
 
-@inner
-def next_place(task: Task, taken: int, size: int) -> int:
+@jit_inner
+def next_place(task: ScheduleState, taken: int, size: int) -> int:
     """Give the place that comes next in the queue's order, after so many were taken of `size`."""
     if not task.changes:
         return task.counter[FIRST] + taken

@@ -4,19 +4,19 @@
 
 import numpy as np
 
-from ..task import Task
-from .compiled import RUNNING, inner
+from ..state import ScheduleState
+from .compiled import RUNNING, jit_inner
 
 
-@inner
-def ends_before(task: Task, one: int, other: int) -> bool:
+@jit_inner
+def ends_before(task: ScheduleState, one: int, other: int) -> bool:
     """Whether a running job is the next to end of two."""
     first, second = task.jobs[one].end_s, task.jobs[other].end_s
     return first < second or (first == second and one < other)
 
 
-@inner
-def push(task: Task, job: int) -> None:
+@jit_inner
+def push(task: ScheduleState, job: int) -> None:
     """Put a job into the heap of those that run."""
     running = task.running
     place = task.counter[RUNNING]
@@ -27,8 +27,8 @@ def push(task: Task, job: int) -> None:
     running[place] = job
 
 
-@inner
-def pop(task: Task) -> int:
+@jit_inner
+def pop(task: ScheduleState) -> int:
     """Take the job that is first to end out of the heap."""
     running = task.running
     top: int = running[0]
@@ -50,22 +50,22 @@ def pop(task: Task) -> int:
     return top
 
 
-@inner
-def length(task: Task, job: int, variant: int) -> float:
+@jit_inner
+def requested_on_s(task: ScheduleState, job: int, variant: int) -> float:
     """Requested time on partitions of a variant."""
     return task.jobs[job].request_s * task.factor[job, variant] if task.scale_request else task.jobs[job].request_s
 
 
-@inner
-def shortest(task: Task, job: int) -> float:
+@jit_inner
+def shortest(task: ScheduleState, job: int) -> float:
     """Requested time where the job runs fastest."""
     return task.jobs[job].request_s * task.jobs[job].lowest if task.scale_request else task.jobs[job].request_s
 
 
-@inner
-def begin(task: Task, now: float, job: int, partition: int, variant: int, backfilled: bool) -> None:
+@jit_inner
+def begin(task: ScheduleState, now: float, job: int, partition: int, variant: int, backfilled: bool) -> None:
     """Note when a job starts and ends, and where it runs."""
-    requested = length(task, job, variant)
+    requested = requested_on_s(task, job, variant)
     run = task.jobs[job].runtime_s * task.factor[job, variant]
     if task.kill and run > requested:
         run = requested
@@ -77,8 +77,8 @@ def begin(task: Task, now: float, job: int, partition: int, variant: int, backfi
     push(task, job)
 
 
-@inner
-def start(task: Task, now: float, job: int, partition: int, backfilled: bool) -> None:
+@jit_inner
+def start_job(task: ScheduleState, now: float, job: int, partition: int, backfilled: bool) -> None:
     """Start a job on a free partition."""
     begin(task, now, job, partition, task.parts[partition].variant, backfilled)
     task.parts[partition].occupant = job
@@ -86,7 +86,7 @@ def start(task: Task, now: float, job: int, partition: int, backfilled: bool) ->
     for at in range(task.parts[partition].first, task.parts[partition].last):
         other = task.conflicts[at].other
         if task.parts[other].blockers == 0:
-            count_free(task, other, -1)
+            update_free_counts(task, other, -1)
         task.parts[other].blockers += 1
         task.parts[other].seats += task.conflicts[at].shares_midplane
         task.parts[other].expected_s = max(task.parts[other].expected_s, expected_s)
@@ -95,8 +95,8 @@ def start(task: Task, now: float, job: int, partition: int, backfilled: bool) ->
     task.groups[task.jobs[job].group].waiting -= 1
 
 
-@inner
-def end(task: Task) -> int:
+@jit_inner
+def end_next_job(task: ScheduleState) -> int:
     """End the running job that is first to end, and give it."""
     job = pop(task)
     partition = task.jobs[job].partition
@@ -107,7 +107,7 @@ def end(task: Task) -> int:
         task.parts[other].blockers -= 1
         task.parts[other].seats -= task.conflicts[at].shares_midplane
         if task.parts[other].blockers == 0:
-            count_free(task, other, 1)
+            update_free_counts(task, other, 1)
             task.parts[other].expected_s = -np.inf
         elif task.parts[other].expected_s == expected_s:
             task.parts[other].expected_s = np.inf
@@ -116,15 +116,15 @@ def end(task: Task) -> int:
     return job
 
 
-@inner
-def count_free(task: Task, partition: int, change: int) -> None:
+@jit_inner
+def update_free_counts(task: ScheduleState, partition: int, change: int) -> None:
     """Count a partition in or out where free ones are counted."""
     for at in range(task.parts[partition].groups_first, task.parts[partition].groups_last):
         task.groups[task.groups_of[at]].free += change
 
 
-@inner
-def free_s(task: Task, now: float, partition: int) -> float:
+@jit_inner
+def free_s(task: ScheduleState, now: float, partition: int) -> float:
     """When a partition is free by requested times; a job beyond its request is expected to end at once."""
     if task.parts[partition].expected_s == np.inf:
         # The job that was expected to end last has ended.

@@ -11,7 +11,7 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
 
-from ..partitions import Partitions, Pool
+from ..partitions import NodePool, Partitions
 from .published import LISTS
 
 Loop = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1, max_length=100_000)]
@@ -56,7 +56,7 @@ class PartitionList(Kind):
         """
         self.partitions(machine)
 
-    def partitions(self, machine: Topology) -> Partitions | Pool:
+    def partitions(self, machine: Topology) -> Partitions | NodePool:
         """Give the partitions of a machine, in the order of the list.
 
         Raises ConfigError with the path below the list, if one does not fit or stands there twice, or the machine is no

@@ -12,14 +12,14 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
-from fabricstudy.structure.partitions import Geometry, Space, choices, space_of
+from fabricstudy.structure.partitions import Geometry, PartitionSpace, geometries_by_size, partition_space
 from fabricstudy.structure.production import Allowed
 
 from ..cables import Partition, lines_of
-from ..partitions import Partitions, partitions_of
+from ..partitions import Partitions, build_partitions
 from .base import Loops, PartitionList, grid_of
 
-MOST_PARTITIONS = 20_000
+MAX_PARTITIONS = 20_000
 
 
 @register
@@ -58,7 +58,7 @@ class Cuboids(PartitionList):
     def partitions(self, machine: Topology) -> Partitions:
         """Give all partitions, from small to large."""
         grid = grid_of(machine)
-        space = space_of(grid)
+        space = partition_space(grid)
         try:
             lines = lines_of(space, self.loops, grid.axis_names)
         except ConfigError as error:
@@ -69,16 +69,16 @@ class Cuboids(PartitionList):
             for shape in shapes
             for corner in lines.corners(shape, self.at == "aligned")
         ]
-        if len(listed) > MOST_PARTITIONS:
-            problem = f"{len(listed):,} partitions are too many; at most {MOST_PARTITIONS:,} are scheduled"
+        if len(listed) > MAX_PARTITIONS:
+            problem = f"{len(listed):,} partitions are too many; at most {MAX_PARTITIONS:,} are scheduled"
             raise ConfigError(problem, "give `sizes`, or `at: aligned`", code="out-of-range")
-        return partitions_of(space, lines, listed, self._ranks(space, shapes))
+        return build_partitions(space, lines, listed, self._ranks(space, shapes))
 
-    def _shapes(self, space: Space) -> list[Geometry]:
+    def _shapes(self, space: PartitionSpace) -> list[Geometry]:
         if self.geometries == "all":
             wanted = None
         elif isinstance(self.geometries, str):
-            wanted = {getattr(size, self.geometries) for size in choices(space)}
+            wanted = {getattr(size, self.geometries) for size in geometries_by_size(space)}
         else:
             wanted = canonical(space, self.geometries, "geometries")
         every = itertools.product(*(range(1, length + 1) for length in space.blocks))
@@ -92,7 +92,7 @@ class Cuboids(PartitionList):
             raise ConfigError("no cuboid is left", "take other sizes or geometries", code="does-not-fit")
         return sorted(shapes, key=lambda shape: (math.prod(shape), shape))
 
-    def _ranks(self, space: Space, shapes: list[Geometry]) -> dict[Geometry, int]:
+    def _ranks(self, space: PartitionSpace, shapes: list[Geometry]) -> dict[Geometry, int]:
         if self.prefer == "packing":
             return {}
         if self.production is not None:
@@ -104,7 +104,7 @@ class Cuboids(PartitionList):
         return {shape: ranks[capacity[shape]] for shape in shapes}
 
 
-def canonical(space: Space, geometries: tuple[Geometry, ...], key: str) -> set[Geometry]:
+def canonical(space: PartitionSpace, geometries: tuple[Geometry, ...], key: str) -> set[Geometry]:
     """Write geometries as the space does. Raises ConfigError if one does not fit."""
     written = set()
     for place, geometry in enumerate(geometries):

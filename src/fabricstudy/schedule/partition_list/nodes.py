@@ -7,7 +7,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
-from ..partitions import Pool
+from ..partitions import NodePool
 from .base import PartitionList
 
 
@@ -28,5 +28,5 @@ class Nodes(PartitionList):
     def check(self, machine: Topology) -> None:
         """Accept every machine."""
 
-    def partitions(self, machine: Topology) -> Pool:
-        return Pool(machine.nodes, self.reserve == "count")
+    def partitions(self, machine: Topology) -> NodePool:
+        return NodePool(machine.nodes, self.reserve == "count")

@@ -9,11 +9,11 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import Wrap, spread
-from fabricstudy.structure.partitions import Space, space_of
+from fabricstudy.structure.partitions import PartitionSpace, partition_space
 from fabricstudy.structure.production import Sides
 
 from ..cables import Lines, Partition, lines_of
-from ..partitions import Partitions, partitions_of
+from ..partitions import Partitions, build_partitions
 from .base import Loops, PartitionList, grid_of
 
 Place = Annotated[Whole, Field(ge=0, le=100_000)]
@@ -52,7 +52,7 @@ class Shapes(PartitionList):
 
     def partitions(self, machine: Topology) -> Partitions:
         grid = grid_of(machine)
-        space = space_of(grid)
+        space = partition_space(grid)
         try:
             lines = lines_of(space, self.loops, grid.axis_names)
         except ConfigError as error:
@@ -64,12 +64,12 @@ class Shapes(PartitionList):
             except ConfigError as error:
                 raise error.below("shapes", str(place)) from None
         try:
-            return partitions_of(space, lines, listed)
+            return build_partitions(space, lines, listed)
         except ConfigError as error:
             raise error.below("shapes") from None
 
 
-def _placed(space: Space, lines: Lines, shape: Shape) -> Iterator[Partition]:
+def _placed(space: PartitionSpace, lines: Lines, shape: Shape) -> Iterator[Partition]:
     blocks = "x".join(map(str, lines.lengths))
     if len(shape.shape) != len(lines.lengths):
         problem, remedy = (

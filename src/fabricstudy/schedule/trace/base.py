@@ -14,7 +14,7 @@ from fabricstudy.core.quantities import Moment
 
 from ..jobs import Floats, Jobs
 
-Load = Annotated[Number, Field(gt=0, le=3)]
+OfferedLoad = Annotated[Number, Field(gt=0, le=3)]
 """Above 3, a queue is all there is to see."""
 
 Factor = Annotated[Number, Field(ge=1, le=1000)]

@@ -13,15 +13,15 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from ..jobs import Floats, Ints, Jobs
-from .base import Load, Request, Trace, stretched
+from .base import OfferedLoad, Request, Trace, stretched
 
 BUCKETS = 48
 BUCKET_S = 1800.0
 DAY_BEGINS = 11
 """Bucket at which the model's day begins: the busy hours then lie in its middle."""
 
-LONGEST_LOG = 12.0
-LONGEST_GAP_LOG = 13.0
+MAX_RUNTIME_LOG = 12.0
+MAX_GAP_LOG = 13.0
 """Times and gaps above the exponentials of these are drawn again: two days, five days."""
 
 
@@ -83,7 +83,7 @@ class Lublin(Trace):
     type: Literal["all", "batch", "interactive"] = Field(
         "all", description="which of the published sets of parameters: of all jobs, or of either sort"
     )
-    load: Load | None = Field(
+    load: OfferedLoad | None = Field(
         None, description="requested node-seconds over those of the machine from the first to the last arrival"
     )
     request: Request = Field(default_factory=Request, description="how long they ask for")
@@ -124,7 +124,7 @@ def _runtimes(parameters: Parameters, blocks: Ints, rng: np.random.Generator) ->
     """Draw run times in seconds."""
     share = np.clip(parameters.slope * blocks + parameters.intercept, 0.0, 1.0)
     log_runtime = np.full(len(blocks), np.inf)
-    while (again := np.flatnonzero(log_runtime > LONGEST_LOG)).size:
+    while (again := np.flatnonzero(log_runtime > MAX_RUNTIME_LOG)).size:
         is_first = rng.random(again.size) <= share[again]
         log_runtime[again] = np.where(
             is_first, rng.gamma(*parameters.first, again.size), rng.gamma(*parameters.second, again.size)
@@ -137,7 +137,7 @@ def _arrivals(parameters: Parameters, number: int, rng: np.random.Generator) -> 
     """Draw arrivals in seconds from midnight: the gaps are in points, of which a bucket has as many as `_weights`."""
     shape, width = parameters.gap
     gaps = np.full(number, np.inf)
-    while (again := np.flatnonzero(gaps > LONGEST_GAP_LOG)).size:
+    while (again := np.flatnonzero(gaps > MAX_GAP_LOG)).size:
         gaps[again] = rng.gamma(shape * parameters.gap_ratio, width, again.size)
     points = np.cumsum(np.exp(gaps) / BUCKET_S)
     day = np.concatenate([[0.0], np.cumsum(_weights(parameters))])

@@ -19,25 +19,25 @@ import pydantic
 from pydantic import model_validator
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.input_files import LARGEST_BYTES, FileMistake, bytes_of, changed_ns
+from fabricstudy.core.input_files import MAX_BYTES, InputFileError, changed_ns, read_bytes
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Moment
 
 from ..jobs import Ints, Jobs
-from .base import Load, Trace, stretched
-from .swf_text import Field, Log, read_swf
+from .base import OfferedLoad, Trace, stretched
+from .swf_text import Log, SwfField, read_swf
 
 GZIP = b"\x1f\x8b"
 TOO_LARGE = "take a larger machine, say `cores_per_node`, or `too_large: reject`"
 
 _LEAST, _MOST, _LONGEST_S = -(2.0**53), 2.0**53, 100_000 * 86_400.0
 _RANGES = {
-    Field.JOB: (0.0, _MOST), Field.SUBMIT: (_LEAST, _LONGEST_S), Field.RUN: (_LEAST, _LONGEST_S),
-    Field.ALLOCATED: (_LEAST, _MOST), Field.PROCESSORS: (_LEAST, _MOST), Field.REQUEST: (_LEAST, _LONGEST_S),
-    Field.EXECUTABLE: (_LEAST, _MOST), Field.QUEUE: (_LEAST, _MOST),
+    SwfField.JOB: (0.0, _MOST), SwfField.SUBMIT: (_LEAST, _LONGEST_S), SwfField.RUN: (_LEAST, _LONGEST_S),
+    SwfField.ALLOCATED: (_LEAST, _MOST), SwfField.PROCESSORS: (_LEAST, _MOST), SwfField.REQUEST: (_LEAST, _LONGEST_S),
+    SwfField.EXECUTABLE: (_LEAST, _MOST), SwfField.QUEUE: (_LEAST, _MOST),
 }  # fmt: skip
-_WHOLE = {Field.JOB, Field.EXECUTABLE, Field.QUEUE}
+_WHOLE = {SwfField.JOB, SwfField.EXECUTABLE, SwfField.QUEUE}
 
 # Control characters that no text has.
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -60,7 +60,7 @@ class Swf(Trace):
     cores_per_node: Annotated[Whole, pydantic.Field(ge=1, le=10_000)] | None = pydantic.Field(
         None, description="processors of the log for each node of the machine; left out: 1, if the header agrees"
     )
-    load: Load | None = pydantic.Field(
+    load: OfferedLoad | None = pydantic.Field(
         None, description="arrivals are stretched until requested node-seconds over those of the machine are this"
     )
     too_large: Literal["refuse", "reject"] = pydantic.Field(
@@ -88,32 +88,32 @@ class Swf(Trace):
             raise StudyError("another file than `sha256` says", remedy, self.file, code="invalid-trace")
         cores_per_node = self._cores(log, machine_nodes)
         counted: dict[str, int] = {}
-        is_part, number = np.isin(log.column(Field.STATUS), (2, 3, 4)), log.column(Field.JOB)
+        is_part, number = np.isin(log.column(SwfField.STATUS), (2, 3, 4)), log.column(SwfField.JOB)
         # Parts of jobs that were preempted, where another line sums them up.
-        summed_up = is_part & np.isin(number, number[np.isin(log.column(Field.STATUS), (0, 1))])
+        summed_up = is_part & np.isin(number, number[np.isin(log.column(SwfField.STATUS), (0, 1))])
         _count(counted, "partial_records", summed_up)
         log = log.only(~summed_up)
         _check_numbers(log)
         _check_times(log, counted)
-        submit_s = log.column(Field.SUBMIT)
+        submit_s = log.column(SwfField.SUBMIT)
         log = log.only((submit_s >= self.from_s) & (submit_s < (math.inf if self.to_s is None else self.to_s)))
         # Jobs of no run time, or of no processors, were cancelled before they started.
-        idle = log.column(Field.RUN) <= 0
-        nowhere = ~idle & (np.maximum(log.column(Field.PROCESSORS), log.column(Field.ALLOCATED)) <= 0)
+        idle = log.column(SwfField.RUN) <= 0
+        nowhere = ~idle & (np.maximum(log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)) <= 0)
         _count(counted, "no_runtime", idle)
         _count(counted, "no_processors", nowhere)
         log = log.only(~(idle | nowhere))
         if not len(log.line):
             raise StudyError("no job is left", "take another part of the trace", self.file, code="invalid-trace")
         nodes = self._nodes(log, cores_per_node, machine_nodes, counted)
-        submit_s, runtime_s = log.column(Field.SUBMIT), log.column(Field.RUN)
+        submit_s, runtime_s = log.column(SwfField.SUBMIT), log.column(SwfField.RUN)
         if self.load is not None:
             submit_s = stretched(submit_s, float((nodes * runtime_s).sum()), machine_nodes, self.load)
-        asked_s = log.column(Field.REQUEST)
+        asked_s = log.column(SwfField.REQUEST)
         _count(counted, "no_request", asked_s <= 0)
         _count(counted, "overran", (asked_s > 0) & (runtime_s > asked_s))
         request_s = np.where(asked_s > 0, asked_s, runtime_s)
-        number, executable, queue = map(log.column, (Field.JOB, Field.EXECUTABLE, Field.QUEUE))
+        number, executable, queue = map(log.column, (SwfField.JOB, SwfField.EXECUTABLE, SwfField.QUEUE))
         return Jobs.of(submit_s, runtime_s, request_s, nodes, number, executable, queue, counted)
 
     def _read(self, folder: Path) -> tuple[Log, str]:
@@ -121,7 +121,7 @@ class Swf(Trace):
         path = folder / self.file
         try:
             return _kept(path, changed_ns(path), self.file)
-        except FileMistake as mistake:
+        except InputFileError as mistake:
             raise StudyError(f"the log: {mistake.problem}", mistake.remedy, self.file, code=mistake.code) from None
 
     def _cores(self, log: Log, machine_nodes: int) -> int:
@@ -139,14 +139,14 @@ class Swf(Trace):
 
     def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, counted: dict[str, int]) -> Ints:
         """Give the nodes of each job: what it asked for counts, and what it got where that is not known."""
-        asked, got = log.column(Field.PROCESSORS), log.column(Field.ALLOCATED)
+        asked, got = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
         _count(counted, "allocated_otherwise", (asked > 0) & (got > 0) & (asked != got))
         _count(counted, "no_requested_processors", asked <= 0)
         nodes = np.ceil(np.where(asked > 0, asked, got) / cores_per_node).astype(np.int64)
         large = np.flatnonzero(nodes > machine_nodes)
         if len(large) and self.too_large == "refuse":
             problem = f"the job needs {nodes[large[0]]} nodes, and the machine has {machine_nodes}"
-            field = Field.PROCESSORS if asked[large[0]] > 0 else Field.ALLOCATED
+            field = SwfField.PROCESSORS if asked[large[0]] > 0 else SwfField.ALLOCATED
             raise log.refusal(large[0], field, problem, TOO_LARGE, "invalid-trace")
         _count(counted, "too_large", nodes > machine_nodes)
         return nodes
@@ -154,7 +154,7 @@ class Swf(Trace):
 
 @lru_cache(maxsize=4)
 def _kept(path: Path, changed: int, file: str) -> tuple[Log, str]:
-    content = bytes_of(path)
+    content = read_bytes(path)
     log = read_swf(_text(content), file)
     _check_ranges(log)
     return log, hashlib.sha256(content).hexdigest()
@@ -165,16 +165,16 @@ def _text(content: bytes) -> str:
         try:
             # A file of some MB may hold so many GB.
             with gzip.open(io.BytesIO(content)) as packed:
-                content = packed.read(LARGEST_BYTES + 1)
+                content = packed.read(MAX_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
             problem = f"packed by gzip, but damaged ({error})"
-            raise FileMistake(problem, "fetch it again", code="file-unreadable") from None
-        if len(content) > LARGEST_BYTES:
-            problem = f"more than {LARGEST_BYTES:,} bytes when unpacked"
-            raise FileMistake(problem, "take a part of the log", code="file-too-large")
+            raise InputFileError(problem, "fetch it again", code="file-unreadable") from None
+        if len(content) > MAX_BYTES:
+            problem = f"more than {MAX_BYTES:,} bytes when unpacked"
+            raise InputFileError(problem, "take a part of the log", code="file-too-large")
     if _NO_TEXT.search(content):
         remedy = "give a log in the standard workload format, as text or packed by gzip"
-        raise FileMistake("not a text file", remedy, code="file-unreadable")
+        raise InputFileError("not a text file", remedy, code="file-unreadable")
     # Names in headers come in any encoding, and nothing else is no ASCII.
     return content.removeprefix(BOM_UTF8).decode("latin-1").replace("\r\n", "\n")
 
@@ -200,24 +200,24 @@ def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> 
 
 def _check_numbers(log: Log) -> None:
     """Refuse two jobs of one number."""
-    number = log.column(Field.JOB)
+    number = log.column(SwfField.JOB)
     _, first, place = np.unique(number, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[place] != np.arange(len(number)))
     if len(again):
         problem = f"two jobs of one number; the other is in line {log.line[first[place[again[0]]]]}"
-        raise log.refusal(again[0], Field.JOB, problem, "give each job its own number", "duplicate")
+        raise log.refusal(again[0], SwfField.JOB, problem, "give each job its own number", "duplicate")
 
 
 def _check_times(log: Log, counted: dict[str, int]) -> None:
     """Refuse times of submission that are negative, or run backwards by more than a second."""
-    submit_s = log.column(Field.SUBMIT)
+    submit_s = log.column(SwfField.SUBMIT)
     negative = np.flatnonzero(submit_s < 0)
     if len(negative):
         problem, remedy = "a negative time of submission", "count seconds from the start of the log"
-        raise log.refusal(negative[0], Field.SUBMIT, problem, remedy, "invalid-trace")
+        raise log.refusal(negative[0], SwfField.SUBMIT, problem, remedy, "invalid-trace")
     back_s = np.maximum.accumulate(submit_s) - submit_s if len(submit_s) else submit_s
     far = np.flatnonzero(back_s > 1)
     if len(far):
         problem = f"submitted {back_s[far[0]]:g} s before a job that stands above it"
-        raise log.refusal(far[0], Field.SUBMIT, problem, "sort the lines by their submit time", "invalid-trace")
+        raise log.refusal(far[0], SwfField.SUBMIT, problem, "sort the lines by their submit time", "invalid-trace")
     _count(counted, "out_of_order", back_s > 0)

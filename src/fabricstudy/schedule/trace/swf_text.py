@@ -17,7 +17,7 @@ from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.input_files import split_lines
 
 from ..jobs import Jobs
-from ..scheduled import Scheduled
+from ..result import ScheduleResult
 
 FIELDS = (
     "job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory",
@@ -26,7 +26,7 @@ FIELDS = (
 )  # fmt: skip
 
 
-class Field(IntEnum):
+class SwfField(IntEnum):
     """Columns that are read, counted from 1 as in the format's definition."""
 
     JOB = 1
@@ -43,8 +43,8 @@ class Field(IntEnum):
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _HEADER = re.compile(r";\s*(\w+):\s*(\d{1,15})\b")
 
-LONGEST_LINE = 10_000
-SHORTEST_LINE = 2 * len(FIELDS) - 1
+MAX_LINE_CHARACTERS = 10_000
+MIN_LINE_CHARACTERS = 2 * len(FIELDS) - 1
 """Characters of a line: 18 numbers take some hundred, and no less than a digit each."""
 
 
@@ -69,7 +69,7 @@ class Log:
     line: npt.NDArray[np.int64]
     fields: npt.NDArray[np.float64]
 
-    def column(self, field: Field) -> npt.NDArray[np.float64]:
+    def column(self, field: SwfField) -> npt.NDArray[np.float64]:
         """Return what all jobs have in a field."""
         return self.fields[:, field - 1]
 
@@ -77,7 +77,7 @@ class Log:
         """Give some of its jobs."""
         return Log(self.file, self.header, self.line[kept], self.fields[kept])
 
-    def refusal(self, job: int, field: Field, problem: str, remedy: str, code: Code) -> StudyError:
+    def refusal(self, job: int, field: SwfField, problem: str, remedy: str, code: Code) -> StudyError:
         """Give the error about a field of a job."""
         return refusal(self.file, int(self.line[job]), field, problem, self.fields[job, field - 1], remedy, code)
 
@@ -102,11 +102,11 @@ def read_swf(text: str, file: str) -> Log:
             match = _HEADER.match(line)
             if match:
                 header[match[1]] = (int(match[2]), number)
-        elif len(line) > LONGEST_LINE:
+        elif len(line) > MAX_LINE_CHARACTERS:
             problem, remedy = f"a line of {len(line):,} characters", "give a log in the standard workload format"
             raise refusal(file, number, None, problem, line[:60], remedy, "invalid-trace")
         elif words := line.strip():
-            if len(words) < SHORTEST_LINE:  # refused now, before millions of them are kept
+            if len(words) < MIN_LINE_CHARACTERS:  # refused now, before millions of them are kept
                 _slow_table([line], [number], file)
             numbers.append(number)
             lines.append(line)
@@ -136,7 +136,7 @@ def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.
     return fields
 
 
-def swf_text(jobs: Jobs, scheduled: Scheduled | None = None) -> str:
+def swf_text(jobs: Jobs, scheduled: ScheduleResult | None = None) -> str:
     """Write jobs in the standard workload format, nodes for processors; with a schedule, their times in it.
 
     Without one, reading the text gives the same jobs. With one, wait (field 3), run time, processors and partition

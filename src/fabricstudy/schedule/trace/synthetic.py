@@ -15,7 +15,7 @@ from fabricstudy.core.model import Model, Number, Whole
 from fabricstudy.core.quantities import Span
 
 from ..jobs import Floats, Ints, Jobs
-from .base import Load, Request, Trace, scale
+from .base import OfferedLoad, Request, Trace, scale
 
 Share = Annotated[Number, Field(gt=0)]
 
@@ -39,7 +39,7 @@ class Synthetic(Trace):
     kind: Literal["synthetic"] = "synthetic"
     number: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(alias="jobs", description="jobs")
     span_s: Span = Field(alias="span", description="time over which they come")
-    load: Load | None = Field(
+    load: OfferedLoad | None = Field(
         None, description="requested node-seconds over those of the machine in the span; left out: times as drawn"
     )
     sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(

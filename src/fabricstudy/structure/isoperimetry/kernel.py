@@ -8,7 +8,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @njit(cache=True)
-def search(weights: Floats) -> tuple[Floats, Floats]:
+def search_all_subsets(weights: Floats) -> tuple[Floats, Floats]:
     """Return for each size the least cut, and the least cut / (interior + cut), both float64 [vertices + 1]."""
     vertices = len(weights)
     degree = weights.sum(axis=1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-MOST_SEARCHED = 28
+MAX_VERTICES = 28
 """Vertices of a graph of which all sets are looked at: a second of work, and each further vertex doubles it."""
 
 
@@ -43,11 +43,11 @@ def edge_profile(weights: npt.NDArray[np.float64]) -> Profile:
     array([0., 2., 2., 2., 0.])
     """
     weights = np.ascontiguousarray(weights, np.float64)
-    if len(weights) > MOST_SEARCHED:
-        raise ValueError(f"{len(weights)} vertices: at most {MOST_SEARCHED} can be searched")
+    if len(weights) > MAX_VERTICES:
+        raise ValueError(f"{len(weights)} vertices: at most {MAX_VERTICES} can be searched")
     if not np.array_equal(weights, weights.T) or weights.diagonal().any():
         raise ValueError("the weights are not symmetric with a zero diagonal")
-    from .kernel import search
+    from .kernel import search_all_subsets
 
-    cut, expansion = search(weights)
+    cut, expansion = search_all_subsets(weights)
     return Profile(cut, np.minimum.accumulate(expansion))

@@ -5,7 +5,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.input_files import FileMistake, FromFile, at, check_width, number, read, rows_of, whole
+from fabricstudy.core.input_files import (
+    FromFile,
+    InputFileError,
+    check_width,
+    number,
+    numbered_csv_rows,
+    position_text,
+    read,
+    whole,
+)
 from fabricstudy.core.kinds import register
 
 from .base import Prices, Tariff
@@ -16,7 +25,7 @@ MOST = 1e12
 
 
 def read_tariff(path: Path, data: bytes) -> Tariff:
-    """Read a CSV with the head item,value and one line for each field of `Tariff`; raises FileMistake, with the line.
+    """Read a CSV with the head item,value and one line for each field of `Tariff`; raises InputFileError.
 
     Examples
     --------
@@ -26,25 +35,27 @@ def read_tariff(path: Path, data: bytes) -> Tariff:
     """
     types = {field.name: {"str": str, "int": int, "float": float}[str(field.type)] for field in fields(Tariff)}
     found: dict[str, Any] = {}
-    for place, (line, row) in enumerate(rows_of(data)):
+    for place, (line, row) in enumerate(numbered_csv_rows(data)):
         check_width(line, row, HEAD)
         name, text = row
         if place == 0:
             if row != HEAD:
-                raise FileMistake("another head than item,value", "let it begin with these", at(line), ",".join(row))
+                raise InputFileError(
+                    "another head than item,value", "let it begin with these", position_text(line), ",".join(row)
+                )
             continue
         if name not in types or name in found:
             problem = "an item again" if name in found else "no such item"
-            raise FileMistake(problem, suggestion(name, set(types) - set(found)), at(line, 1), name)
+            raise InputFileError(problem, suggestion(name, set(types) - set(found)), position_text(line, 1), name)
         if types[name] is str:
             found[name] = text
         elif types[name] is int:
-            found[name] = whole(text, 0, 9999, at(line, 2))
+            found[name] = whole(text, 0, 9999, position_text(line, 2))
         else:
-            found[name] = number(text, -MOST, MOST, at(line, 2))
+            found[name] = number(text, -MOST, MOST, position_text(line, 2))
     missing = [name for name in types if name not in found]
     if missing:
-        raise FileMistake(f"no {missing[0]}", f"add a line for each of {', '.join(missing)}")
+        raise InputFileError(f"no {missing[0]}", f"add a line for each of {', '.join(missing)}")
     return Tariff(**found)
 
 

@@ -5,6 +5,6 @@ Out: a `Grant`. A policy keeps its rule, or raises `WorkloadError`.
 """
 
 from .base import Allocation
-from .request import NOBODY, Grant, Request
+from .request import NO_JOB, Grant, Request
 
-__all__ = ["NOBODY", "Allocation", "Grant", "Request"]
+__all__ = ["NO_JOB", "Allocation", "Grant", "Request"]

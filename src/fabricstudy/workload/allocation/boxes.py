@@ -57,7 +57,7 @@ def convex_boxes(
     """
     steps = block or (1,) * len(lines)
     sides = [
-        [side for side in range(step, line.length + 1, step) if line.keeps_routes(side)]
+        [side for side in range(step, line.length + 1, step) if line.is_convex(side)]
         for step, line in zip(steps, lines, strict=True)
     ]
     boxes = set(_holding(routers, sides))
@@ -82,7 +82,7 @@ def _shorter(box: Sides, axis: int, sides: list[int], routers: int) -> bool:
     return index > 0 and math.prod(box) // box[axis] * sides[index - 1] >= routers
 
 
-def bisection(box: Sides, lines: Sequence[Dimension]) -> int:
+def box_bisection_cables(box: Sides, lines: Sequence[Dimension]) -> int:
     """Cables across the middle of a cuboid, for the dimension in which they are fewest; 0 for a single router.
 
     Only cables between routers of the cuboid count, so a ring counts twice only where the cuboid covers it.
@@ -90,7 +90,7 @@ def bisection(box: Sides, lines: Sequence[Dimension]) -> int:
     Examples
     --------
     >>> lines = [Dimension(8, wrap=True), Dimension(4)]
-    >>> bisection((8, 4), lines), bisection((4, 4), lines), bisection((2, 4), lines)
+    >>> box_bisection_cables((8, 4), lines), box_bisection_cables((4, 4), lines), box_bisection_cables((2, 4), lines)
     (8, 4, 2)
     """
     routers = math.prod(box)
@@ -104,6 +104,6 @@ def _sorted(boxes: Sequence[Sides], lines: Sequence[Dimension], prefer: Prefer) 
     def key(box: Sides) -> tuple[object, ...]:
         if prefer == "planes":
             return math.prod(box), tuple(-side for side in box)
-        return math.prod(box), sign * bisection(box, lines), max(box), box
+        return math.prod(box), sign * box_bisection_cables(box, lines), max(box), box
 
     return tuple(sorted(boxes, key=key))

@@ -9,7 +9,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 
 from .boxes import convex_boxes
-from .grid import Box, Side, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
+from .grid import Box, BoxSide, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
 from .request import Grant, Request
 
 
@@ -18,7 +18,7 @@ class BuildingBlocks(Box):
     """A convex block made of whole blocks of one shape, into which the grid is divided (Jain et al., IPDPS 2017)."""
 
     kind: Literal["building-blocks"] = "building-blocks"
-    block: tuple[Side, ...] = Field(
+    block: tuple[BoxSide, ...] = Field(
         min_length=1, description="routers of a block along each dimension, a divisor of the dimension's length"
     )
 

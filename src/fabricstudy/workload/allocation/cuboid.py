@@ -10,7 +10,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 
 from .boxes import exact_boxes
-from .grid import Box, Side, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
+from .grid import Box, BoxSide, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
 from .request import Grant, Request
 
 
@@ -19,7 +19,7 @@ class Cuboid(Box):
     """A free cuboid of exactly the routers needed, which may lie across the end of a ring; all of it is reserved."""
 
     kind: Literal["cuboid"] = "cuboid"
-    shape: tuple[Side, ...] | None = Field(
+    shape: tuple[BoxSide, ...] | None = Field(
         None, min_length=1, description="routers along each dimension, at least what the job needs; left out: chosen"
     )
 

@@ -18,7 +18,7 @@ from .base import Allocation
 from .boxes import Prefer, Sides
 from .request import Grant, Request
 
-Side = Annotated[Whole, Field(ge=1)]
+BoxSide = Annotated[Whole, Field(ge=1)]
 
 
 class Box(Allocation):

@@ -6,10 +6,10 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 
 from ..messages import Indices, WorkloadError
-from .request import NOBODY, Grant, Request
+from .request import NO_JOB, Grant, Request
 
 
-def whole(request: Request) -> Grant:
+def allocate_whole_groups(request: Request) -> Grant:
     """Take the first groups without jobs that together are large enough; the job reserves all their nodes.
 
     Raises WorkloadError if all together are too small.
@@ -44,7 +44,7 @@ def reserved_groups(request: Request, groups: Indices) -> Grant:
 def sizes_and_taken(request: Request) -> tuple[Indices, Indices]:
     """Nodes of each group, and how many of them jobs have reserved."""
     group = group_of_node(request)
-    return np.bincount(group), np.bincount(group, weights=request.holder != NOBODY).astype(np.int64)
+    return np.bincount(group), np.bincount(group, weights=request.holder != NO_JOB).astype(np.int64)
 
 
 def group_of_node(request: Request) -> Indices:

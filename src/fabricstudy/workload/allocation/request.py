@@ -8,7 +8,7 @@ from fabricstudy.machine.graph import Machine
 
 from ..messages import Indices, IntArray, Mask
 
-NOBODY = -1
+NO_JOB = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +18,7 @@ class Request:
     machine: Machine
     """The machine."""
     holder: IntArray
-    """Position of the job that holds each node, or `NOBODY`; int32 [nodes]."""
+    """Position of the job that holds each node, or `NO_JOB`; int32 [nodes]."""
     wanted: int
     """Nodes the job needs, at least 1."""
     rng: np.random.Generator
@@ -28,7 +28,7 @@ class Request:
     @property
     def free(self) -> Mask:
         """Whether each node is free, bool [nodes]; at least `wanted` are."""
-        return np.equal(self.holder, NOBODY)
+        return np.equal(self.holder, NO_JOB)
 
 
 @dataclass(frozen=True, eq=False)

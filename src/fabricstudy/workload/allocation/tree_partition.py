@@ -14,7 +14,7 @@ from fabricstudy.machine.fat_tree import FatTreeConfig
 from ..allocation import groups
 from ..messages import Indices, Mask, WorkloadError
 from .base import Allocation
-from .request import NOBODY, Grant, Request
+from .request import NO_JOB, Grant, Request
 
 
 @register
@@ -85,7 +85,7 @@ def _shared_pods(request: Request) -> Grant | None:
     """
     pod = groups.group_of_node(request)
     open_pods = np.ones(int(pod.max()) + 1, dtype=np.bool_)
-    for job in np.unique(request.holder[request.holder != NOBODY]):
+    for job in np.unique(request.holder[request.holder != NO_JOB]):
         mine = request.holder == job
         if not _keeps_to_itself(request, mine):
             open_pods[np.unique(pod[mine])] = False
@@ -119,5 +119,5 @@ _RULES: dict[str, Callable[[Request], Grant | None]] = {
     "one-leaf": _one_leaf,
     "whole-leaves": _whole_leaves,
     "shared-pods": _shared_pods,
-    "whole-pods": groups.whole,
+    "whole-pods": groups.allocate_whole_groups,
 }

@@ -6,7 +6,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from .base import Allocation
-from .groups import whole, whole_nodes
+from .groups import allocate_whole_groups, whole_nodes
 from .request import Grant, Request
 
 
@@ -26,4 +26,4 @@ class WholeGroups(Allocation):
         return whole_nodes(machine, nodes)
 
     def allocate(self, request: Request) -> Grant:
-        return whole(request)
+        return allocate_whole_groups(request)

@@ -45,14 +45,14 @@ class AnnealingMapping(Refinement):
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Loads numba, which planning does without.
-        from .ground import ground_of, plain, tasks_of, ways_of
-        from .kernels import anneal, near_changes, swap_loads
+        from .kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
+        from .kernels import anneal, anneal_link_load, near_changes
 
-        graph, ground, task = plain(tasks.graph), ground_of(slots), tasks_of(seat)
+        graph, ground, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
         moves, seeds = self.moves_per_task * slots.ranks, [int(seed) for seed in rng.integers(2**31, size=2)]
         if self.objective == "link-load":
-            ways = ways_of(slots.machine, self.routing.tie)
-            swap_loads(graph, ground, ways, seat, task, moves, HOT_LOAD, COLD_LOAD, seeds[1])
+            ways = route_table(slots.machine, self.routing.tie)
+            anneal_link_load(graph, ground, ways, seat, task, moves, HOT_LOAD, COLD_LOAD, seeds[1])
         else:
             hot, cold = temperatures(near_changes(graph, ground, seat, task, DRAWS, seeds[0]))
             anneal(graph, ground, seat, task, moves, hot, cold, seeds[1])

@@ -16,11 +16,11 @@ from ..pattern.base import Pattern
 from .slots import Slots
 from .tasks import Tasks
 
-LONGEST_CPU_S = 600.0
+MAX_CPU_S = 600.0
 """A mapping that is predicted to take longer is refused when the study is planned."""
 
 
-class Seating(NamedTuple):
+class MappingResult(NamedTuple):
     """The core of each rank, integers [ranks], and the start that it is from where a mapping tries several."""
 
     core: Indices
@@ -56,11 +56,9 @@ class Mapping(Kind):
         if self.needs_places and not pattern.has_places:
             problem = f"{self.kind} goes by where ranks stand in the application, and {pattern.kind} has no coordinates"
             raise ConfigError(problem, "take another mapping, such as greedy", (), self.kind, "unsupported")
-        predicted = self.predict_cpu_s(ranks, degree_of(pattern, ranks))
-        if predicted > LONGEST_CPU_S:
-            problem = (
-                f"{self.kind} would take about {predicted:.2g} s on {ranks} ranks, and at most {LONGEST_CPU_S:g} s"
-            )
+        predicted = self.predict_cpu_s(ranks, max_partners_estimate(pattern, ranks))
+        if predicted > MAX_CPU_S:
+            problem = f"{self.kind} would take about {predicted:.2g} s on {ranks} ranks, and at most {MAX_CPU_S:g} s"
             remedy = "lower its effort, or take greedy or exchange with neighbourhood: near"
             raise ConfigError(problem, remedy, (), self.kind, "unsupported")
         self.check_ranks(ranks)
@@ -79,18 +77,18 @@ class Mapping(Kind):
         """
         raise NotImplementedError
 
-    def seat_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+    def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         """Return what `map_ranks` does, and the start that it is from where the mapping tries several."""
-        return Seating(self.map_ranks(slots, tasks, rng))
+        return MappingResult(self.map_ranks(slots, tasks, rng))
 
 
-def degree_of(pattern: Pattern, ranks: int) -> float:
+def max_partners_estimate(pattern: Pattern, ranks: int) -> float:
     """Return an upper estimate of the partners of a rank.
 
     Examples
     --------
     >>> from fabricstudy.workload.pattern.stencil import Stencil
-    >>> degree_of(Stencil.model_validate({"message": "1 kB", "iterations": 10}), 64)
+    >>> max_partners_estimate(Stencil.model_validate({"message": "1 kB", "iterations": 10}), 64)
     12.0
     """
     if pattern.silent or pattern.follows_placement or ranks < 2:
@@ -104,18 +102,18 @@ class TrafficMapping(Mapping):
     needs_traffic: ClassVar[bool] = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        return self.seat_ranks(slots, tasks, rng).core
+        return self.map_ranks_with_start(slots, tasks, rng).core
 
-    def seat_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+    def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         if tasks.messages is None:
             raise WorkloadError(
                 f"the mapping {self.kind} needs a pattern that does not depend on where the ranks sit; "
                 "take another mapping for the patterns bisection and furthest-pairing"
             )
-        seating = self.by_traffic(slots, tasks, rng)
-        return seating if isinstance(seating, Seating) else Seating(seating)
+        seating = self.map_by_traffic(slots, tasks, rng)
+        return seating if isinstance(seating, MappingResult) else MappingResult(seating)
 
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices | Seating:
+    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices | MappingResult:
         """Return the core of each rank, and maybe its start; `tasks` has messages."""
         raise NotImplementedError
 
@@ -147,16 +145,16 @@ class Refinement(TrafficMapping):
             raise error.below("start") from None
 
     def warm_up(self) -> None:
-        from .ground import warm_up
+        from .kernel_inputs import compile_kernels
 
-        warm_up()
+        compile_kernels()
 
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         """Return the start after its refinement."""
-        core, start = self.start.seat_ranks(slots, tasks, rng)
+        core, start = self.start.map_ranks_with_start(slots, tasks, rng)
         seat = np.array(core, dtype=np.int64)
         self.refine(seat, slots, tasks, rng)
-        return Seating(seat, start)
+        return MappingResult(seat, start)
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         """Swap ranks in place; `seat` (int64 [ranks]) is the core of each rank."""

@@ -11,7 +11,7 @@ from fabricstudy.machine.base import Topology
 
 from ..pattern.base import Pattern
 from .annealing import AnnealingMapping
-from .base import Mapping, Seating, TrafficMapping
+from .base import Mapping, MappingResult, TrafficMapping
 from .curve import CurveMapping
 from .exchange import ExchangeMapping
 from .greedy import GreedyMapping
@@ -61,13 +61,13 @@ class BestMapping(TrafficMapping):
     def warm_up(self) -> None:
         self._annealing.warm_up()
 
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Seating:
+    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         """Return the result with the least bytes times hops, that of the first start among equal ones."""
         # Loads numba, which planning does without.
-        from .ground import ground_of, plain
-        from .kernels import hop_bytes
+        from .kernel_inputs import graph_arrays, slot_topology
+        from .kernels import mapping_hop_bytes
 
-        graph, ground, exchange = plain(tasks.graph), ground_of(slots), ExchangeMapping()
+        graph, ground, exchange = graph_arrays(tasks.graph), slot_topology(slots), ExchangeMapping()
         starts = self._starts(tasks.places is not None)
         # A stream for each start: what it leads to does not depend on the others.
         streams = rng.spawn(len(starts))
@@ -75,16 +75,16 @@ class BestMapping(TrafficMapping):
         found = [np.array(seat, dtype=np.int64) for seat in begun]
         for seat, own in zip(found, streams, strict=True):
             exchange.refine(seat, slots, tasks, own)
-        cost = [hop_bytes(graph, ground, seat) for seat in found]
+        cost = [mapping_hop_bytes(graph, ground, seat) for seat in found]
         for index in np.argsort(cost, kind="stable")[:ANNEALED]:
             # From where exchange began: its local optimum is harder to leave.
             seat = np.array(begun[index], dtype=np.int64)
             for refinement in (self._annealing, exchange):
                 refinement.refine(seat, slots, tasks, streams[index])
-            if (annealed := hop_bytes(graph, ground, seat)) < cost[index]:
+            if (annealed := mapping_hop_bytes(graph, ground, seat)) < cost[index]:
                 found[index], cost[index] = seat, annealed
         best, kinds = int(np.argmin(cost)), [start.kind for start in starts]
-        return Seating(found[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
+        return MappingResult(found[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
 
     @property
     def _annealing(self) -> AnnealingMapping:

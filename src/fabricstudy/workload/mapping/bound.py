@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Mask
 from .slots import Slots
@@ -23,7 +23,7 @@ from .tasks import Ints, TaskGraph
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST_SPECTRUM = 1024
+MAX_SPECTRUM_SIZE = 1024
 """Ranks up to which spectra are computed where nobody asked for them: 0.2 s on one core.
 
 Two dense matrices need all their eigenvalues, so the time goes with the third power of the ranks: by that law 13 s for
@@ -31,7 +31,7 @@ Two dense matrices need all their eigenvalues, so the time goes with the third p
 needed, which iterations find sooner. But these come from above, and one that they miss makes the bound a false one.
 """
 
-MOST_ROUTERS = 4096
+MAX_ROUTERS = 4096
 """Routers up to which all pairs are looked at where a job has a part of a grid."""
 
 _AT_ONCE = 1 << 22
@@ -48,7 +48,7 @@ class MappingBound(NamedTuple):
 
 
 def mapping_bound(
-    graph: TaskGraph, slots: Slots, cut_side: Mask, largest_spectrum: int = LARGEST_SPECTRUM
+    graph: TaskGraph, slots: Slots, cut_side: Mask, largest_spectrum: int = MAX_SPECTRUM_SIZE
 ) -> MappingBound:
     """Bound bytes times hops and the link times of all mappings.
 
@@ -80,11 +80,11 @@ def partners_bound(graph: TaskGraph, slots: Slots) -> float:
 
 def _most_within(slots: Slots) -> Ints:
     """Most cores that any core has within 0, 1, 2, ... hops, itself included."""
-    table = hops(slots.machine)
+    table = hop_distances(slots.machine)
     router, cores = np.unique(slots.router_of_core, return_counts=True)
     far = int(sum(table.table[a : a + n * n].max() for a, n in zip(table.first, table.length, strict=True)))
     plain_grid = bool(slots.machine.dimensions) and all(one.graph for one in slots.machine.dimensions)
-    if plain_grid and (len(router) == slots.machine.routers or len(router) > MOST_ROUTERS):
+    if plain_grid and (len(router) == slots.machine.routers or len(router) > MAX_ROUTERS):
         # No router of a grid has more around it than the one in the middle, if all had nodes.
         every = np.arange(slots.machine.routers)
         middle = np.flatnonzero((table.place == table.length // 2).all(axis=1))[:1]
@@ -116,7 +116,7 @@ def _spectrum_bound(rising: Floats, slots: Slots) -> float:
     # Cores of one router are equally far from all others, so the hops between n cores on r routers have n - r more
     # eigenvalues of 0 than the hops between the routers, each weighted by the root of its cores.
     router, cores = np.unique(slots.router_of_core, return_counts=True)
-    distance = hops(slots.machine).between(router[:, None], router).astype(np.float64)
+    distance = hop_distances(slots.machine).between(router[:, None], router).astype(np.float64)
     constant = np.sqrt(cores / slots.ranks)
     around = np.eye(len(router)) - np.outer(constant, constant)
     weighted = np.sqrt(np.outer(cores, cores)) * distance

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Indices
 from .base import Mapping
@@ -40,7 +40,7 @@ class CurveMapping(Mapping):
         seats = [_along(curve, slots, tasks) for curve in (hilbert, morton)]
         if tasks.messages is None:
             return seats[0]
-        graph, far = tasks.graph, hops(slots.machine)
+        graph, far = tasks.graph, hop_distances(slots.machine)
         routers = [slots.router_of_core[seat] for seat in seats]
         costs = [float(far.between(at[graph.row], at[graph.partner]) @ graph.size_bytes) for at in routers]
         return seats[int(costs[1] < costs[0])]

@@ -44,13 +44,13 @@ class ExchangeMapping(Refinement):
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Loads numba, which planning does without.
-        from .ground import ground_of, plain, tasks_of, ways_of
-        from .kernels import exchange_all, exchange_near, swap_loads
+        from .kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
+        from .kernels import anneal_link_load, exchange_all, exchange_near
 
-        graph, ground, task = plain(tasks.graph), ground_of(slots), tasks_of(seat)
+        graph, ground, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
         if self.objective == "link-load":
-            ways, seed = ways_of(slots.machine, self.routing.tie), int(rng.integers(2**31))
-            swap_loads(graph, ground, ways, seat, task, self.tries * slots.ranks, 0.0, 0.0, seed)
+            ways, seed = route_table(slots.machine, self.routing.tie), int(rng.integers(2**31))
+            anneal_link_load(graph, ground, ways, seat, task, self.tries * slots.ranks, 0.0, 0.0, seed)
         else:
             swaps = exchange_near if self.neighbourhood == "near" else exchange_all
             swaps(graph, ground, seat, task, rng.permutation(slots.ranks))

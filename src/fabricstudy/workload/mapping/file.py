@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.input_files import FileMistake, at, folder_to_read, lines_of, read, whole
+from fabricstudy.core.input_files import InputFileError, folder_to_read, numbered_lines, position_text, read, whole
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, NoPhysics, Whole
 
@@ -61,12 +61,14 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
 
 
 def _cores_of(path: Path, data: bytes) -> tuple[int, ...]:
-    words = [(word, place) for place, line in lines_of(data) for word in line.split()]
+    words = [(word, place) for place, line in numbered_lines(data) for word in line.split()]
     if not words:
-        raise FileMistake("the file is empty", "write one core a line: line r holds the core of rank r")
-    cores = [whole(word, 0, len(words) - 1, at(place)) for word, place in words]
+        raise InputFileError("the file is empty", "write one core a line: line r holds the core of rank r")
+    cores = [whole(word, 0, len(words) - 1, position_text(place)) for word, place in words]
     first: dict[int, int] = {}
     for core, (_, place) in zip(cores, words, strict=True):
         if first.setdefault(core, place) != place:
-            raise FileMistake(f"this core stands in line {first[core]}, too", "name each core once", at(place), core)
+            raise InputFileError(
+                f"this core stands in line {first[core]}, too", "name each core once", position_text(place), core
+            )
     return tuple(cores)

@@ -17,7 +17,7 @@ from .slots import Slots
 from .tasks import Tasks
 
 if TYPE_CHECKING:
-    from .kernels import Graph, Ground
+    from .kernels import GraphArrays, SlotTopology
 
 CPU_S_OF_A_PARTNER = 2e-6
 
@@ -38,28 +38,28 @@ class GreedyMapping(TrafficMapping):
         return CPU_S_OF_A_PARTNER * self.starts * ranks * (1 + degree)
 
     def warm_up(self) -> None:
-        from .ground import warm_up
+        from .kernel_inputs import compile_kernels
 
-        warm_up()
+        compile_kernels()
 
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Keep the start with the least bytes times hops, the first of equal ones."""
         # Loads numba, which planning does without.
-        from .ground import ground_of, plain
-        from .kernels import hop_bytes
+        from .kernel_inputs import graph_arrays, slot_topology
+        from .kernels import mapping_hop_bytes
 
-        graph, ground = plain(tasks.graph), ground_of(slots)
+        graph, ground = graph_arrays(tasks.graph), slot_topology(slots)
         best, least = np.arange(slots.ranks), np.inf
         for start in range(self.starts):
             seat = _grown(graph, ground, tasks.graph.bytes_of_rank, start % 3, rng)
-            cost = hop_bytes(graph, ground, seat)
+            cost = mapping_hop_bytes(graph, ground, seat)
             if cost < least:
                 best, least = seat, cost
         return best
 
 
 def _grown(
-    graph: Graph, ground: Ground, bytes_of_rank: npt.NDArray[np.float64], way: int, rng: np.random.Generator
+    graph: GraphArrays, ground: SlotTopology, bytes_of_rank: npt.NDArray[np.float64], way: int, rng: np.random.Generator
 ) -> npt.NDArray[np.int64]:
     from .kernels import grow
 

@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-class Graph(NamedTuple):
+class GraphArrays(NamedTuple):
     """`TaskGraph` as plain arrays."""
 
     first: Ints
@@ -25,12 +25,12 @@ class Graph(NamedTuple):
     sent: Floats
 
 
-class Ground(NamedTuple):
+class SlotTopology(NamedTuple):
     """What the seats stand on.
 
-    `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.hops.Hops`. `router` [seats] is the
-    router of each seat, and `seat_place` that router's place. The seats of router r begin at ``seats_first[r]`` in
-    `seats`, routers joined to it at ``joined_first[r]`` in `joined`, and the nearest other ones with seats at
+    `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.hops.HopDistances`.
+    `router` [seats] is the router of each seat, and `seat_place` that router's place. The seats of router r begin at
+    ``seats_first[r]`` in `seats`, routers joined to it at ``joined_first[r]`` in `joined`, and the nearest other ones with seats at
     ``near_first[r]`` in `near`.
     """
 
@@ -49,7 +49,7 @@ class Ground(NamedTuple):
 
 
 @njit(cache=True)
-def far(ground: Ground, one: int, other: int) -> int:
+def hops(ground: SlotTopology, one: int, other: int) -> int:
     """Hops between two routers."""
     total = 0
     for k in range(len(ground.length)):
@@ -59,7 +59,7 @@ def far(ground: Ground, one: int, other: int) -> int:
 
 
 @njit(cache=True)
-def nearest_with_seats(joined_first: Ints, joined: Ints, seats_first: Ints) -> tuple[Ints, Ints]:
+def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: Ints) -> tuple[Ints, Ints]:
     """Return for each router with seats the others that have some, of those the nearest: where they begin, and they."""
     routers = len(joined_first) - 1
     first = np.zeros(routers + 1, np.int64)
@@ -96,19 +96,19 @@ def nearest_with_seats(joined_first: Ints, joined: Ints, seats_first: Ints) -> t
 
 
 @njit(cache=True)
-def hop_bytes(graph: Graph, ground: Ground, seat: Ints) -> float:
+def mapping_hop_bytes(graph: GraphArrays, ground: SlotTopology, seat: Ints) -> float:
     """Bytes times hops of all edges, each once."""
     total = 0.0
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
             other = graph.partner[i]
             if other > task:
-                total += graph.size[i] * far(ground, ground.router[seat[task]], ground.router[seat[other]])
+                total += graph.size[i] * hops(ground, ground.router[seat[task]], ground.router[seat[other]])
     return total
 
 
 @njit(cache=True)
-def move_cost(graph: Graph, ground: Ground, seat: Ints, task: int, to: int, left_out: int) -> float:
+def move_cost(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: int, to: int, left_out: int) -> float:
     """What it adds to bytes times hops if `task` moves to the router `to`; its edge to `left_out` does not count."""
     here = ground.router[seat[task]]
     total = 0.0
@@ -126,7 +126,7 @@ def move_cost(graph: Graph, ground: Ground, seat: Ints, task: int, to: int, left
 
 
 @njit(cache=True)
-def swap_cost(graph: Graph, ground: Ground, seat: Ints, one: int, other: int) -> float:
+def swap_cost(graph: GraphArrays, ground: SlotTopology, seat: Ints, one: int, other: int) -> float:
     """What it adds to bytes times hops if two tasks change seats."""
     here, there = ground.router[seat[one]], ground.router[seat[other]]
     if here == there:
@@ -142,7 +142,7 @@ def swap(seat: Ints, task: Ints, one: int, other: int) -> None:
 
 
 @njit(cache=True)
-def exchange_near(graph: Graph, ground: Ground, seat: Ints, task: Ints, order: Ints) -> None:
+def exchange_near(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
     """Swap tasks with those on and next to their partners' routers, the best first, until no such swap gains."""
     tasks = len(seat)
     queue = order.copy()
@@ -170,7 +170,7 @@ def exchange_near(graph: Graph, ground: Ground, seat: Ints, task: Ints, order: I
                     other = task[ground.seats[k]]
                     change = gain + move_cost(graph, ground, seat, other, ground.router[seat[one]], -1)
                     # The edge between the two keeps its length, and was counted as if each moved alone.
-                    change += 2.0 * far(ground, ground.router[seat[one]], router) * edge(graph, one, other)
+                    change += 2.0 * hops(ground, ground.router[seat[one]], router) * edge(graph, one, other)
                     if change < best:
                         best, found = change, other
         if found >= 0:
@@ -185,7 +185,7 @@ def exchange_near(graph: Graph, ground: Ground, seat: Ints, task: Ints, order: I
 
 
 @njit(cache=True)
-def edge(graph: Graph, one: int, other: int) -> float:
+def edge(graph: GraphArrays, one: int, other: int) -> float:
     """Bytes between two tasks; partners stand in ascending order."""
     low, high = graph.first[one], graph.first[one + 1]
     while low < high:
@@ -200,7 +200,7 @@ def edge(graph: Graph, one: int, other: int) -> float:
 
 
 @njit(cache=True)
-def exchange_all(graph: Graph, ground: Ground, seat: Ints, task: Ints, order: Ints) -> None:
+def exchange_all(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
     """Swap any two tasks as long as that gains: each task in turn with its best partner (Bokhari)."""
     gained = True
     while gained:
@@ -218,7 +218,7 @@ def exchange_all(graph: Graph, ground: Ground, seat: Ints, task: Ints, order: In
 
 
 @njit(cache=True)
-def draw_swap(graph: Graph, ground: Ground, seat: Ints, task: Ints, near_share: float) -> tuple[int, int]:
+def draw_swap(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, near_share: float) -> tuple[int, int]:
     """Draw a task, and one on or next to the router of a partner of it, or any."""
     one = np.random.randint(len(seat))
     degree = graph.first[one + 1] - graph.first[one]
@@ -234,7 +234,7 @@ def draw_swap(graph: Graph, ground: Ground, seat: Ints, task: Ints, near_share: 
 
 
 @njit(cache=True)
-def near_changes(graph: Graph, ground: Ground, seat: Ints, task: Ints, draws: int, seed: int) -> Floats:
+def near_changes(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, draws: int, seed: int) -> Floats:
     """Return what each of some drawn swaps with ranks on or next to a partner's router adds to bytes times hops."""
     np.random.seed(seed)
     change = np.zeros(draws)
@@ -246,7 +246,7 @@ def near_changes(graph: Graph, ground: Ground, seat: Ints, task: Ints, draws: in
 
 
 @njit(cache=True)
-def kept(cost: float, best: float, seat: Ints, best_seat: Ints) -> float:
+def save_if_better(cost: float, best: float, seat: Ints, best_seat: Ints) -> float:
     """Keep the seats in `best_seat` if they cost less than the best so far; give the least cost."""
     if cost < best:
         best_seat[:] = seat
@@ -263,11 +263,11 @@ def restore(best_seat: Ints, seat: Ints, task: Ints) -> None:
 
 @njit(cache=True)
 def anneal(
-    graph: Graph, ground: Ground, seat: Ints, task: Ints, moves: int, hot: float, cold: float, seed: int
+    graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, moves: int, hot: float, cold: float, seed: int
 ) -> None:
     """Swap at falling temperature; the best state that was seen at the end of any len(seat) moves is left."""
     np.random.seed(seed)
-    cost = hop_bytes(graph, ground, seat)
+    cost = mapping_hop_bytes(graph, ground, seat)
     best, best_seat = cost, seat.copy()
     cooling = (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
     temperature = hot
@@ -280,12 +280,12 @@ def anneal(
                 cost += change
         if (move + 1) % len(seat) == 0 or move + 1 == moves:
             temperature *= cooling
-            best = kept(cost, best, seat, best_seat)
+            best = save_if_better(cost, best, seat, best_seat)
     restore(best_seat, seat, task)
 
 
 @njit(cache=True)
-def ahead(graph: Graph, ground: Ground, seat: Ints, free: Ints, one: int, at: int) -> float:
+def lookahead_cost(graph: GraphArrays, ground: SlotTopology, seat: Ints, free: Ints, one: int, at: int) -> float:
     """Bytes times hops that partners of `one` still to be placed would add at best next to the router `at`.
 
     Only those count that have other placed partners.
@@ -300,10 +300,10 @@ def ahead(graph: Graph, ground: Ground, seat: Ints, free: Ints, one: int, at: in
             router = at if j < ground.near_first[at] else ground.near[j]
             if free[router] <= (router == at):
                 continue
-            cost = graph.size[i] * far(ground, at, router)
+            cost = graph.size[i] * hops(ground, at, router)
             for k in range(graph.first[later], graph.first[later + 1]):
                 if seat[graph.partner[k]] >= 0:
-                    cost += graph.size[k] * far(ground, router, ground.router[seat[graph.partner[k]]])
+                    cost += graph.size[k] * hops(ground, router, ground.router[seat[graph.partner[k]]])
                     if cost >= least:
                         break
             least = min(least, cost)
@@ -316,14 +316,14 @@ def ahead(graph: Graph, ground: Ground, seat: Ints, free: Ints, one: int, at: in
 
 @njit(cache=True)
 def grow(
-    graph: Graph, ground: Ground, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
+    graph: GraphArrays, ground: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
 ) -> Ints:
     """Place the task most connected to placed ones, again and again, where it adds least; give the seats.
 
     Routers are searched outwards from those of all partners at once: those of the first two distances with room
     count. Of equally connected tasks that comes first which met its last partner first, and of equally good routers
-    that which leaves the partners to come the least to add (`ahead`); then the lower tie. So a stencil grows as it
-    stood.
+    that which leaves the partners to come the least to add (`lookahead_cost`); then the lower tie. So a stencil
+    grows as it stood.
     """
     tasks, routers = len(graph.first) - 1, len(ground.seats_first) - 1
     seat = np.full(tasks, -1, np.int64)
@@ -371,7 +371,7 @@ def grow(
                 for i in range(graph.first[one], graph.first[one + 1]):
                     other = graph.partner[i]
                     if seat[other] >= 0:
-                        cost += graph.size[i] * far(ground, at, ground.router[seat[other]])
+                        cost += graph.size[i] * hops(ground, at, ground.router[seat[other]])
                         if cost > best:
                             break
                 if cost > best:
@@ -386,7 +386,7 @@ def grow(
         if count > 1:
             least, tie = np.inf, 0.0
             for at in equal[:count]:
-                later = ahead(graph, ground, seat, free, one, at)
+                later = lookahead_cost(graph, ground, seat, free, one, at)
                 if later < least or (later == least and router_tie[at] < tie):
                     found, least, tie = at, later, router_tie[at]
         free[found] -= 1
@@ -400,8 +400,8 @@ def grow(
     return seat
 
 
-class Ways(NamedTuple):
-    """Routes of dimension order as tables over two places of a dimension, which begin as those of `Ground` do.
+class RouteTable(NamedTuple):
+    """Routes of dimension order as tables over two places of a dimension, which begin as those of `SlotTopology` do.
 
     `to` [2, entries] is the next place of each of at most two ways, -1 where one does not lead; `share` [2, entries]
     is how much takes it; ``link[link_first[k] + router * length[k] + place]`` is the link to another place along
@@ -416,7 +416,7 @@ class Ways(NamedTuple):
     scale: Floats
 
 
-class Touched(NamedTuple):
+class TouchedLinks(NamedTuple):
     """Links that a swap touches: `link` and its load before, [links]; `turn` [links] says when it was touched last."""
 
     link: Ints
@@ -425,8 +425,16 @@ class Touched(NamedTuple):
 
 
 @njit(cache=True)
-def put(
-    ways: Ways, ground: Ground, source: int, goal: int, size: float, load: Floats, touched: Touched, turn: int, n: int
+def add_route_load(
+    ways: RouteTable,
+    ground: SlotTopology,
+    source: int,
+    goal: int,
+    size: float,
+    load: Floats,
+    touched: TouchedLinks,
+    turn: int,
+    n: int,
 ) -> int:
     """Add bytes to the links from one router to another; give how many links were touched in this turn so far."""
     at = source
@@ -460,16 +468,16 @@ def put(
 
 
 @njit(cache=True)
-def put_tasks(
-    graph: Graph,
-    ground: Ground,
-    ways: Ways,
+def add_pair_load(
+    graph: GraphArrays,
+    ground: SlotTopology,
+    ways: RouteTable,
     seat: Ints,
     one: int,
     other: int,
     sign: float,
     load: Floats,
-    touched: Touched,
+    touched: TouchedLinks,
     turn: int,
     n: int,
 ) -> int:
@@ -483,23 +491,23 @@ def put_tasks(
                 continue
             sent, got = graph.sent[i], graph.size[i] - graph.sent[i]
             if sent > 0:
-                n = put(ways, ground, here, there, sign * sent, load, touched, turn, n)
+                n = add_route_load(ways, ground, here, there, sign * sent, load, touched, turn, n)
             if got > 0:
-                n = put(ways, ground, there, here, sign * got, load, touched, turn, n)
+                n = add_route_load(ways, ground, there, here, sign * got, load, touched, turn, n)
     return n
 
 
 @njit(cache=True)
-def loads_of(graph: Graph, ground: Ground, ways: Ways, seat: Ints) -> Floats:
+def mapping_link_loads(graph: GraphArrays, ground: SlotTopology, ways: RouteTable, seat: Ints) -> Floats:
     """Bytes on each link."""
     links = len(ways.head)
     load = np.zeros(links)
-    touched = Touched(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
+    touched = TouchedLinks(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
             here, there = ground.router[seat[task]], ground.router[seat[graph.partner[i]]]
             if here != there and graph.sent[i] > 0:
-                put(ways, ground, here, there, graph.sent[i], load, touched, i, 0)
+                add_route_load(ways, ground, here, there, graph.sent[i], load, touched, i, 0)
     return load
 
 
@@ -512,8 +520,16 @@ def eighth_power(number: float) -> float:
 
 
 @njit(cache=True)
-def swap_loads(
-    graph: Graph, ground: Ground, ways: Ways, seat: Ints, task: Ints, moves: int, hot: float, cold: float, seed: int
+def anneal_link_load(
+    graph: GraphArrays,
+    ground: SlotTopology,
+    ways: RouteTable,
+    seat: Ints,
+    task: Ints,
+    moves: int,
+    hot: float,
+    cold: float,
+    seed: int,
 ) -> None:
     """Try swaps that are judged by the sum over the links of (bytes * scale)^8; losses pass at a temperature alone.
 
@@ -521,18 +537,18 @@ def swap_loads(
     that was seen at the end of any len(seat) moves is left.
     """
     np.random.seed(seed)
-    load = loads_of(graph, ground, ways, seat)
+    load = mapping_link_loads(graph, ground, ways, seat)
     links = len(load)
-    touched = Touched(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
+    touched = TouchedLinks(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
     cost = float(np.sum((load * ways.scale) ** 8))
     temperature, cooling = hot * cost, (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
     best, best_seat = cost, seat.copy()
     for move in range(moves):
         one, other = draw_swap(graph, ground, seat, task, 0.7)
         if ground.router[seat[one]] != ground.router[seat[other]]:
-            n = put_tasks(graph, ground, ways, seat, one, other, -1.0, load, touched, move, 0)
+            n = add_pair_load(graph, ground, ways, seat, one, other, -1.0, load, touched, move, 0)
             swap(seat, task, one, other)
-            n = put_tasks(graph, ground, ways, seat, one, other, 1.0, load, touched, move, n)
+            n = add_pair_load(graph, ground, ways, seat, one, other, 1.0, load, touched, move, n)
             change = 0.0
             for i in range(n):
                 link = touched.link[i]
@@ -550,5 +566,5 @@ def swap_loads(
                     load[touched.link[i]] = touched.before[i]
         if (move + 1) % len(seat) == 0 or move + 1 == moves:
             temperature *= cooling
-            best = kept(cost, best, seat, best_seat)
+            best = save_if_better(cost, best, seat, best_seat)
     restore(best_seat, seat, task)

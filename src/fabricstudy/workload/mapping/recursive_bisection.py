@@ -8,7 +8,7 @@ from fabricstudy.core.kinds import register
 
 from ..messages import Indices
 from .base import TrafficMapping
-from .bisect import Graph, bisect
+from .graph_bisection import WeightedGraph, bisect_graph
 from .slots import Slots
 from .tasks import Tasks
 
@@ -23,7 +23,7 @@ class RecursiveBisection(TrafficMapping):
 
     kind: Literal["recursive-bisection"] = "recursive-bisection"
 
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Halve the ranks and the nodes again and again, and map each half of the ranks to a half of the nodes.
 
         The graph of ranks has the bytes exchanged as weights. The graph of nodes has the allocated nodes, all
@@ -35,21 +35,21 @@ class RecursiveBisection(TrafficMapping):
         metis_seed = int(rng.integers(2**31))
         core_of_rank = np.empty(slots.ranks, dtype=np.int64)
         sent, ones = tasks.messages, np.ones(slots.ranks, dtype=np.int64)
-        parts = [(Graph.of_edges(sent.source, sent.destination, sent.size_bytes, ones), node_graph(slots))]
+        parts = [(WeightedGraph.of_edges(sent.source, sent.destination, sent.size_bytes, ones), node_graph(slots))]
         while parts:
             ranks, nodes = parts.pop()
             if nodes.total == 1:
                 node = nodes.label[nodes.weight == 1][0]
                 core_of_rank[ranks.label] = node * slots.ranks_per_node + np.arange(slots.ranks_per_node)
                 continue
-            node_side = bisect(nodes, nodes.total // 2, metis_seed)
-            rank_side = bisect(ranks, nodes.total // 2 * slots.ranks_per_node, metis_seed)
+            node_side = bisect_graph(nodes, nodes.total // 2, metis_seed)
+            rank_side = bisect_graph(ranks, nodes.total // 2 * slots.ranks_per_node, metis_seed)
             parts.append((ranks.part(rank_side), nodes.part(node_side)))
             parts.append((ranks.part(~rank_side), nodes.part(~node_side)))
         return core_of_rank
 
 
-def node_graph(slots: Slots) -> Graph:
+def node_graph(slots: Slots) -> WeightedGraph:
     """Graph of the job's nodes, each of weight 1, and all routers, of weight 0, joined by their cables.
 
     Vertex i is node i of the allocation; the routers follow. The link of a node is heavier than all cables of
@@ -59,7 +59,7 @@ def node_graph(slots: Slots) -> Graph:
     ends = np.concatenate([machine.cable_tail, machine.cable_head])
     cables = np.bincount(ends, weights=np.tile(machine.cable_count, 2), minlength=machine.routers)
     host = np.full(nodes, int(cables.max(initial=0)) + 1, dtype=np.int64)
-    return Graph.of_edges(
+    return WeightedGraph.of_edges(
         np.concatenate([np.arange(nodes), nodes + machine.cable_tail]),
         np.concatenate([nodes + machine.node_router[slots.nodes], nodes + machine.cable_head]),
         np.concatenate([host, machine.cable_count]),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Indices, WorkloadError
 from . import scotch_process
@@ -43,7 +43,7 @@ class ScotchMapping(TrafficMapping):
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
 
-    def by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Let Scotch choose the routers of all ranks, and seat them there in the order of their numbers."""
         if find_spec("scotchpy") is None:
             raise WorkloadError(
@@ -55,7 +55,7 @@ class ScotchMapping(TrafficMapping):
         weight = np.rint(graph.size_bytes).astype(np.int64)
         edges = {"first": graph.first, "partner": graph.partner, "weight": weight}
         vertex_of_rank = _run(edges | architecture | {"seed": seed})
-        router = with_room(routers[vertex_of_rank], slots)
+        router = relieve_overfull_routers(routers[vertex_of_rank], slots)
         seat = np.empty(slots.ranks, dtype=np.int64)
         seat[np.argsort(router, kind="stable")] = np.argsort(slots.router_of_core, kind="stable")
         return seat
@@ -102,9 +102,9 @@ def _run(problem: dict[str, Any]) -> Ints:
     return vertex_of_rank
 
 
-def with_room(router: Ints, slots: Slots) -> Ints:
+def relieve_overfull_routers(router: Ints, slots: Slots) -> Ints:
     """Move ranks, the last ones first, from routers with more ranks than cores to the nearest with room."""
-    table, moved = hops(slots.machine), router.copy()
+    table, moved = hop_distances(slots.machine), router.copy()
     room = np.bincount(slots.router_of_core, minlength=slots.machine.routers)
     room -= np.bincount(router, minlength=slots.machine.routers)
     for full in np.flatnonzero(room < 0):

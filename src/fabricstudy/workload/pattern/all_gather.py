@@ -8,8 +8,8 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 
-from .base import MessagePattern, Traffic
-from .sends import Sends, in_phases, one_phase, repeat
+from .base import MessagePattern, TrafficEstimate
+from .sends import Sends, concatenate_phases, one_phase, repeat
 
 
 @register
@@ -25,12 +25,12 @@ class AllGather(MessagePattern):
         "ring", description="ring (a block a phase to the next rank) or recursive-doubling (twice as much each phase)"
     )
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         block = int(self.message_bytes)
         if self.algorithm == "ring":
-            return (Traffic(float(ranks) * (ranks - 1) * self.iterations, block, ranks - 1),)
+            return (TrafficEstimate(float(ranks) * (ranks - 1) * self.iterations, block, ranks - 1),)
         phases = (ranks - 1).bit_length()
-        return tuple(Traffic(float(ranks) * self.iterations, block << phase) for phase in range(phases))
+        return tuple(TrafficEstimate(float(ranks) * self.iterations, block << phase) for phase in range(phases))
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse recursive doubling unless there is a power of two of ranks."""
@@ -48,4 +48,4 @@ class AllGather(MessagePattern):
             )
         block, phases = int(self.message_bytes), (ranks - 1).bit_length()
         parts = [one_phase(rank, rank ^ np.int32(1 << k), size_bytes=block << k) for k in range(phases)]
-        return in_phases(parts, self.iterations)
+        return concatenate_phases(parts, self.iterations)

@@ -19,13 +19,13 @@ from fabricstudy.core.quantities import Size
 
 from .collective import (
     Collective,
-    Part,
-    backwards,
+    CollectivePart,
     ends_of_blocks,
     fold,
     halving,
     power_below,
     recursive_doubling,
+    reverse_steps,
     ring,
     tree_down,
 )
@@ -73,7 +73,7 @@ class AllReduce(Collective):
         if self.chosen(ranks) in ("ring", "rabenseifner"):
             self.check_blocks(ranks if self.chosen(ranks) == "ring" else power_below(ranks), self.chosen(ranks))
 
-    def parts(self, ranks: int) -> list[Part]:
+    def parts(self, ranks: int) -> list[CollectivePart]:
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
         if algorithm == "ring":
             return [ring(ranks, size_bytes, -1), ring(ranks, size_bytes, 0)]
@@ -81,7 +81,7 @@ class AllReduce(Collective):
             return [recursive_doubling(ranks, size_bytes)]
         if algorithm == "tree":
             down = tree_down(np.arange(ranks + 1) * 0, size_bytes)
-            return [backwards(down), down]
+            return [reverse_steps(down), down]
         before, workers, after = fold(ranks, size_bytes)
         scattered = halving(workers, ends_of_blocks(size_bytes, len(workers)))
-        return [before, scattered, backwards(scattered), after]
+        return [before, scattered, reverse_steps(scattered), after]

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from fabricstudy.core.kinds import register
 
-from .base import MessagePattern, Traffic
+from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, one_phase, repeat
 
 
@@ -24,9 +24,9 @@ class AllToAll(MessagePattern):
         "linear", description="linear (all at once) or pairwise (one partner a phase)"
     )
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         phases = ranks - 1 if self.algorithm == "pairwise" else 1
-        return (Traffic(float(ranks) * (ranks - 1) * self.iterations, int(self.message_bytes), phases),)
+        return (TrafficEstimate(float(ranks) * (ranks - 1) * self.iterations, int(self.message_bytes), phases),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send once from each rank to each other rank.

@@ -7,8 +7,8 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from ..messages import IntArray
-from .base import MessagePattern, Traffic
-from .sends import Sends, in_phases, one_phase
+from .base import MessagePattern, TrafficEstimate
+from .sends import Sends, concatenate_phases, one_phase
 
 
 @register
@@ -26,15 +26,15 @@ class BEff(MessagePattern):
         wanted = (2, 4, 8, max(16, ranks // 4), max(32, ranks // 2), ranks)
         return tuple(min(size, ranks) for size in wanted)
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         phases = 2 * len(self.ring_sizes(ranks))
-        return (Traffic(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
+        return (TrafficEstimate(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send once from each rank to both neighbours in its ring: a phase a ring size, in order and then shuffled."""
         rank, sizes = np.arange(ranks, dtype=np.int32), self.ring_sizes(ranks)
         parts = [_rings(rank, size) for size in sizes] + [_rings(rng.permutation(rank), size) for size in sizes]
-        return in_phases(parts, self.iterations)
+        return concatenate_phases(parts, self.iterations)
 
 
 def _rings(order: IntArray, size: int) -> Sends:

@@ -7,7 +7,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, Part, dissemination
+from .collective import Collective, CollectivePart, dissemination
 
 
 @register
@@ -21,6 +21,6 @@ class Barrier(Collective):
     kind: Literal["barrier"] = "barrier"
     message_bytes: Size = Field("1 B", alias="message", validate_default=True, description="size of each message")
 
-    def parts(self, ranks: int) -> list[Part]:
+    def parts(self, ranks: int) -> list[CollectivePart]:
         """Return the steps: as many as 2 has to be doubled to reach the ranks."""
         return [dissemination(ranks, int(self.message_bytes))]

@@ -15,14 +15,14 @@ from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
 
 from ..messages import Indices
+from .job_placement import JobPlacement
 from .sends import Sends
-from .site import Site
 
 SendOrder = Literal["shift", "ascending", "random"]
 """Order in which a rank sends within a phase: to rank+1, rank+2, ...; to rank 0, 1, ...; or shuffled by seed."""
 
 
-class Traffic(NamedTuple):
+class TrafficEstimate(NamedTuple):
     """Messages of one size in all iterations, and over how many phases of an iteration they are spread."""
 
     messages: float
@@ -51,7 +51,7 @@ class Pattern(Kind):
         """Messages in all iterations."""
         return sum(part.messages for part in self.traffic(ranks))
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size."""
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class Pattern(Kind):
         """Return all messages, in any order, none from a rank to itself."""
         raise NotImplementedError
 
-    def sends_at(self, site: Site) -> Sends:
+    def sends_at(self, site: JobPlacement) -> Sends:
         """Return all messages of ranks that are on the nodes of `site`."""
         raise NotImplementedError
 
@@ -93,6 +93,6 @@ class MessagePattern(Pattern):
         "random (shuffled by seed)",
     )
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size; a pattern overrides this or `traffic_messages`."""
-        return (Traffic(self.traffic_messages(ranks), int(self.message_bytes)),)
+        return (TrafficEstimate(self.traffic_messages(ranks), int(self.message_bytes)),)

@@ -8,8 +8,8 @@ from fabricstudy.core.kinds import register
 
 from ..messages import WorkloadError
 from .base import MessagePattern
+from .job_placement import JobPlacement
 from .sends import Sends, one_phase
-from .site import Site
 
 
 @register
@@ -24,7 +24,7 @@ class Bisection(MessagePattern):
         """Messages in all iterations (both ways; halves taken as equal)."""
         return 2.0 * (ranks // 2) * (ranks - ranks // 2) * self.iterations
 
-    def sends_at(self, site: Site) -> Sends:
+    def sends_at(self, site: JobPlacement) -> Sends:
         """Send once from each rank to each rank on the other side of the cut, both ways, in one phase."""
         side = site.cut_side[site.router_of_rank]
         here, there = (np.flatnonzero(mask).astype(np.int32) for mask in (side, ~side))

@@ -9,7 +9,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, Part, backwards, ends_of_blocks, halving, power_below, ring, tree_down
+from .collective import Collective, CollectivePart, ends_of_blocks, halving, power_below, reverse_steps, ring, tree_down
 
 MPICH_SHORT_BYTES, MPICH_LONG_BYTES, MPICH_FEW_RANKS = 12_288, 524_288, 8
 
@@ -50,11 +50,11 @@ class Broadcast(Collective):
             remedy = "change the job's size, or take scatter-ring"
             raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "does-not-fit")
 
-    def parts(self, ranks: int) -> list[Part]:
+    def parts(self, ranks: int) -> list[CollectivePart]:
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
         ends = ends_of_blocks(size_bytes, ranks)
         if algorithm == "binomial":
             return [tree_down(ends * 0, size_bytes)]
         if algorithm == "scatter-ring":
             return [tree_down(ends), ring(ranks, size_bytes, 0)]
-        return [tree_down(ends), backwards(halving(np.arange(ranks), ends))]
+        return [tree_down(ends), reverse_steps(halving(np.arange(ranks), ends))]

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from fabricstudy.core.model import ConfigError, Whole
 
-from .base import MessagePattern, Traffic
+from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, repeat
 
 Ints = npt.NDArray[np.int64]
@@ -98,7 +98,7 @@ def halving(workers: Ints, ends: Ints) -> list[Step]:
     return steps
 
 
-def backwards(steps: Iterable[Step]) -> list[Step]:
+def reverse_steps(steps: Iterable[Step]) -> list[Step]:
     """Send everything back, last step first: what scatters then gathers, what reduces up a tree broadcasts down."""
     return [(to, at, size) for at, to, size in reversed(list(steps))]
 
@@ -157,7 +157,7 @@ def scattered(ranks: int, size_bytes: int, algorithm: str) -> list[Step]:
     return tree_down(np.arange(ranks + 1) * size_bytes)
 
 
-Part = list[Step] | Rounds
+CollectivePart = list[Step] | Rounds
 
 
 class Collective(MessagePattern):
@@ -167,7 +167,7 @@ class Collective(MessagePattern):
         0, ge=0, description="the rank from which ranks are counted: the one that has, or gets, the data"
     )
 
-    def parts(self, ranks: int) -> list[Part]:
+    def parts(self, ranks: int) -> list[CollectivePart]:
         """Return the steps, one after the other; ranks counted from the root."""
         raise NotImplementedError
 
@@ -184,7 +184,7 @@ class Collective(MessagePattern):
             remedy = f"take {ranks} B or more, or an algorithm that sends it whole"
             raise ConfigError(problem, remedy, ("message",), f"{self.message_bytes} B", "does-not-fit")
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size, each size spread over the steps in which it is sent."""
         messages: Counter[int] = Counter()
         phases: Counter[int] = Counter()
@@ -195,7 +195,9 @@ class Collective(MessagePattern):
                 for size, number in zip(sizes.tolist(), numbers.tolist(), strict=True):
                     messages[size] += number * times
                     phases[size] += times
-        return tuple(Traffic(float(messages[size]) * self.iterations, size, phases[size]) for size in sorted(messages))
+        return tuple(
+            TrafficEstimate(float(messages[size]) * self.iterations, size, phases[size]) for size in sorted(messages)
+        )
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         steps = [step for part in self.parts(ranks) for step in part]

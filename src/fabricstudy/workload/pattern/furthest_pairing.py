@@ -10,8 +10,8 @@ from fabricstudy.machine.graph import Machine
 
 from ..messages import Indices, IntArray, WorkloadError
 from .base import MessagePattern
+from .job_placement import JobPlacement
 from .sends import Sends, one_phase
-from .site import Site
 
 Ints = npt.NDArray[np.int64]
 
@@ -27,7 +27,7 @@ class FurthestPairing(MessagePattern):
     def traffic_messages(self, ranks: int) -> float:
         return float(ranks) * self.iterations
 
-    def sends_at(self, site: Site) -> Sends:
+    def sends_at(self, site: JobPlacement) -> Sends:
         """Send once from each rank to its partner, in one phase; the partner sends back.
 
         The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair

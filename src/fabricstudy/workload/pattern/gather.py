@@ -7,7 +7,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, Part, backwards, scattered
+from .collective import Collective, CollectivePart, reverse_steps, scattered
 
 
 @register
@@ -24,5 +24,5 @@ class Gather(Collective):
         "binomial", description="linear (straight to the root) or binomial (up a tree)"
     )
 
-    def parts(self, ranks: int) -> list[Part]:
-        return [backwards(scattered(ranks, int(self.message_bytes), self.algorithm))]
+    def parts(self, ranks: int) -> list[CollectivePart]:
+        return [reverse_steps(scattered(ranks, int(self.message_bytes), self.algorithm))]

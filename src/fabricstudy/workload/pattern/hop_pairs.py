@@ -10,10 +10,10 @@ from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
 
 from ..messages import Indices, WorkloadError
-from .base import MessagePattern, Traffic
-from .pairs import asked_and_answered
+from .base import MessagePattern, TrafficEstimate
+from .job_placement import JobPlacement
+from .pairs import request_and_reply
 from .sends import Sends, one_phase
-from .site import Site
 
 
 @register
@@ -32,9 +32,9 @@ class HopPairs(MessagePattern):
     hops: Whole = Field(ge=1, description="hops between the two of a pair; on a ring at most half of it")
     reply: Flag = Field(False, description="whether the higher coordinate answers, rather than both sending at once")
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size (upper estimate: nobody is idle)."""
-        return (Traffic(float(ranks) * self.iterations, int(self.message_bytes), 2 if self.reply else 1),)
+        return (TrafficEstimate(float(ranks) * self.iterations, int(self.message_bytes), 2 if self.reply else 1),)
 
     def check_machine(self, machine: Topology) -> None:
         """Refuse a machine without this dimension, and more hops than a shortest way along it has."""
@@ -51,18 +51,18 @@ class HopPairs(MessagePattern):
             remedy = "take fewer hops, on a torus or a mesh"
             raise ConfigError(problem, remedy, ("hops",), self.hops, "unsupported")
 
-    def sends_at(self, site: Site) -> Sends:
+    def sends_at(self, site: JobPlacement) -> Sends:
         """Send between the k-th ranks of the two routers of a pair."""
         lower, higher = self._pairs(site)
         if not len(lower):
             apart = f"{self.hops} hops apart along {self.dimension}"
             raise WorkloadError(f"no two ranks are {apart}; give the job more nodes")
         if self.reply:
-            return asked_and_answered(lower, higher, self.iterations)
+            return request_and_reply(lower, higher, self.iterations)
         ends = np.concatenate([lower, higher]), np.concatenate([higher, lower])
         return one_phase(*ends, self.iterations)
 
-    def _pairs(self, site: Site) -> tuple[Indices, Indices]:
+    def _pairs(self, site: JobPlacement) -> tuple[Indices, Indices]:
         machine, router = site.machine, site.router_of_rank
         names = [link.name for link in machine.classes[: len(machine.dimensions)]]
         if self.dimension.lower() not in names or machine.coordinates is None:

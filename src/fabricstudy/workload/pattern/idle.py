@@ -6,7 +6,7 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 
-from .base import Pattern, Traffic
+from .base import Pattern, TrafficEstimate
 from .sends import Sends
 
 
@@ -18,7 +18,7 @@ class Idle(Pattern):
 
     silent: ClassVar[bool] = True
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         return ()
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from fabricstudy.core.kinds import register
 
-from .collective import Collective, Part, backwards, scattered
+from .collective import Collective, CollectivePart, reverse_steps, scattered
 
 
 @register
@@ -13,5 +13,5 @@ class Incast(Collective):
 
     kind: Literal["incast"] = "incast"
 
-    def parts(self, ranks: int) -> list[Part]:
-        return [backwards(scattered(ranks, int(self.message_bytes), "linear"))]
+    def parts(self, ranks: int) -> list[CollectivePart]:
+        return [reverse_steps(scattered(ranks, int(self.message_bytes), "linear"))]

@@ -14,7 +14,7 @@ from fabricstudy.core.quantities import SIZES, Size, to_unit
 
 from ..matrix_file import MatrixFile, read_matrix
 from ..messages import Indices
-from .base import MessagePattern, Traffic
+from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, one_phase, repeat
 from .traffic_file import TrafficFile
 
@@ -54,10 +54,12 @@ class Matrix(TrafficFile, MessagePattern):
             "rest_bytes": int(rest.sum()),
         }
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size; the rests of all pairs by their mean."""
         parts = [(self.whole_messages, int(self.message_bytes)), (self.rests, self.rest_bytes // max(1, self.rests))]
-        return tuple(Traffic(float(count) * self.iterations, size_bytes) for count, size_bytes in parts if count)
+        return tuple(
+            TrafficEstimate(float(count) * self.iterations, size_bytes) for count, size_bytes in parts if count
+        )
 
     def check_ranks(self, ranks: int) -> None:
         if ranks != self.rows:
@@ -67,18 +69,18 @@ class Matrix(TrafficFile, MessagePattern):
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send what each pair sends in messages of `message_bytes`, and a smaller one for the rest."""
         matrix = self.listed()
-        source, destination, size_bytes = cut(matrix, int(self.message_bytes))
+        source, destination, size_bytes = split_into_messages(matrix, int(self.message_bytes))
         sends = one_phase(source, destination)
         return repeat(Sends(sends.phase, sends.source, sends.destination, size_bytes), self.iterations)
 
 
-def cut(matrix: MatrixFile, most_bytes: int) -> tuple[Indices, Indices, Indices]:
+def split_into_messages(matrix: MatrixFile, most_bytes: int) -> tuple[Indices, Indices, Indices]:
     """Cut the bytes of each pair into messages of `most_bytes`, the last one of a pair with what is left.
 
     Examples
     --------
     >>> one = np.array([0]), np.array([1]), np.array([25])
-    >>> cut(MatrixFile(2, *one), 10)[2].tolist()
+    >>> split_into_messages(MatrixFile(2, *one), 10)[2].tolist()
     [10, 10, 5]
     """
     count = -(-matrix.size_bytes // most_bytes)

@@ -12,7 +12,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from ..message_file import read_messages
-from .base import Pattern, Traffic
+from .base import Pattern, TrafficEstimate
 from .sends import Sends, repeat
 from .traffic_file import TrafficFile
 
@@ -45,10 +45,10 @@ class MessageList(TrafficFile, Pattern):
             "phases": content.phases,
         }
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by their mean size."""
         size_bytes = max(1, self.total_bytes // max(1, self.messages))
-        return (Traffic(float(self.messages) * self.iterations, size_bytes, self.phases),)
+        return (TrafficEstimate(float(self.messages) * self.iterations, size_bytes, self.phases),)
 
     def check_ranks(self, ranks: int) -> None:
         if ranks != self.listed_ranks:

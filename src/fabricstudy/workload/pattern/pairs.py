@@ -9,8 +9,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 
 from ..messages import Indices
-from .base import MessagePattern, Traffic
-from .sends import Sends, in_phases, one_phase
+from .base import MessagePattern, TrafficEstimate
+from .sends import Sends, concatenate_phases, one_phase
 
 
 @register
@@ -26,9 +26,9 @@ class Pairs(MessagePattern):
     distance: Whole | None = Field(None, ge=1, description="ranks between the two of a pair; left out: half the job")
     reply: Flag = Field(False, description="whether the higher rank answers, rather than both sending at once")
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         messages = float(ranks) * self.iterations
-        return (Traffic(messages, int(self.message_bytes), 2 if self.reply else 1),)
+        return (TrafficEstimate(messages, int(self.message_bytes), 2 if self.reply else 1),)
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse an odd number of ranks, and one that the distance does not pair."""
@@ -49,19 +49,19 @@ class Pairs(MessagePattern):
         lower = np.arange(ranks) % (2 * apart) < apart
         one, other = order[lower], order[np.roll(lower, apart)]
         if self.reply:
-            return asked_and_answered(np.minimum(one, other), np.maximum(one, other), self.iterations)
+            return request_and_reply(np.minimum(one, other), np.maximum(one, other), self.iterations)
         if self.distance is None:
             return one_phase(order, np.roll(order, ranks // 2), self.iterations)
         return one_phase(np.concatenate([one, other]), np.concatenate([other, one]), self.iterations)
 
 
-def asked_and_answered(lower: Indices, higher: Indices, iterations: int) -> Sends:
+def request_and_reply(lower: Indices, higher: Indices, iterations: int) -> Sends:
     """Send from the lower ranks in one phase, and back in the next.
 
     Examples
     --------
-    >>> sends = asked_and_answered(np.array([0]), np.array([1]), 2)
+    >>> sends = request_and_reply(np.array([0]), np.array([1]), 2)
     >>> sends.phase.tolist(), sends.source.tolist()
     ([0, 1, 2, 3], [0, 1, 0, 1])
     """
-    return in_phases([one_phase(lower, higher), one_phase(higher, lower)], iterations)
+    return concatenate_phases([one_phase(lower, higher), one_phase(higher, lower)], iterations)

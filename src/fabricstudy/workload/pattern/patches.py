@@ -11,8 +11,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 
-from .base import MessagePattern, Traffic
-from .sends import Sends, between_ranks, in_phases
+from .base import MessagePattern, TrafficEstimate
+from .sends import Sends, between_ranks, concatenate_phases
 
 Ints = npt.NDArray[np.int64]
 
@@ -27,12 +27,12 @@ class PatchGrid(MessagePattern):
     split: Whole = Field(1, ge=1, le=1000, description="computes into which each is divided")
     forces_bytes: Size | None = Field(None, alias="forces", description="size of forces on a patch; left out: message")
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size (upper estimate: no two computes share a rank)."""
         first, _ = self.computes()
         messages = min(2.0 * len(first) * self.split, float(ranks) * (ranks - 1)) * self.iterations
         back = int(self.forces_bytes or self.message_bytes)
-        return (Traffic(messages, int(self.message_bytes), 2), Traffic(messages, back, 2))
+        return (TrafficEstimate(messages, int(self.message_bytes), 2), TrafficEstimate(messages, back, 2))
 
     def computes(self) -> tuple[Ints, Ints]:
         """Return the two patches of each compute, the same one twice for those of a patch with itself.
@@ -66,7 +66,7 @@ class PatchGrid(MessagePattern):
         sent = np.unique(np.stack([*ends, which]), axis=1)
         out = between_ranks(sent[0], sent[1], int(self.message_bytes), ranks)
         back = between_ranks(sent[1], sent[0], int(self.forces_bytes or self.message_bytes), ranks)
-        return in_phases([out, back], self.iterations)
+        return concatenate_phases([out, back], self.iterations)
 
 
 @register

@@ -10,8 +10,8 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
 
 from ..shapes import balanced_shape
-from .base import MessagePattern, Traffic
-from .sends import Sends, all_to_all_along, in_phases
+from .base import MessagePattern, TrafficEstimate
+from .sends import Sends, all_to_all_along, concatenate_phases
 
 
 @register
@@ -33,9 +33,9 @@ class PencilFft(MessagePattern):
         columns, rows = balanced_shape(ranks, 2)
         return rows, columns
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         return tuple(
-            Traffic(float(ranks) * (length - 1) * self.iterations, self.part_bytes(length))
+            TrafficEstimate(float(ranks) * (length - 1) * self.iterations, self.part_bytes(length))
             for length in self.grid(ranks)
             if length > 1
         )
@@ -55,4 +55,4 @@ class PencilFft(MessagePattern):
         grid = np.arange(ranks, dtype=np.int32).reshape(self.grid(ranks))
         axes = [axis for axis in (1, 0) if grid.shape[axis] > 1]
         parts = [all_to_all_along(grid, axis, self.part_bytes(grid.shape[axis])) for axis in axes]
-        return in_phases(parts, self.iterations)
+        return concatenate_phases(parts, self.iterations)

@@ -7,9 +7,9 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from ..messages import WorkloadError
-from .base import MessagePattern, Traffic
+from .base import MessagePattern, TrafficEstimate
+from .job_placement import JobPlacement
 from .sends import Sends, repeat
-from .site import Site
 
 
 @register
@@ -23,10 +23,10 @@ class PingPong(MessagePattern):
 
     kind: Literal["ping-pong"] = "ping-pong"
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
-        return (Traffic(2.0 * self.iterations, int(self.message_bytes), 2),)
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
+        return (TrafficEstimate(2.0 * self.iterations, int(self.message_bytes), 2),)
 
-    def sends_at(self, site: Site) -> Sends:
+    def sends_at(self, site: JobPlacement) -> Sends:
         """Send from one rank to another as far away as any two of the job are; it answers in the next phase.
 
         Of several such pairs the one with the lowest routers, and on each the lowest rank.

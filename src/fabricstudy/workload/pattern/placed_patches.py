@@ -7,12 +7,12 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 from ..mapping.orb import across, pairing
+from .job_placement import JobPlacement
 from .patches import Ints, PatchGrid
 from .sends import Sends
-from .site import Site
 
 _FULL = 2**30
 """More hops than any."""
@@ -40,7 +40,7 @@ class PlacedPatches(PatchGrid):
         "brick", description="where computes are: evenly in the order of the ranks, or between their two patches"
     )
 
-    def sends_at(self, site: Site) -> Sends:
+    def sends_at(self, site: JobPlacement) -> Sends:
         ranks = len(site.node_of_rank)
         first, second = (np.repeat(ends, self.split) for ends in self.computes())
         home = self._orb_homes(site) if self.place == "orb" else self.even_homes(ranks)
@@ -51,7 +51,7 @@ class PlacedPatches(PatchGrid):
             at[np.argsort(home[first], kind="stable")] = np.arange(len(first)) * ranks // len(first)
         return self.between(home, first, second, at, ranks)
 
-    def _orb_homes(self, site: Site) -> Ints:
+    def _orb_homes(self, site: JobPlacement) -> Ints:
         """Return the rank of each patch: one in the middle of its box, where grid and machine are halved together."""
         place, patch = _places(site), np.indices(self.patches).reshape(3, -1).T
         partner = pairing(place, patch)
@@ -71,19 +71,19 @@ class PlacedPatches(PatchGrid):
         return home
 
 
-def _places(site: Site) -> npt.NDArray[np.int64]:
+def _places(site: JobPlacement) -> npt.NDArray[np.int64]:
     """Coordinates of the router of each rank; off a grid the router's number is the only one."""
     where = site.machine.coordinates
     router = site.router_of_rank
     return (router[:, None] if where is None else where[router]).astype(np.int64)
 
 
-def _in_bricks(site: Site, home: Ints, first: Ints, second: Ints) -> Ints:
+def _in_bricks(site: JobPlacement, home: Ints, first: Ints, second: Ints) -> Ints:
     """Return the rank of each compute: where there is room, and its patches come to by the fewest new hops."""
     router = site.router_of_rank.astype(np.int64)
     share = -(-len(first) // len(router))
     # Hops that a patch needs to each rank; none once the rank has it.
-    hops_to = hops(site.machine).between(router[home][:, None], router).astype(np.int32)
+    hops_to = hop_distances(site.machine).between(router[home][:, None], router).astype(np.int32)
     hops_to[np.arange(len(home)), home] = 0
     full = np.zeros(len(router), dtype=np.int32)
     computes = np.zeros(len(router), dtype=np.int64)

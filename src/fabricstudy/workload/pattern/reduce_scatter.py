@@ -12,7 +12,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, Part, ends_of_blocks, exchange, fold, halving, pairwise, power_below, ring
+from .collective import Collective, CollectivePart, ends_of_blocks, exchange, fold, halving, pairwise, power_below, ring
 
 MPICH_LONG_BYTES = 524_288
 OPEN_MPI_SHORT_BYTES, OPEN_MPI_LONG_BYTES = 12 * 1024, 256 * 1024
@@ -52,7 +52,7 @@ class ReduceScatter(Collective):
         super().check_ranks(ranks)
         self.check_blocks(ranks, "it")
 
-    def parts(self, ranks: int) -> list[Part]:
+    def parts(self, ranks: int) -> list[CollectivePart]:
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
         if algorithm == "ring":
             return [ring(ranks, size_bytes, -1)]

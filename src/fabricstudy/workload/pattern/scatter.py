@@ -7,7 +7,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, Part, scattered
+from .collective import Collective, CollectivePart, scattered
 
 
 @register
@@ -24,5 +24,5 @@ class Scatter(Collective):
         "binomial", description="linear (straight from the root) or binomial (down a tree)"
     )
 
-    def parts(self, ranks: int) -> list[Part]:
+    def parts(self, ranks: int) -> list[CollectivePart]:
         return [scattered(ranks, int(self.message_bytes), self.algorithm)]

@@ -34,7 +34,7 @@ def repeat(sends: Sends, iterations: int) -> Sends:
     )
 
 
-def in_phases(parts: list[Sends], iterations: int) -> Sends:
+def concatenate_phases(parts: list[Sends], iterations: int) -> Sends:
     """Put sends after each other, the phases of each part after those of the part before it, and repeat all."""
     first = np.cumsum([0, *(int(part.phase.max(initial=-1)) + 1 for part in parts)])
     sized = [part.size_bytes for part in parts if part.size_bytes is not None]

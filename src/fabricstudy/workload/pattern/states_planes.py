@@ -10,8 +10,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from ..messages import Indices
-from .base import MessagePattern, Traffic
-from .sends import Sends, between_ranks, in_phases
+from .base import MessagePattern, TrafficEstimate
+from .sends import Sends, between_ranks, concatenate_phases
 
 
 @register
@@ -40,11 +40,13 @@ class StatesPlanes(MessagePattern):
             remedy = "let the ranks divide states times planes"
             raise ConfigError(problem, remedy, ("states",), self.states, code="does-not-fit")
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size (upper estimate: no two parts share a rank)."""
         parts = float(self.states * self.planes)
         messages = parts * (self.planes - 1 + 2 + self.states - 1)
-        return (Traffic(min(messages, 4.0 * ranks * (ranks - 1)) * self.iterations, int(self.message_bytes), 4),)
+        return (
+            TrafficEstimate(min(messages, 4.0 * ranks * (ranks - 1)) * self.iterations, int(self.message_bytes), 4),
+        )
 
     def places(self, ranks: int) -> Indices:
         """State and plane of the first part of each rank, [ranks, 2]."""
@@ -64,7 +66,7 @@ class StatesPlanes(MessagePattern):
             between_ranks(sums.ravel(), rank.ravel(), size, ranks),
             between_ranks(*_along(rank.T), size, ranks),
         ]
-        return in_phases([part for part in phases if len(part.source)], self.iterations)
+        return concatenate_phases([part for part in phases if len(part.source)], self.iterations)
 
     def _ranks(self, ranks: int) -> npt.NDArray[np.int64]:
         """Rank of each part, [states, planes]."""

@@ -9,8 +9,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
 
-from .base import MessagePattern, Traffic
-from .sends import Sends, all_to_all_along, in_phases
+from .base import MessagePattern, TrafficEstimate
+from .sends import Sends, all_to_all_along, concatenate_phases
 
 
 @register
@@ -31,9 +31,9 @@ class StrassenBfs(MessagePattern):
         factors = int(self.message_bytes) * 7**step / 4**step
         return max(1, round(factors)), max(1, round(factors / 2))
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         messages = 6.0 * ranks * self.iterations
-        return tuple(Traffic(messages, size) for step in range(self.steps) for size in self.step_bytes(step))
+        return tuple(TrafficEstimate(messages, size) for step in range(self.steps) for size in self.step_bytes(step))
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse a number of ranks that is no multiple of 7 to the power of the steps."""
@@ -51,4 +51,4 @@ class StrassenBfs(MessagePattern):
             factors, products = self.step_bytes(step)
             down.append(all_to_all_along(sets, 1, factors))
             up.append(all_to_all_along(sets, 1, products))
-        return in_phases(down + up[::-1], self.iterations)
+        return concatenate_phases(down + up[::-1], self.iterations)

@@ -6,9 +6,9 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 
-from .base import Traffic
+from .base import TrafficEstimate
 from .rank_grid import RankGrid
-from .sends import Sends, all_to_all_along, in_phases
+from .sends import Sends, all_to_all_along, concatenate_phases
 
 
 @register
@@ -20,10 +20,10 @@ class SubAllToAll(RankGrid):
 
     kind: Literal["sub-all-to-all"] = "sub-all-to-all"
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         lines = [length for length in self.grid(ranks) if length > 1]
         messages = float(ranks) * sum(length - 1 for length in lines) * self.iterations
-        return (Traffic(messages, int(self.message_bytes), max(1, len(lines))),)
+        return (TrafficEstimate(messages, int(self.message_bytes), max(1, len(lines))),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Send once from each rank to each rank on its line in each dimension, the last dimension first.
@@ -32,4 +32,4 @@ class SubAllToAll(RankGrid):
         """
         grid = np.arange(ranks, dtype=np.int32).reshape(self.grid(ranks))
         axes = [axis for axis in reversed(range(grid.ndim)) if grid.shape[axis] > 1]
-        return in_phases([all_to_all_along(grid, axis) for axis in axes], self.iterations)
+        return concatenate_phases([all_to_all_along(grid, axis) for axis in axes], self.iterations)

@@ -7,14 +7,14 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.input_files import MOST_BYTES
+from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, to_unit
 
-from ..graph_file import Floats, GraphFile, grouped, read_graph
+from ..graph_file import Floats, GraphFile, group_tasks, read_graph
 from ..messages import Messages
-from .base import MessagePattern, Traffic
+from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, one_phase
 from .traffic_file import TrafficFile
 
@@ -54,14 +54,14 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
         _check_bytes(content.units * message_bytes, value["message"])
         return {"vertices": content.tasks, "edges": len(content.source)}
 
-    def traffic(self, ranks: int) -> tuple[Traffic, ...]:
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size, if no edge is heavier than one unit.
 
         Where vertices are grouped that is an estimate: a group exchanges with at most so many times as many others as a
         vertex does, which holds for meshes, and the edges between the same two groups are one message.
         """
         left = 1.0 if ranks >= self.vertices else min(1.0, PARTNERS_OF_A_GROUP * ranks / self.vertices)
-        return (Traffic(left * self.edges * self.iterations, round(int(self.message_bytes) / left)),)
+        return (TrafficEstimate(left * self.edges * self.iterations, round(int(self.message_bytes) / left)),)
 
     def check_ranks(self, ranks: int) -> None:
         if ranks > self.vertices:
@@ -78,10 +78,10 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
 def _check_bytes(size_bytes: Floats, written: str) -> None:
     """Refuse edges whose bytes cannot be counted, or are so few that whole ones are something else."""
     total = float(size_bytes.sum())
-    if total > MOST_BYTES:
+    if total > MAX_TRAFFIC_BYTES:
         problem, remedy = (
             f"the edges have {total:.3g} bytes together",
-            f"take a smaller message: {MOST_BYTES:.3g} at most",
+            f"take a smaller message: {MAX_TRAFFIC_BYTES:.3g} at most",
         )
         raise ConfigError(problem, remedy, ("message",), written, "out-of-range")
     rounded = float(np.abs(np.maximum(1, np.rint(size_bytes)) - size_bytes).sum()) / total
@@ -93,7 +93,7 @@ def _check_bytes(size_bytes: Floats, written: str) -> None:
 
 def messages_of(graph: GraphFile, ranks: int, how: str, unit_bytes: float) -> Messages:
     """Add up what the tasks of each two ranks send, in one phase; every message has a byte at least."""
-    rank = grouped(graph, ranks, how)
+    rank = group_tasks(graph, ranks, how)
     source, destination = rank[graph.source], rank[graph.destination]
     apart = source != destination
     pairs, place = np.unique(source[apart] * ranks + destination[apart], return_inverse=True)

@@ -1,4 +1,4 @@
-"""The topologies that CODES has, each one module with its `Model`."""
+"""The topologies that CODES has, each one module with its `CodesModel`."""
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
@@ -16,10 +16,10 @@ from fabricstudy.machine.torus import TorusConfig
 from ...contract import Unsupported
 from ...point import Point
 from ..models import dragonfly, express_mesh, fat_tree, slim_fly, torus
-from ..network import Model, Network
+from ..network import CodesModel, CodesNetwork
 
 # One line a topology of ours.
-MODELS: dict[type[Topology], Model] = {
+MODELS: dict[type[Topology], CodesModel] = {
     DragonflyConfig: dragonfly.MODEL,
     TorusConfig: torus.MODEL,
     BlueGeneQConfig: torus.MODEL,
@@ -33,12 +33,12 @@ MODELS: dict[type[Topology], Model] = {
 }
 
 
-def model_of(point: Point) -> Model | None:
+def model_of(point: Point) -> CodesModel | None:
     """Return CODES' model of the topology of a point, if it has one."""
     return MODELS.get(type(point.machine))
 
 
-def network_of(point: Point, machine: Machine) -> Network:
+def network_of(point: Point, machine: Machine) -> CodesNetwork:
     """Translate the machine and routing of a point.
 
     Raises

@@ -17,7 +17,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, Hops, IntArray, Model, Network, PortCounters, gib_per_s, links_to
+from ..network import HOST, CodesModel, CodesNetwork, HopList, IntArray, PortCounters, gib_per_s, links_to
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
@@ -32,7 +32,7 @@ LOCAL, GLOBAL = 0, 1
 INTRA, INTER = "intra", "inter"
 
 
-def network(point: Point, machine: Machine) -> Network:
+def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a dragonfly; its links stand in wiring files."""
     assert machine.group is not None
     groups = int(machine.group.max()) + 1
@@ -46,7 +46,7 @@ def network(point: Point, machine: Machine) -> Network:
     ports = int(np.bincount(between[:, 0], minlength=machine.routers).max())
     classes, latency_ns = machine.classes, point.network.router_latency_ns
     buffer = int(point.network.buffer_bytes)
-    return Network(
+    return CodesNetwork(
         terminal="modelnet_dragonfly_dally",
         others={"modelnet_dragonfly_dally_router": 1},
         repetitions=machine.routers,
@@ -100,7 +100,7 @@ def network(point: Point, machine: Machine) -> Network:
         ),
         # With several cables between two groups it draws one.
         fixed_routes=isinstance(point.routing, Minimal) and len(between) == groups * (groups - 1),
-        hops=Hops(
+        hops=HopList(
             "save_router_timing_trace_path", "router-timing-gid=0.txt", 21, router=0, port=2, source=18, packet=6
         ),
     )
@@ -125,4 +125,4 @@ def _ports(machine: Machine, local: IntArray, between: IntArray, intra: int, int
     return link
 
 
-MODEL = Model("dragonfly", network, job_links="hops")
+MODEL = CodesModel("dragonfly", network, job_links="hops")

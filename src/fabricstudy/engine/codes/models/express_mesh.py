@@ -14,13 +14,13 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, IntArray, Model, Network, PortCounters, gib_per_s, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static", Adaptive: "adaptive"}
 
 
-def network(point: Point, machine: Machine) -> Network:
+def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a grid without rings."""
     lengths = [dimension.length for dimension in machine.dimensions]
     gap = machine.dimensions[0].gap or max(lengths)
@@ -29,7 +29,7 @@ def network(point: Point, machine: Machine) -> Network:
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "express mesh")
     buffer, in_order = int(point.network.buffer_bytes), isinstance(point.routing, DimensionOrder)
     link_of_port = _ports(machine, lengths, gap, nodes)
-    return Network(
+    return CodesNetwork(
         terminal="modelnet_express_mesh",
         others={"modelnet_express_mesh_router": 1},
         repetitions=machine.routers,
@@ -77,4 +77,4 @@ def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> IntArr
     return link
 
 
-MODEL = Model("grid", network)
+MODEL = CodesModel("grid", network)

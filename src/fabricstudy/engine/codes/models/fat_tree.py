@@ -13,7 +13,7 @@ from fabricstudy.routing.d_mod_k import DModK
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, IntArray, Model, Network, PortCounters, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Adaptive: "adaptive", DModK: "static"}
@@ -21,7 +21,7 @@ ROUTINGS: dict[type[Routing], str] = {Adaptive: "adaptive", DModK: "static"}
 TABLES = "tables"
 
 
-def network(point: Point, machine: Machine) -> Network:
+def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a fat tree."""
     config = point.machine
     assert isinstance(config, FatTreeConfig)
@@ -35,7 +35,7 @@ def network(point: Point, machine: Machine) -> Network:
     neighbour = _neighbours(config)
     static = name == "static"
     bandwidth = machine.host.bandwidth_Bps / 1e9
-    return Network(
+    return CodesNetwork(
         terminal="modelnet_fattree",
         others={"fattree_switch": 3},
         repetitions=config.pod_count * half,
@@ -124,7 +124,7 @@ def _table(node: IntArray, port: IntArray) -> bytes:
     return "".join(rows).encode()
 
 
-MODEL = Model(
+MODEL = CodesModel(
     "fat-tree",
     network,
     burst_bytes=lambda point: float(point.network.buffer_bytes),

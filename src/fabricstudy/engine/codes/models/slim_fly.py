@@ -7,7 +7,7 @@ same one; its Valiant goes through a random router; its UGAL compares several su
 import numpy as np
 
 from fabricstudy.machine import slim_fly
-from fabricstudy.machine.finite_field import field, prime_of
+from fabricstudy.machine.finite_field import galois_field, prime_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.slim_fly import SlimFlyConfig
 from fabricstudy.routing.base import Routing
@@ -18,7 +18,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, IntArray, Model, Network, PortCounters, gib_per_s, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
@@ -26,7 +26,7 @@ ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal",
 CHANNELS = 4
 
 
-def network(point: Point, machine: Machine) -> Network:
+def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a Slim Fly of a prime number."""
     config = point.machine
     assert isinstance(config, SlimFlyConfig)
@@ -34,12 +34,12 @@ def network(point: Point, machine: Machine) -> Network:
     if prime_of(q) != q:
         raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; take a prime, or another engine")
     check_via(point.routing, "router", "on CODES' Slim Fly")
-    sets = slim_fly.generator_sets(field(q, 1), config.delta)
+    sets = slim_fly.generator_sets(galois_field(q, 1), config.delta)
     within, across = len(sets[0]), q
     local, between = machine.classes
     latency_ns = one_of([local.latency_ns, between.latency_ns], "latency", "Slim Fly")
     buffer = int(point.network.buffer_bytes)
-    return Network(
+    return CodesNetwork(
         terminal="modelnet_slimfly",
         others={"modelnet_slimfly_router": 1},
         repetitions=machine.routers,
@@ -84,7 +84,7 @@ def _ports(machine: Machine, q: int, within: int, across: int) -> IntArray:
     return link
 
 
-MODEL = Model(
+MODEL = CodesModel(
     "slim-fly",
     network,
     burst_bytes=lambda point: float(point.network.buffer_bytes),

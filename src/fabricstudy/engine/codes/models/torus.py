@@ -11,16 +11,16 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
-from ...forecast import bandwidths
+from ...cost_model import bandwidths
 from ...point import Point
-from ..network import Model, Network, gib_per_s, one_of
+from ..network import CodesModel, CodesNetwork, gib_per_s, one_of
 from ..packet import TORUS_AT_ONCE_BYTES, TORUS_HOP_NS, packet_bytes
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static"}
 
 
-def network(point: Point, machine: Machine) -> Network:
+def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a torus of which every dimension closes."""
     routing_name(point, ROUTINGS, "torus")
     _check(point, machine)
@@ -28,7 +28,7 @@ def network(point: Point, machine: Machine) -> Network:
     packet = packet_bytes(point, bandwidth_Bps)
     packet_ns = packet / bandwidth_Bps * 1e9
     lengths = [dimension.length for dimension in machine.dimensions]
-    return Network(
+    return CodesNetwork(
         terminal="modelnet_torus",
         others={},
         repetitions=machine.routers,
@@ -85,4 +85,4 @@ def _packet_sent(point: Point) -> int:
         return int(point.network.packet_bytes)
 
 
-MODEL = Model("torus", network, lambda point: TORUS_AT_ONCE_BYTES, _packet_sent, job_links=None)
+MODEL = CodesModel("torus", network, lambda point: TORUS_AT_ONCE_BYTES, _packet_sent, job_links=None)

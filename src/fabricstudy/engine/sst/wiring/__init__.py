@@ -18,9 +18,9 @@ from ...contract import Unsupported
 from ...detours import check_via, via
 from ...point import Point
 from ..wiring import dragonfly, fat_tree, graph, grid
-from .base import Wiring, cable_ends, rows_of_cables
+from .base import Wiring, cable_ends, link_of_cable
 
-__all__ = ["Unsupported", "Wiring", "cable_ends", "rows_of_cables", "wire"]
+__all__ = ["Unsupported", "Wiring", "cable_ends", "link_of_cable", "wire"]
 
 
 def wire(point: Point, machine: Machine) -> Wiring:

@@ -53,11 +53,11 @@ class Wiring:
 
 def cable_ends(machine: Machine) -> tuple[Ints, Ints]:
     """Tail and head of each cable, parallel ones counted each, int64 [cables]."""
-    row = rows_of_cables(machine)
+    row = link_of_cable(machine)
     return machine.cable_tail[row].astype(np.int64), machine.cable_head[row].astype(np.int64)
 
 
-def rows_of_cables(machine: Machine) -> Ints:
+def link_of_cable(machine: Machine) -> Ints:
     """Row of the machine to which each cable belongs, int64 [cables]."""
     return np.repeat(np.arange(len(machine.cable_count)), machine.cable_count)
 

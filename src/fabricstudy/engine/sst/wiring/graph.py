@@ -12,8 +12,8 @@ import numpy as np
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Memoryless, Routing
-from fabricstudy.routing.base import routes as routes_of
+from fabricstudy.routing.base import MemorylessRoutes, Routing
+from fabricstudy.routing.base import cached_routes as routes_of
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
@@ -23,7 +23,7 @@ from ...contract import Unsupported
 from ...detours import check_via
 from .base import Ints, Wiring, cable_ends, place_on_router
 
-MOST_HOPS = 3_000_000
+MAX_ROUTE_HOPS = 3_000_000
 """Hops of all routes together; each is some bytes of text, which SST reads once a node."""
 
 AT_SOURCE: tuple[type[Routing], ...] = (Minimal, DimensionOrder, Valiant, Ugal)
@@ -125,7 +125,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> Table:
     # A route has a hop at least.
     _check(machine.routers * (machine.routers - 1), machine)
     steps = routes_of(machine, routing)
-    assert isinstance(steps, Memoryless)
+    assert isinstance(steps, MemorylessRoutes)
     source, goal = (end.reshape(-1) for end in np.indices((machine.routers, machine.routers)))
     apart = source != goal
     source, goal = source[apart], goal[apart]
@@ -177,14 +177,14 @@ def valiant_table(minimal: Table, machine: Machine) -> Table:
 
 
 def _check(hops: int, machine: Machine) -> None:
-    if hops > MOST_HOPS:
+    if hops > MAX_ROUTE_HOPS:
         rings = any(dimension.wrap for dimension in machine.dimensions)
         native = (
             "; SST routes a torus by itself only with tie: positive and one cable between two routers, of which a "
             "dimension of 2 routers has two unless pair_cables is 1"
         )
         raise Unsupported(
-            f"the routes of this {machine.kind} have more than {MOST_HOPS:,} hops together, too many to hand to SST; "
+            f"the routes of this {machine.kind} have more than {MAX_ROUTE_HOPS:,} hops together, too many for SST; "
             f"take a smaller machine, or a routing with fewer routes{native if rings else ''}"
         )
 

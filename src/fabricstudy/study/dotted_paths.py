@@ -21,7 +21,7 @@ _SEED = "seed"
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One key of a path; `owners` are the models that have it, each with the models that may stand below it there."""
 
     key: str
@@ -37,18 +37,18 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Path:
+class DottedPath:
     """A path that some study could have."""
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
     @property
     def root(self) -> str:
         """The part of the study it belongs to."""
         return self.steps[0].key
 
-    def covers(self, other: Path) -> bool:
+    def covers(self, other: DottedPath) -> bool:
         """Say whether setting this path replaces all that setting `other` did."""
         pairs = zip(self.steps, other.steps, strict=False)
         return len(self.steps) <= len(other.steps) and all(a.key in ("*", b.key) for a, b in pairs)
@@ -69,7 +69,7 @@ def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
 
 
 @lru_cache(maxsize=4096)
-def find_path(text: str, root: type[Model]) -> Path:
+def parse_path(text: str, root: type[Model]) -> DottedPath:
     """Read a dotted path.
 
     Raises ConfigError if no study could have the path.
@@ -77,10 +77,10 @@ def find_path(text: str, root: type[Model]) -> Path:
     Examples
     --------
     >>> from fabricstudy.engine.point import Point
-    >>> find_path("jobs.*.mapping.kind", Point).root
+    >>> parse_path("jobs.*.mapping.kind", Point).root
     'jobs'
     """
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     info: FieldInfo | None = None
     models, keys = [root], text.split(".")
     for number, key in enumerate(keys):
@@ -89,7 +89,7 @@ def find_path(text: str, root: type[Model]) -> Path:
             if key != "*" and not (key.isascii() and key.isdigit()):
                 remedy = f"go on with a position from 0, or * for all: {here}.*"
                 raise ConfigError(f"'{here}' is a list", remedy, value=text, code="unknown-name")
-            steps.append(Step(key, True))
+            steps.append(PathStep(key, True))
             info = None
             continue
         allowed = [key for model in models for key in fields_of(model) if number or key != _SEED]
@@ -103,10 +103,10 @@ def find_path(text: str, root: type[Model]) -> Path:
         # What may stand at the end of a path is not asked for, and may be many kinds to import.
         ends = number == len(keys) - 1
         owners = {model: [] if ends else members_of(info.annotation) for model, info in fields.items()}
-        steps.append(Step(key, False, owners))
+        steps.append(PathStep(key, False, owners))
         info = next(iter(fields.values()))
         models = list(dict.fromkeys(member for below in owners.values() for member in below))
-    return Path(text, tuple(steps))
+    return DottedPath(text, tuple(steps))
 
 
 def _is_list(annotation: Any) -> bool:
@@ -115,7 +115,7 @@ def _is_list(annotation: Any) -> bool:
     return any(_is_list(part) for part in get_args(annotation) if get_origin(annotation) is not dict)
 
 
-def put(node: Any, path: Path, value: Any) -> Any:
+def set_at_path(node: Any, path: DottedPath, value: Any) -> Any:
     """Give a copy of `node` in which `path` holds `value`; what is not on the path is shared.
 
     Raises
@@ -126,7 +126,7 @@ def put(node: Any, path: Path, value: Any) -> Any:
     return _put(node, path, 0, value, [])
 
 
-def _put(node: Any, path: Path, depth: int, value: Any, allowed: list[type[Model]]) -> Any:
+def _put(node: Any, path: DottedPath, depth: int, value: Any, allowed: list[type[Model]]) -> Any:
     if depth == len(path.steps):
         return value
     step = path.steps[depth]

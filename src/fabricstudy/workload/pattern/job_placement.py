@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hops import hops
+from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Indices, IntArray, Mask
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
+class JobPlacement:
     """A machine, the node of each rank (int32 [ranks]), and one side of the best cut (bool [routers])."""
 
     machine: Machine
@@ -25,4 +25,4 @@ class Site:
     @cached_property
     def distances(self) -> Indices:
         """Hops between routers, integers [routers, routers]."""
-        return hops(self.machine).matrix()
+        return hop_distances(self.machine).matrix()

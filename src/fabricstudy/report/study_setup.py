@@ -6,18 +6,18 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.columns import ADDED, ALONE, DERIVED, column_unit
+from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
 from fabricstudy.core.model import Model, NoPhysics
-from fabricstudy.core.phrasing import listed
+from fabricstudy.core.phrasing import join_words
 from fabricstudy.engine.point import Point
+from fabricstudy.study.dotted_paths import fields_of
 from fabricstudy.study.model import Study
-from fabricstudy.study.paths import fields_of
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 
-from .look import short, spoken
-from .text import Grid, Varied, named, varied
+from .figure_style import column_text, truncate_label
+from .text import TextTable, VaryingAxis, named, varying_axes
 
 SECTIONS = ("network", "engine", "routing", "machine")
 """Parts of a point that hold parameters; jobs have a table of their own."""
@@ -43,7 +43,7 @@ def machine_labels(points: pd.DataFrame) -> dict[str, list[str]]:
 
     An axis may have several labels for one machine, such as a machine with two routings.
     """
-    points = points[~points["experiment"].isin(ADDED)]
+    points = points[~points["experiment"].isin(ADDED_EXPERIMENTS)]
     found: dict[str, list[str]] = {}
     for axis in axes_of(points):
         labelled = points[points[axis].notna()]
@@ -102,19 +102,19 @@ def _workloads(points: Iterable[Point]) -> str:
 
 
 def _range(values: Sequence[float], column: str) -> str:
-    low, high = (written(column, end(values)) for end in (min, max))
+    low, high = (format_value(column, end(values)) for end in (min, max))
     return low if low == high else f"{low} to {high}"
 
 
-def experiments(study: Study, points: pd.DataFrame) -> list[tuple[str, int, int, list[Varied]]]:
+def experiments(study: Study, points: pd.DataFrame) -> list[tuple[str, int, int, list[VaryingAxis]]]:
     """Return points, seeds and what varies in each experiment."""
     return [
-        (str(name), len(part), part["seed"].nunique(), varied(part, own_axes(part), study.meanings))
-        for name, part in points[points["experiment"] != ALONE].groupby("experiment", sort=False)
+        (str(name), len(part), part["seed"].nunique(), varying_axes(part, own_axes(part), study.meanings))
+        for name, part in points[points["experiment"] != BASELINE_EXPERIMENT].groupby("experiment", sort=False)
     ]
 
 
-def jobs(planned: Plan, table: pd.DataFrame) -> Grid:
+def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
     """Return the jobs of each experiment: what they do, and how large they are."""
     patterns = [
         planned.points[point_id].point.jobs[job].pattern.kind
@@ -125,10 +125,10 @@ def jobs(planned: Plan, table: pd.DataFrame) -> Grid:
         sizes = [_range(part[name].tolist(), "count") for name in ("ranks", "nodes", "messages", "bytes")]
         rows.append([*map(str, key), *sizes, str(part["point_id"].nunique())])
     columns = ("experiment", "job", "pattern", "ranks", "nodes", "messages", "bytes", "points")
-    return Grid(columns, rows, frozenset(range(3, 8)))
+    return TextTable(columns, rows, frozenset(range(3, 8)))
 
 
-def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[Grid, Grid]:
+def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextTable, TextTable]:
     """Return every parameter of the simulations with its values, and whether the study sets it or it is a default.
 
     Values come from the models of the planned points, so that no parameter is left out; what an engine derives from a
@@ -153,11 +153,11 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[Grid,
     rows = [[path, _values(texts), _origin(study, path, len(texts), path in given)] for path, texts in values.items()]
     for column in (name for name in DERIVED if name in points):
         for engine, part in points[points[column].notna()].groupby("engine", sort=False):
-            texts = [written(column, value) for value in sorted(part[column].unique())]
-            rows.append([f"{spoken(column)} ({engine})", _values(texts), "derived by the engine"])
+            texts = [format_value(column, value) for value in sorted(part[column].unique())]
+            rows.append([f"{column_text(column)} ({engine})", _values(texts), "derived by the engine"])
     is_machine = [row[0].startswith("machine") for row in rows]
     parts = ([row for row, own in zip(rows, is_machine, strict=True) if own == wanted] for wanted in (False, True))
-    other, machine = (Grid(("parameter", "value", "from"), part) for part in parts)
+    other, machine = (TextTable(("parameter", "value", "from"), part) for part in parts)
     return other, machine
 
 
@@ -172,8 +172,8 @@ def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
         if isinstance(value, Model):
             yield from ((below, text, is_given) for below, text, _ in _leaves(value, path))
         elif NoPhysics not in field.metadata:
-            texts = [written(name, part) for part in (value if isinstance(value, tuple) else (value,))]
-            yield path, short(", ".join(texts)), is_given
+            texts = [format_value(name, part) for part in (value if isinstance(value, tuple) else (value,))]
+            yield path, truncate_label(", ".join(texts)), is_given
 
 
 def _values(texts: Iterable[str]) -> str:
@@ -195,22 +195,22 @@ def _origin(study: Study, path: str, count: int, is_given: bool) -> str:
         if any(sets(changed) for change in axis.changes for changed in change)
     }
     if count > 1 and axes:
-        return f"varied: {listed(list(axes))}"
+        return f"varied: {join_words(list(axes))}"
     return "set" if is_given else "default"
 
 
-def written(name: str, value: Any) -> str:
+def format_value(name: str, value: Any) -> str:
     """Return a value in the unit that fits, which the last part of its name says.
 
     Examples
     --------
-    >>> written("buffer_bytes", 64_000), written("links_Bps", 2.5e10), written("latency_ns", 40.0), written("p", 12)
-    ('64 kB', '25 GB/s', '40 ns', '12')
-    >>> written("bandwidth_Bps", {"EDR": 1.25e10, "4xDDR": 2e9})
+    >>> format_value("buffer_bytes", 64_000), format_value("links_Bps", 2.5e10)
+    ('64 kB', '25 GB/s')
+    >>> format_value("bandwidth_Bps", {"EDR": 1.25e10, "4xDDR": 2e9})
     'EDR 12.5 GB/s, 4xDDR 2 GB/s'
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {written(name, part)}" for key, part in value.items())
+        return ", ".join(f"{key} {format_value(name, part)}" for key, part in value.items())
     if value is None:
         return "left out"
     units = _UNITS.get(column_unit(name) or "", "").split()

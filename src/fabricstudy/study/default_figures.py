@@ -9,7 +9,7 @@ _MOST_HUES, _MOST_PANELS = 10, 4
 _FAR_APART = 10
 
 
-def usual_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
+def default_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
     """Give one figure for each experiment in which something varies.
 
     A line goes along the axis with the most sizes; where no axis has any, bars stand at the longest one.
@@ -17,7 +17,7 @@ def usual_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
     Examples
     --------
     >>> sweep = {"message": {"of": "jobs.0.pattern.message", "values": ["1 kB", "8 kB"]}}
-    >>> [(one.kind, one.x) for one in usual_figures({"main": Experiment(sweep=sweep)})]
+    >>> [(one.kind, one.x) for one in default_figures({"main": Experiment(sweep=sweep)})]
     [('line', 'message')]
     """
     varied = {

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from fabricstudy.core.columns import KEYS, NAMES, column_unit, names_of
-from fabricstudy.core.phrasing import several
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import Figure, Label, ScatterFigure, TableFigure
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians
 
-from .text import counted_pairs
+from .text import pair_count_text
 
 STYLE = {
     **sns.axes_style("whitegrid"),
@@ -51,7 +51,7 @@ _OF_ROWS = {name for table in KEYS for name in (*KEYS[table], *NAMES.get(table, 
 SEEDED = ("points", "runs")
 """What is selected that has seeds."""
 
-MOST_APART = 10.0
+MAX_SHARED_SCALE_RATIO = 10.0
 """Panels whose largest values differ by more have separate scales."""
 
 CHARACTER_INCHES = 0.09
@@ -95,15 +95,15 @@ def labelled(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     return frame[name]
 
 
-def one_scale(asked: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
+def shares_scale(asked: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
     """Return whether panels share a scale: as asked, else unless their largest values differ by more than ten times."""
     if asked is not None:
         return asked
     largest = drawn[column].abs().groupby([drawn["row"], drawn["column"]]).max()
-    return log or bool(largest.max() <= MOST_APART * largest.min())
+    return log or bool(largest.max() <= MAX_SHARED_SCALE_RATIO * largest.min())
 
 
-def joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
+def joint_labels(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
     """Labels of one axis or several, as one text."""
     texts = [labelled(frame, name).map(label_text) for name in names]
     if not texts:
@@ -114,7 +114,7 @@ def joined(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
 def panel_labels(frame: pd.DataFrame, figure: TableFigure) -> dict[str, pd.Series[Any]]:
     """Columns `column` and `row`: the panel of each row of a table."""
     named = {"column": figure.columns, "row": figure.rows}
-    return {side: joined(frame, (name,) if name else ()) for side, name in named.items()}
+    return {side: joint_labels(frame, (name,) if name else ()) for side, name in named.items()}
 
 
 class Panel(NamedTuple):
@@ -124,12 +124,12 @@ class Panel(NamedTuple):
     labels: tuple[str, str]
     rows: pd.DataFrame
 
-    def in_words(self, words: str) -> str:
+    def describe(self, words: str) -> str:
         """Put the labels before what a panel shows."""
         return ": ".join(text for text in (*self.labels, words) if text)
 
 
-class Grid(NamedTuple):
+class PanelGrid(NamedTuple):
     """A canvas with a panel for each pair of labels, row by row."""
 
     canvas: Canvas
@@ -143,13 +143,13 @@ class Grid(NamedTuple):
         for axes in self.axes[-1]:
             axes.set_xlabel(x_label)
         for axes in self.axes[:, 0]:
-            axes.set_ylabel(wrapped(y_label, 32))
+            axes.set_ylabel(wrap_text(y_label, 32))
         add_legend(self.canvas, handles, columns)
-        said_below(self.canvas, basis)
+        add_footnote(self.canvas, basis)
         return Drawing(self.canvas, words, basis, self.axes.shape[1])
 
 
-def panels(figure: TableFigure, frame: pd.DataFrame, same_x: bool = True, same_y: bool = True) -> Grid:
+def panels(figure: TableFigure, frame: pd.DataFrame, same_x: bool = True, same_y: bool = True) -> PanelGrid:
     """Return titled panels, one for each pair of labels in the columns ``row`` and ``column`` of a frame.
 
     One panel, or two, take the whole width of a page.
@@ -160,13 +160,15 @@ def panels(figure: TableFigure, frame: pd.DataFrame, same_x: bool = True, same_y
     grid = canvas.subplots(high, wide, sharex=same_x, sharey=same_y, squeeze=False)
     found = []
     for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
-        titles = [f"{axis}: {short(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis]
+        titles = [
+            f"{axis}: {truncate_label(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis
+        ]
         axes.set_title(", ".join(titles))
         found.append(Panel(axes, (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]))
-    return Grid(canvas, grid, found)
+    return PanelGrid(canvas, grid, found)
 
 
-def along(column: pd.Series[Any]) -> pd.Series[Any]:
+def axis_values(column: pd.Series[Any]) -> pd.Series[Any]:
     """Labels along an axis: numbers if all are, else texts."""
     numeric = pd.api.types.is_numeric_dtype(column) and not (pd.api.types.is_bool_dtype(column) or column.hasnans)
     return column.astype(float) if numeric else column.map(label_text)
@@ -197,11 +199,11 @@ def normalised(frame: pd.DataFrame, keys: Sequence[str], to: Mapping[str, Label]
     return both.assign(**{VALUE: both[VALUE] / both[AGAINST]})
 
 
-def counted(seen: Observations, frame: pd.DataFrame) -> str:
+def sample_text(seen: Observations, frame: pd.DataFrame) -> str:
     """Return how many points and seeds `frame`, which is drawn, holds."""
-    seeds = f", {several(frame['seed'].nunique(), 'seed')}" * (seen.noun in SEEDED)
+    seeds = f", {count_noun(frame['seed'].nunique(), 'seed')}" * (seen.noun in SEEDED)
     noun = "pair" if "pair" in seen.keys else seen.noun[:-1]
-    return f"n = {several(drawn_count(seen, frame), noun)}{seeds}"
+    return f"n = {count_noun(drawn_count(seen, frame), noun)}{seeds}"
 
 
 def drawn_count(seen: Observations, frame: pd.DataFrame) -> int:
@@ -213,13 +215,13 @@ def drawn_count(seen: Observations, frame: pd.DataFrame) -> int:
     return len(frame[[*ids, *of_point, "seed"]].drop_duplicates())
 
 
-def not_positive(values: pd.Series[Any], log: bool) -> list[str]:
+def dropped_note(values: pd.Series[Any], log: bool) -> list[str]:
     """Return a note on the values that a logarithmic scale cannot show, if there are any."""
     count = int((values <= 0).sum()) if log else 0
-    return [f"{several(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
+    return [f"{count_noun(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
 
 
-def line_look(place: int, of: int, dashes: str | None = None) -> dict[str, Any]:
+def line_style(place: int, of: int, dashes: str | None = None) -> dict[str, Any]:
     """Return marker, dashes and width of a line, the wider the earlier it is drawn: lines that coincide are all seen.
 
     It is that of hue number `place` of so many; dashes are those of the hue, unless an axis has its own.
@@ -235,7 +237,7 @@ def hatch(place: int, of: int) -> str:
     return HATCHES[place % len(HATCHES)] if of > PLAIN_HUES else ""
 
 
-def merged(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
+def merged_axes(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
     """Name what the figure does not tell apart, so that medians are taken over it; the seeds first.
 
     What varies between marks alone, as the message with the pattern, is no part of their median.
@@ -245,10 +247,10 @@ def merged(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: 
     return ["seeds"] * (seen.noun in SEEDED and frame["seed"].nunique() > 1) + over
 
 
-def said_pairs(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
+def pair_note(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
     """Count the points, seeds apart, that have a partner to be divided by; the others are left out."""
     pairs, asked = (len(some.loc[~mask(some, to), seen.keys].drop_duplicates()) for some in (frame, seen.frame))
-    return f"{counted_pairs(pairs, asked)}{'; what has no partner is left out' if pairs < asked else ''}"
+    return f"{pair_count_text(pairs, asked)}{'; what has no partner is left out' if pairs < asked else ''}"
 
 
 def with_unit(column: str, label: str | None, unit: str | None) -> str:
@@ -261,23 +263,23 @@ def with_unit(column: str, label: str | None, unit: str | None) -> str:
     """
     if unit is None:
         return label or column
-    return f"{label or spoken(column)} ({unit})"
+    return f"{label or column_text(column)} ({unit})"
 
 
-def spoken(column: str) -> str:
+def column_text(column: str) -> str:
     """A column in words, without its unit.
 
     Examples
     --------
-    >>> spoken("hop_bytes"), spoken("over_bound")
+    >>> column_text("hop_bytes"), column_text("over_bound")
     ('hop', 'over bound')
     """
     return (column.rsplit("_", 1)[0] if column_unit(column) else column).replace("_", " ")
 
 
-def said_below(canvas: Canvas, text: str) -> None:
+def add_footnote(canvas: Canvas, text: str) -> None:
     """Write what a figure rests on below it."""
-    canvas.supxlabel(wrapped(text, int(canvas.get_figwidth() * 14)), fontsize=8.5, color="#444444")
+    canvas.supxlabel(wrap_text(text, int(canvas.get_figwidth() * 14)), fontsize=8.5, color="#444444")
 
 
 def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int | None = None) -> None:
@@ -290,7 +292,7 @@ def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int | None = Non
     canvas.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
 
 
-def wrapped(text: str, width: int) -> str:
+def wrap_text(text: str, width: int) -> str:
     """Break a text into lines."""
     return "\n".join(textwrap.wrap(text, width))
 
@@ -305,16 +307,16 @@ def log_ticks(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PLAIN_NUMBERS)
 
 
-def labels_with_room(labels: list[str], places: list[float]) -> list[str]:
+def thin_labels(labels: list[str], places: list[float]) -> list[str]:
     """Leave out labels that would run into others; `places` are the middles, in inches.
 
     The last one stays, then the first one, then as many as have room, from the last.
 
     Examples
     --------
-    >>> labels_with_room(["4096", "16384", "32768"], [2.0, 3.0, 3.3])
+    >>> thin_labels(["4096", "16384", "32768"], [2.0, 3.0, 3.3])
     ['4096', '', '32768']
-    >>> labels_with_room(["0", "0.1", "1"], [0.0, 0.2, 2.0])
+    >>> thin_labels(["0", "0.1", "1"], [0.0, 0.2, 2.0])
     ['0', '', '1']
     """
     halves = [CHARACTER_INCHES * (len(label) + 1) / 2 for label in labels]
@@ -340,16 +342,16 @@ def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
 
 def legend_label(label: str) -> str:
     """Return a label as a legend shows it: matplotlib leaves out those that begin with an underscore."""
-    return f" {short(label)}" if label.startswith("_") else short(label)
+    return f" {truncate_label(label)}" if label.startswith("_") else truncate_label(label)
 
 
-def split_in_words(figure: Figure | ScatterFigure, style: str) -> list[str]:
+def grouping_text(figure: Figure | ScatterFigure, style: str) -> list[str]:
     """Return what tells the marks of a figure apart; `style` is what it calls the axis of styles."""
     split = [f"coloured by {' and '.join(figure.hue)}"] * bool(figure.hue)
     split += [f"{style} by {figure.style}"] * bool(figure.style)
     return split + [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
 
 
-def short(label: str) -> str:
+def truncate_label(label: str) -> str:
     """Cut a label that would leave no room for the picture; the alt text has the whole of it."""
     return label if len(label) <= 32 else f"{label[:31]}…"

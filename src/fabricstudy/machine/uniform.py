@@ -10,7 +10,7 @@ from .graph import Machine
 Ints = npt.NDArray[np.int64]
 
 
-class PlainTopology(Topology):
+class UniformTopology(Topology):
     """What such a machine has; a subclass says how many routers there are, and which are joined."""
 
     nodes_per_router: NodesPerRouter

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .jobs import Floats, Jobs
 from .order.base import Order
-from .partitions import Partitions, Pool
+from .partitions import NodePool, Partitions
 
 Array = npt.NDArray[Any]
 WORD = 64
@@ -15,7 +15,7 @@ NONE, EASY, CONSERVATIVE, DRAIN = range(4)
 """Rules of backfilling."""
 
 
-class Task(NamedTuple):
+class ScheduleState(NamedTuple):
     """Partitions, jobs, state and results of one schedule; few arrays of records, since many slow the compiler down.
 
     A *group* is what a job may run on: the partitions of its size class of the variants that it takes. Lists in lists
@@ -70,11 +70,11 @@ class Task(NamedTuple):
     used: Array
     jobs: Array
     factor: Array
-    q_job: Array
-    q_submit: Array
-    q_request: Array
-    q_nodes: Array
-    q_score: Array
+    queue_job: Array
+    queue_submit_s: Array
+    queue_request_s: Array
+    queue_nodes: Array
+    queue_score: Array
     running: Array
     heap: Array
     counter: Array
@@ -101,7 +101,7 @@ JOB = _record(
 )
 
 
-def classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
+def size_classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
     """Give the size class of each job in nodes: the least that holds it and that it takes; 0 if there is none."""
     found = np.zeros(len(nodes), dtype=np.int64)
     for size in np.unique(variant_nodes)[::-1]:
@@ -110,8 +110,8 @@ def classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
     return found
 
 
-def task_of(
-    partitions: Partitions | Pool,
+def initial_state(
+    partitions: Partitions | NodePool,
     jobs: Jobs,
     class_nodes: Array,
     factors: Floats,
@@ -119,7 +119,7 @@ def task_of(
     scale_request: bool,
     kill: bool,
     needs_above: bool,
-) -> Task:
+) -> ScheduleState:
     """Lay out a schedule.
 
     Parameters
@@ -134,7 +134,7 @@ def task_of(
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])
     takes, group = _groups_of(usable)
-    listed = None if isinstance(partitions, Pool) else partitions
+    listed = None if isinstance(partitions, NodePool) else partitions
     of_group = np.zeros((1, 0), dtype=bool) if listed is None else takes[:, listed.variant]
     above = _above(listed) if needs_above and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
     groups = np.zeros(len(of_group), dtype=GROUP)
@@ -145,7 +145,7 @@ def task_of(
     records["lowest"] = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
     parts, conflicts, words = _of_partitions(listed, of_group, above)
     size = len(jobs)
-    return Task(
+    return ScheduleState(
         parts=parts,
         conflicts=conflicts,
         groups=groups,
@@ -156,11 +156,11 @@ def task_of(
         used=np.zeros(words.shape[1], dtype=np.uint64),
         jobs=records,
         factor=np.ascontiguousarray(factors),
-        q_job=np.zeros(size, dtype=np.int64),
-        q_submit=np.empty(size),
-        q_request=np.empty(size),
-        q_nodes=np.empty(size),
-        q_score=np.zeros(size),
+        queue_job=np.zeros(size, dtype=np.int64),
+        queue_submit_s=np.empty(size),
+        queue_request_s=np.empty(size),
+        queue_nodes=np.empty(size),
+        queue_score=np.zeros(size),
         running=np.zeros(size, dtype=np.int64),
         heap=np.zeros(size, dtype=np.int64),
         counter=np.zeros(5, dtype=np.int64),

@@ -9,7 +9,7 @@ from .jobs import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Instants:
+class UtilisationSeries:
     """How the machine was used from each instant to the next one.
 
     An idle midplane is counted for one cause, the first of these that holds: `empty`, no job waits; `cables`, a waiting
@@ -40,7 +40,7 @@ class Instants:
 
 
 @dataclass(frozen=True, eq=False)
-class Scheduled:
+class ScheduleResult:
     """When and where each job ran; arrays are by job, in the order of `Jobs`.
 
     Parameters
@@ -71,7 +71,7 @@ class Scheduled:
     factor: Floats
     backfilled: npt.NDArray[np.bool_]
     promised_s: Floats
-    instants: Instants
+    instants: UtilisationSeries
     spans: Ints
 
     @property

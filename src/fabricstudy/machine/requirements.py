@@ -7,7 +7,7 @@ from math import prod
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MachineRequirements:
     """Least and most nodes, both included, most ports of a router, and most routers.
 
     Without a limit on these there is no end to grids of many routers of which each has few nodes.
@@ -23,7 +23,7 @@ class Wanted:
 
         Examples
         --------
-        >>> list(Wanted(100, 120, 16, 120).shares(24, 8))
+        >>> list(MachineRequirements(100, 120, 16, 120).shares(24, 8))
         [5]
         """
         if parts > self.most_routers:
@@ -35,7 +35,7 @@ class Wanted:
 
         Examples
         --------
-        >>> list(Wanted(8, 9, 1, 9).shapes(range(2, 4)))
+        >>> list(MachineRequirements(8, 9, 1, 9).shapes(range(2, 4)))
         [(2, 4), (3, 3), (2, 2, 2)]
         """
         for count in dimensions:

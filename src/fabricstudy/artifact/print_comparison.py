@@ -10,13 +10,13 @@ from rich.table import Table
 
 from .compare import ROUNDING
 
-MOST_LINES = 20
+MAX_LINES = 20
 """Entries printed of a long list; the others are in ``--json`` and ``--csv``."""
 
 Found = Mapping[str, Any]
 
 
-def show(comparison: Found, console: Console) -> None:
+def print_comparison(comparison: Found, console: Console) -> None:
     """Print engines, one line a table, the values that differ, verdicts, and the conclusion last.
 
     The comparison is what `Comparison.to_json` returns.
@@ -74,10 +74,10 @@ def _list(console: Console, title: str, entries: Sequence[str]) -> None:
     if not entries:
         return
     console.print(f"\n{title} ({len(entries)})", style="bold")
-    for entry in entries[:MOST_LINES]:
+    for entry in entries[:MAX_LINES]:
         console.print(f"  {escape(entry)}", soft_wrap=True)
-    if len(entries) > MOST_LINES:
-        console.print(f"  and {len(entries) - MOST_LINES} more; --json and --csv have all")
+    if len(entries) > MAX_LINES:
+        console.print(f"  and {len(entries) - MAX_LINES} more; --json and --csv have all")
 
 
 def _differing(tables: Mapping[str, Found]) -> list[str]:

@@ -13,11 +13,11 @@ from ..messages import Indices, Mask
 from .tasks import TaskGraph
 
 # METIS counts in 32 bits; heavier graphs are scaled down.
-HEAVIEST_GRAPH = 2**30
+MAX_GRAPH_WEIGHT = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class WeightedGraph:
     """Undirected graph in compressed rows, each edge in the rows of both its ends."""
 
     label: Indices
@@ -31,12 +31,12 @@ class Graph:
     """Neighbours, and weights of the edges to them; int64 [2 * edges] each."""
 
     @staticmethod
-    def of_edges(tail: Indices, head: Indices, edge: Indices, weight: npt.NDArray[np.int64]) -> Graph:
+    def of_edges(tail: Indices, head: Indices, edge: Indices, weight: npt.NDArray[np.int64]) -> WeightedGraph:
         """Make a graph of edges in any order; weights of edges between the same two vertices add up."""
         added_up = TaskGraph.of_edges(tail, head, edge, len(weight))
-        scale = min(1.0, HEAVIEST_GRAPH / max(added_up.size_bytes.sum(), 1.0))
+        scale = min(1.0, MAX_GRAPH_WEIGHT / max(added_up.size_bytes.sum(), 1.0))
         edges = np.maximum(1, added_up.size_bytes * scale).astype(np.int64)
-        return Graph(np.arange(len(weight)), weight, added_up.first, added_up.partner, edges)
+        return WeightedGraph(np.arange(len(weight)), weight, added_up.first, added_up.partner, edges)
 
     @property
     def total(self) -> int:
@@ -48,17 +48,19 @@ class Graph:
         """Vertex to whose row each entry belongs, int64 [2 * edges]."""
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 
-    def part(self, chosen: Mask) -> Graph:
+    def part(self, chosen: Mask) -> WeightedGraph:
         """Return the graph of the chosen vertices and the edges between them."""
         row = self.row
         kept = chosen[row] & chosen[self.neighbour]
         number = np.cumsum(chosen) - 1
         degrees = np.bincount(number[row[kept]], minlength=int(np.count_nonzero(chosen)))
         start = np.concatenate([[0], np.cumsum(degrees)])
-        return Graph(self.label[chosen], self.weight[chosen], start, number[self.neighbour[kept]], self.edge[kept])
+        return WeightedGraph(
+            self.label[chosen], self.weight[chosen], start, number[self.neighbour[kept]], self.edge[kept]
+        )
 
 
-def bisect(graph: Graph, size: int, seed: int) -> Mask:
+def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Mask:
     """Return the vertices, bool [vertices], of a part that weighs exactly `size`, with a light cut to the rest.
 
     METIS (Karypis and Kumar 1998) cuts nearly in proportion; then the vertices that add least to the cut
@@ -71,7 +73,7 @@ def bisect(graph: Graph, size: int, seed: int) -> Mask:
     return chosen
 
 
-def _correct(graph: Graph, chosen: Mask, size: int) -> None:
+def _correct(graph: WeightedGraph, chosen: Mask, size: int) -> None:
     """Move vertices of weight 1, in place, from the side with too many, always the one that costs least."""
     surplus = int(graph.weight[chosen].sum()) - size
     if surplus == 0:

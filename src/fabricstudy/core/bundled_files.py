@@ -22,23 +22,23 @@ CONFIGS = HOME / "configs"
 """The studies of the project."""
 
 
-def ours(name: str) -> str:
+def bundled_path(name: str) -> str:
     """Give where a file of ours is found from the folder that we are in, such as ``docs/reference.md``."""
     return name if Path.cwd() == HOME else str(HOME / name)
 
 
-def located(text: str) -> str:
+def resolve_bundled_paths(text: str) -> str:
     """Give a text with the files of ours that it names where they are found.
 
     Examples
     --------
-    >>> located("see docs/limits.md") == f"see {ours('docs/limits.md')}"
+    >>> resolve_bundled_paths("see docs/limits.md") == f"see {bundled_path('docs/limits.md')}"
     True
     """
-    return re.sub(r"\b(?:docs|configs|profiles)/[\w./-]*\w", lambda name: ours(name[0]), text)
+    return re.sub(r"\b(?:docs|configs|profiles)/[\w./-]*\w", lambda name: bundled_path(name[0]), text)
 
 
-def use_own_programs() -> None:
+def prepend_environment_path() -> None:
     """Let ``python`` and what is installed beside it come first, also where this environment is not activated."""
     folder = Path(sys.executable).parent
     python = shutil.which("python")

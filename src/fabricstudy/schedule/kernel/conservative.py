@@ -3,17 +3,17 @@
 """Slots for everybody: conservative backfilling.
 
 The *profile* has for each partition the slots that keep it from use, of running and of waiting jobs, by their begin:
-`job`, `begin` and `end` [partitions, room]; `filled` of a partition says how many there are. The stamp counts what is
+`job`, `begin` and `end_next_job` [partitions, room]; `filled` of a partition says how many. The stamp counts what is
 given up: only a partition that was `freed` after a job `tried` can give it an earlier slot.
 """
 
 import numpy as np
 
-from ..task import Array, Task
-from .choice import comes_sooner
-from .compiled import FIRST, LAST, RUNNING, STAMP, inner, making
+from ..state import Array, ScheduleState
+from .choice import is_better_reservation
+from .compiled import FIRST, LAST, RUNNING, STAMP, jit_allocating, jit_inner
 from .queue import remove
-from .running import end, length, start
+from .running import end_next_job, requested_on_s, start_job
 
 Profile = tuple[Array, Array, Array]
 
@@ -21,8 +21,8 @@ ROOM = 16
 """Slots of a partition that a profile has room for at first."""
 
 
-@making
-def with_room(task: Task, profile: Profile, partition: int) -> Profile:
+@jit_allocating
+def grow_profile(task: ScheduleState, profile: Profile, partition: int) -> Profile:
     """Give the profile with room for one more slot of a partition."""
     job, begin, end = profile
     for at in range(task.parts[partition].first, task.parts[partition].last):
@@ -35,8 +35,8 @@ def with_room(task: Task, profile: Profile, partition: int) -> Profile:
     return profile
 
 
-@inner
-def occupy(task: Task, profile: Profile, owner: int, partition: int, begin_s: float, end_s: float) -> None:
+@jit_inner
+def add_slot(task: ScheduleState, profile: Profile, owner: int, partition: int, begin_s: float, end_s: float) -> None:
     """Enter a slot in the rows of all that conflicts with a partition."""
     job, begin, end = profile
     for at in range(task.parts[partition].first, task.parts[partition].last):
@@ -51,8 +51,8 @@ def occupy(task: Task, profile: Profile, owner: int, partition: int, begin_s: fl
         job[row, place], begin[row, place], end[row, place] = owner, begin_s, end_s
 
 
-@inner
-def release(task: Task, profile: Profile, owner: int) -> None:
+@jit_inner
+def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
     """Take the slot of a job out again."""
     job, begin, end = profile
     partition = task.jobs[owner].slot
@@ -68,8 +68,8 @@ def release(task: Task, profile: Profile, owner: int) -> None:
             end[row, later] = end[row, later + 1]
 
 
-@inner
-def note_freed(task: Task, partition: int) -> None:
+@jit_inner
+def note_freed(task: ScheduleState, partition: int) -> None:
     """Note that a slot on a partition was given up, for all that conflicts with it."""
     task.counter[STAMP] += 1
     for at in range(task.parts[partition].first, task.parts[partition].last):
@@ -79,8 +79,10 @@ def note_freed(task: Task, partition: int) -> None:
             task.groups[task.groups_of[of]].freed = task.counter[STAMP]
 
 
-@inner
-def gap(task: Task, profile: Profile, owner: int, partition: int, now: float, requested: float, before: float) -> float:
+@jit_inner
+def earliest_gap_s(
+    task: ScheduleState, profile: Profile, owner: int, partition: int, now: float, requested: float, before: float
+) -> float:
     """When nobody but a job itself uses a partition for so long at the earliest, if it is no later than `before`."""
     job, begin, end = profile
     at_s = now
@@ -95,8 +97,8 @@ def gap(task: Task, profile: Profile, owner: int, partition: int, now: float, re
     return at_s
 
 
-@inner
-def earliest(task: Task, profile: Profile, now: float, job: int) -> tuple[int, float]:
+@jit_inner
+def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tuple[int, float]:
     """Give the earliest slot of a job: the one that it has, unless a partition that was freed since is better."""
     group = task.jobs[job].group
     best, best_s, since = task.jobs[job].slot, task.jobs[job].slot_s, task.jobs[job].tried
@@ -105,32 +107,32 @@ def earliest(task: Task, profile: Profile, now: float, job: int) -> tuple[int, f
     for at in range(task.groups[group].first, task.groups[group].last):
         partition = task.members[at]
         if task.parts[partition].freed > since:
-            requested = length(task, job, task.parts[partition].variant)
-            at_s = gap(task, profile, job, partition, now, requested, best_s)
-            if best < 0 or comes_sooner(task, at_s, partition, best_s, best):
+            requested = requested_on_s(task, job, task.parts[partition].variant)
+            at_s = earliest_gap_s(task, profile, job, partition, now, requested, best_s)
+            if best < 0 or is_better_reservation(task, at_s, partition, best_s, best):
                 best, best_s = partition, at_s
     return best, best_s
 
 
-@making
-def take_slots(task: Task, profile: Profile, now: float, ended: bool) -> Profile:
+@jit_allocating
+def reserve_slots(task: ScheduleState, profile: Profile, now: float, ended: bool) -> Profile:
     """Let each waiting job, in order of arrival, take the earliest slot; give the profile.
 
     Those that have one give it up for that only if a job has ended.
     """
     for place in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.q_job[place]
+        job = task.queue_job[place]
         old = task.jobs[job].slot
         if old >= 0 and not (ended and task.groups[task.jobs[job].group].freed > task.jobs[job].tried):
             continue
         partition, at_s = earliest(task, profile, now, job)
         if partition != old or at_s != task.jobs[job].slot_s:
             if old >= 0:
-                release(task, profile, job)
+                remove_slot(task, profile, job)
                 note_freed(task, old)
-            profile = with_room(task, profile, partition)
-            requested = length(task, job, task.parts[partition].variant)
-            occupy(task, profile, job, partition, at_s, at_s + requested)
+            profile = grow_profile(task, profile, partition)
+            requested = requested_on_s(task, job, task.parts[partition].variant)
+            add_slot(task, profile, job, partition, at_s, at_s + requested)
             task.jobs[job].slot, task.jobs[job].slot_s = partition, at_s
         task.jobs[job].tried = task.counter[STAMP]
         if np.isnan(task.jobs[job].promised_s):
@@ -138,8 +140,8 @@ def take_slots(task: Task, profile: Profile, now: float, ended: bool) -> Profile
     return profile
 
 
-@inner
-def start_due(task: Task, profile: Profile, now: float) -> float:
+@jit_inner
+def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
     """Start jobs whose slot has come; where one runs longer than it asked for, the slot is lost.
 
     Gives when the next slot begins.
@@ -148,19 +150,19 @@ def start_due(task: Task, profile: Profile, now: float) -> float:
     passed = False
     place = task.counter[FIRST]
     while place < task.counter[LAST]:
-        job = task.q_job[place]
+        job = task.queue_job[place]
         slot = task.jobs[job].slot
         last = task.counter[LAST]
         if task.jobs[job].slot_s > now:
             next_s = min(next_s, task.jobs[job].slot_s)
         elif task.parts[slot].blockers == 0:
-            start(task, now, job, slot, passed)
+            start_job(task, now, job, slot, passed)
             remove(task, place)
             # Either those behind it have moved up, or those before it have moved back.
             place += last == task.counter[LAST]
             continue
         else:
-            release(task, profile, job)
+            remove_slot(task, profile, job)
             note_freed(task, slot)
             task.jobs[job].slot = -1
         passed = True
@@ -168,13 +170,13 @@ def start_due(task: Task, profile: Profile, now: float) -> float:
     return next_s
 
 
-@inner
-def end_all(task: Task, profile: Profile, now: float) -> bool:
+@jit_inner
+def end_due_jobs(task: ScheduleState, profile: Profile, now: float) -> bool:
     """End all that ends now, and say whether anything did."""
     ended = False
     while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-        job = end(task)
-        release(task, profile, job)
+        job = end_next_job(task)
+        remove_slot(task, profile, job)
         if task.jobs[job].expected_s > now:
             note_freed(task, task.jobs[job].slot)
         ended = True

@@ -10,7 +10,7 @@ Floats = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
 
 
-class Ways(NamedTuple):
+class PathGraph(NamedTuple):
     """Paths of flows; a state is a packet at a router with a goal."""
 
     begin: Ints

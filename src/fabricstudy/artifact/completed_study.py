@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.columns import ALONE, DONE
+from fabricstudy.core.columns import BASELINE_EXPERIMENT, DONE
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.study.file import load_study, named_files, parse_yaml
+from fabricstudy.study.file import load_study, parse_yaml, referenced_files
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.plan_file import read_plan
-from fabricstudy.table.store import ANALYSIS, Tables, read_tables
+from fabricstudy.table.files import ANALYSIS_PREFIX, Tables, read_tables
 
 
 class ArtifactError(FabricstudyError):
@@ -56,7 +56,9 @@ class Outputs:
         chunks = [f"{path.stem}.jsonl" for path in self.structures]
         files = {
             "structure": [folder / "structure" / name for name in chunks],
-            "analysis": [folder / "analysis" / f"{path.stem.removeprefix(ANALYSIS)}.jsonl" for path in self.analyses],
+            "analysis": [
+                folder / "analysis" / f"{path.stem.removeprefix(ANALYSIS_PREFIX)}.jsonl" for path in self.analyses
+            ],
             "simulate": [folder / "simulate" / path.name for path in self.shards],
             "schedule": [folder / "schedule" / path.name for path in self.schedules],
             "table": [folder / "table.jsonl"],
@@ -76,7 +78,7 @@ class Outputs:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished:
+class CompletedStudy:
     """A study, the file it stands in with its text, and what came out of it."""
 
     file: Path
@@ -131,7 +133,7 @@ class Finished:
 
 def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
     """Files that are named by some text in a study."""
-    for name, path in named_files(value, study.parent):
+    for name, path in referenced_files(value, study.parent):
         if not path.resolve().is_relative_to(study.parent.resolve()):
             raise ArtifactError(f"{study}: it names the file {name} outside its folder; move the file beside the study")
         # As it is named: a link has another name than what it leads to.
@@ -141,14 +143,14 @@ def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
         yield direct.as_posix(), path
 
 
-def finished(
+def load_completed_study(
     study: Path,
     base: Path,
     shards: Iterable[Path],
     structures: Iterable[Path],
     analyses: Iterable[Path] = (),
     schedules: Iterable[Path] = (),
-) -> Finished:
+) -> CompletedStudy:
     """Load a study that ran in `base` and check that tables, report and records are those of this study.
 
     Raises
@@ -166,16 +168,16 @@ def finished(
     if not (outputs.tables / "points.parquet").is_file():
         raise ArtifactError(f"{outputs.tables}: the study {loaded.study} was not run; {again}")
     planned = read_plan(loaded, outputs.tables.parent)
-    run = Finished(study, source, planned, read_tables(outputs.tables), outputs)
+    run = CompletedStudy(study, source, planned, read_tables(outputs.tables), outputs)
     for problem in (_stale_tables(run), _stale_report(run), _lost_records(run)):
         if problem:
             raise ArtifactError(f"{problem}; {again}")
     return run
 
 
-def _stale_tables(run: Finished) -> str:
+def _stale_tables(run: CompletedStudy) -> str:
     points = run.tables.points
-    alone = points["experiment"] == ALONE
+    alone = points["experiment"] == BASELINE_EXPERIMENT
     rows = points.loc[~alone, ["experiment", "point_id", "seed"]].itertuples(index=False, name=None)
     planned = [(row.experiment, row.point_id, row.seed) for row in run.plan.rows]
     only_alone = set(run.plan.points) - {row.point_id for row in run.plan.rows}
@@ -190,7 +192,7 @@ def _stale_tables(run: Finished) -> str:
     return ""
 
 
-def _stale_report(run: Finished) -> str:
+def _stale_report(run: CompletedStudy) -> str:
     page = run.outputs.report / "index.html"
     if not page.is_file():
         return f"{page}: there is no report"
@@ -200,7 +202,7 @@ def _stale_report(run: Finished) -> str:
     return ""
 
 
-def _lost_records(run: Finished) -> str:
+def _lost_records(run: CompletedStudy) -> str:
     recorded = {json.loads(line)["point_id"] for path in run.outputs.shards for line in path.open(encoding="utf-8")}
     lost = [name for name in run.plan.points if name not in recorded]
     place = run.outputs.base / "results" / run.name / "simulate"

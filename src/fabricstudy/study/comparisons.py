@@ -15,11 +15,11 @@ from fabricstudy.core.columns import NAMES
 from fabricstudy.core.errors import Code, StudyError
 
 from .claims import Pairs, Trend, selections_of
-from .figures import Condition, Figure, HeatmapFigure, Label, Range, ScatterFigure, Selection, fulfils
+from .figures import Condition, Figure, HeatmapFigure, Label, LabelRange, ScatterFigure, Selection, fulfils
 
 if TYPE_CHECKING:
     from fabricstudy.engine.point import PlannedPoint
-    from fabricstudy.study.sweep import Row
+    from fabricstudy.study.sweep import PointRow
 
     from .model import Study
 
@@ -43,7 +43,7 @@ class _Comparison:
         return {**self.selection.where, **self.along}
 
 
-def check_pairs(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> None:
+def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:
     """Refuse figures and claims that compare a point with another one that the study does not have.
 
     What depends on results (link classes, pairs of engines, computed labels of analyses) is not looked at.
@@ -68,7 +68,7 @@ def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
     return (one for one in selections_of(study.figures, study.claims) if one[1].of_points)
 
 
-def _check_labels(study: Study, rows: Sequence[Row]) -> None:
+def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
     """Refuse ranges and logarithmic scales of labels that are no numbers, or that have no logarithm."""
     labels: dict[tuple[str, str], set[Label | None]] = {}
     for row in rows:
@@ -76,7 +76,9 @@ def _check_labels(study: Study, rows: Sequence[Row]) -> None:
             labels.setdefault((row.experiment, axis), set()).add(label)
     for path, selection in _selections(study):
         for axis, wanted in selection.where.items():
-            if isinstance(wanted, Range) and any(isinstance(one, str) for one in labels[selection.experiment, axis]):
+            if isinstance(wanted, LabelRange) and any(
+                isinstance(one, str) for one in labels[selection.experiment, axis]
+            ):
                 problem = "a range of labels that are text, here or in another experiment"
                 remedy = "list the labels, or rename one of the axes"
                 raise _refusal(study, problem, remedy, f"{path}.where.{axis}", "invalid-value")
@@ -88,7 +90,7 @@ def _check_labels(study: Study, rows: Sequence[Row]) -> None:
                 raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "not-comparable")
 
 
-def _check_across(study: Study, rows: Sequence[Row]) -> None:
+def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
     """Refuse a figure of which a mark has no row in the analysis of its x."""
     for index, figure in enumerate(study.figures):
         if not isinstance(figure, ScatterFigure) or figure.x_analysis is None or not figure.of_points:
@@ -121,7 +123,7 @@ def _text(label: Label | None) -> str:
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
-def _check_job_names(study: Study, rows: Sequence[Row], points: Mapping[str, PlannedPoint]) -> None:
+def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:
     """Refuse to tell jobs by a name that two jobs of one point have."""
     for path, selection in _selections(study):
         if "job_name" not in selection.axes():
@@ -162,7 +164,7 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
 
 
 def _observations(
-    comparison: _Comparison, axes: tuple[str, ...], rows: Sequence[Row], points: Mapping[str, PlannedPoint]
+    comparison: _Comparison, axes: tuple[str, ...], rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]
 ) -> list[Observation]:
     """Give the selected numbers, each with the labels that tell it apart."""
     selection, mentioned = comparison.selection, comparison.selection.axes()
@@ -181,7 +183,7 @@ def _observations(
 
 
 def _of_point(
-    selection: Selection, labels: Observation, row: Row, points: Mapping[str, PlannedPoint]
+    selection: Selection, labels: Observation, row: PointRow, points: Mapping[str, PlannedPoint]
 ) -> list[Observation]:
     """Give the numbers that a table holds of one point: one, or one for each job that communicates."""
     if selection.table not in ("jobs", "interference"):

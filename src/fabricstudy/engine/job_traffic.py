@@ -30,7 +30,7 @@ class TrafficClass:
 
     message_bytes: int
     messages: float
-    in_phase: float
+    messages_in_phase: float
     burst_bytes: float
 
 
@@ -80,6 +80,6 @@ def _repeated(job: JobTraffic, times: float) -> JobTraffic:
     return replace(job, classes=tuple(replace(part, messages=part.messages * times) for part in job.classes))
 
 
-def loads_of(point: Point) -> list[TrafficClass]:
+def traffic_classes(point: Point) -> list[TrafficClass]:
     """Traffic of all jobs together."""
     return [part for job in traffic_by_job(point) for part in job.classes]

@@ -19,7 +19,7 @@ SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("
 _NUMBERS = {one.name for columns in TABLES.values() for one in columns if one.type in ("number", "any number")}
 
 
-class Columns:
+class ColumnBuilder:
     """Columns that grow by a row at a time."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -55,7 +55,7 @@ class Columns:
         })  # fmt: skip
 
 
-class Gathered:
+class PointRecords:
     """Facts of the points that were to run, and of the jobs and link classes of those that are done.
 
     Of two records of one point the last done one counts, or the last one if none is done. `points`, `jobs` and `links`
@@ -70,7 +70,11 @@ class Gathered:
         jobs: Iterable[str],
         links: Iterable[str],
     ) -> None:
-        self.points, self.jobs, self.links = Columns(points), Columns((*jobs, *SHARES)), Columns(links)
+        self.points, self.jobs, self.links = (
+            ColumnBuilder(points),
+            ColumnBuilder((*jobs, *SHARES)),
+            ColumnBuilder(links),
+        )
         self._row = dict.fromkeys(point_ids, 0)
         self._job_start, self._link_start = array("q", [0]), array("q", [0])
         self._add({"status": "missing", "reason": "no record"})

@@ -47,12 +47,12 @@ class Tables:
     def frames(self) -> dict[str, pd.DataFrame]:
         """All tables by the names of their files."""
         named = {name: getattr(self, name) for name in TABLES}
-        return named | {f"{ANALYSIS}{name}": frame for name, frame in self.analyses.items()}
+        return named | {f"{ANALYSIS_PREFIX}{name}": frame for name, frame in self.analyses.items()}
 
 
 _FORMULA = re.compile(r"[=@\t\r]|[-+](?![0-9.,]*$)")
 
-ANALYSIS = "analysis-"
+ANALYSIS_PREFIX = "analysis-"
 """What the names of the tables of analyses begin with."""
 
 
@@ -114,10 +114,11 @@ def read_tables(folder: Path) -> Tables:
     TableError
         If one is absent or broken.
     """
-    analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS}*.parquet"))]
+    analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS_PREFIX}*.parquet"))]
     frames = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     return Tables(
-        **frames, analyses={name.removeprefix(ANALYSIS): read_table(folder / f"{name}.parquet") for name in analyses}
+        **frames,
+        analyses={name.removeprefix(ANALYSIS_PREFIX): read_table(folder / f"{name}.parquet") for name in analyses},
     )
 
 

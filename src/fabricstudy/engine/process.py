@@ -15,7 +15,7 @@ from typing import Literal
 from fabricstudy.engine.lifetime import adopt_orphans, end_with_parent
 
 # When memory is looked at: soon, since runs may be short, then less and less often.
-FIRST_LOOK_S, LONGEST_PAUSE_S = 0.001, 0.1
+FIRST_POLL_S, MAX_POLL_INTERVAL_S = 0.001, 0.1
 # How often an end is asked for where the system cannot tell it by itself.
 ASK_S = 0.005
 # On cancellation the simulator may get the signal before we do; wait, so that it is not recorded as a failure.
@@ -27,7 +27,7 @@ _MORE_THAN_OURS = 1.1
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProcessOutcome:
     """How a process ended and what it used.
 
     Parameters
@@ -124,7 +124,7 @@ def _ended_s(orphan: int) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outcome:
+def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> ProcessOutcome:
     """Run `argv` inside `folder`; its output goes to ``stdout`` and ``stderr`` there.
 
     When a limit is passed, the process is killed with all that it started, in whatever group or session that is.
@@ -133,7 +133,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     outcome = run(["sh", "-c", "exit 3"], Path(folder), time_s=10, memory_bytes=10**9)
+    ...     outcome = run_process(["sh", "-c", "exit 3"], Path(folder), time_s=10, memory_bytes=10**9)
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
@@ -152,7 +152,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
             )
         except OSError as error:
             err.write(f"{argv[0]}: {error.strerror}\n".encode())
-            return Outcome("missing", 127, 0.0, 0.0, None)
+            return ProcessOutcome("missing", 127, 0.0, 0.0, None)
     child, seen = _Child(process.pid), dict[int, None]()
     try:
         ended, seen_bytes = _watch(child, start + time_s, memory_bytes, seen)
@@ -171,7 +171,7 @@ def run(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> Outc
         # Interrupted here, we leave no record of a failure that was none.
         time.sleep(GRACE_S)
     peak_bytes = max(seen_bytes, _kernel_peak_bytes(usage, our_bytes))
-    return Outcome(
+    return ProcessOutcome(
         "memory" if ended == "exit" and peak_bytes > memory_bytes else ended,
         process.returncode,
         usage.ru_utime + usage.ru_stime + orphans_s,
@@ -187,7 +187,7 @@ def _watch(
 
     Each process's own peak counts, added up. All that were seen are added to `seen`, each after its parent.
     """
-    peak_bytes, pause_s = 0, FIRST_LOOK_S
+    peak_bytes, pause_s = 0, FIRST_POLL_S
     while not child.has_ended(min(pause_s, deadline - time.monotonic())):
         processes = _tree(child.pid)
         seen.update(dict.fromkeys(processes))
@@ -196,7 +196,7 @@ def _watch(
             return "timeout", peak_bytes
         if peak_bytes > memory_bytes:
             return "memory", peak_bytes
-        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        pause_s = min(2 * pause_s, MAX_POLL_INTERVAL_S)
     return "exit", peak_bytes
 
 

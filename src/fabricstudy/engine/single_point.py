@@ -8,7 +8,7 @@ from fabricstudy.core.store import Record
 from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place
 
-from .attempt import attempt, check_supported, prepare
+from .attempt import attempt_point, check_supported, prepare
 from .contract import Engine, EngineFailure
 from .definitions import built
 from .limits import NotDone
@@ -49,7 +49,7 @@ def _found(planned: PlannedPoint) -> Engine:
     return engine
 
 
-def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
+def simulate_in_folder(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     """Simulate a point in `folder`, without the stores; input, output and workload stay there.
 
     Returns
@@ -66,7 +66,7 @@ def foreground(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     planned = at_most(planned, usable_cores())
     folder.mkdir(parents=True, exist_ok=True)
     analysed = built(planned.point.machine)
-    record = attempt(planned.point, engine, analysed, limits, folder)
+    record = attempt_point(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)
     if "jobs" in record:
         write_parquet(place(planned.point, analysed.machine, analysed.cut_side), folder)

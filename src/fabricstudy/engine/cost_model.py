@@ -1,7 +1,7 @@
 """Forecasts: the processor time and the memory of a point, before anything of it is built.
 
-An engine counts what it does for a point (`Work`), and time and memory are linear in these counts (`Law`). Constants
-are in ``forecast.json`` of the engine's package, with what ``python -m benches.forecasts`` fitted them to.
+An engine counts what it does for a point (`WorkCounts`), and time and memory are linear in these counts (`CostModel`).
+Constants are in ``forecast.json`` of the engine's package, with what ``python -m benches.forecasts`` fitted them to.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
-from .loads import traffic_by_job
+from .job_traffic import traffic_by_job
 from .point import Point
 
-HOPS: Mapping[type[Routing], float] = {Valiant: 2.0, Ugal: 1.5}
+ROUTING_HOP_FACTORS: Mapping[type[Routing], float] = {Valiant: 2.0, Ugal: 1.5}
 """Hops of a routing over those of shortest paths, about: a detour has two ways, and UGAL makes some."""
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkCounts:
     """What an engine does for a point: how often, by the name of what takes time, and of what takes memory."""
 
     cpu: Mapping[str, float]
@@ -46,7 +46,7 @@ class Fit(Model):
     ratio: dict[str, tuple[float, float, float]]
 
 
-class Law(Model):
+class CostModel(Model):
     """Processor time (that of preparing and reading included) and memory, for one of each that is counted."""
 
     cpu_s: dict[str, float]
@@ -56,25 +56,25 @@ class Law(Model):
 
 
 @cache
-def law_of(package: str) -> Law:
+def load_cost_model(package: str) -> CostModel:
     """Read the law of an engine from its package."""
-    return Law.model_validate_json((files(package) / "forecast.json").read_text())
+    return CostModel.model_validate_json((files(package) / "forecast.json").read_text())
 
 
-def total(counts: Mapping[str, float], each: Mapping[str, float]) -> float:
+def weighted_sum(counts: Mapping[str, float], each: Mapping[str, float]) -> float:
     """Sum of counts, each times its constant; what has none takes nothing."""
     return sum(count * each.get(name, 0.0) for name, count in counts.items())
 
 
-class Carried(NamedTuple):
+class NetworkTraffic(NamedTuple):
     """Units that all jobs send, the routers that these pass together, and those that they pass which go far."""
 
     units: float
     in_routers: float
-    far_in_routers: float
+    global_in_routers: float
 
 
-def carried(point: Point, unit_bytes: float) -> Carried:
+def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
     """Count what the network carries.
 
     Parameters
@@ -82,7 +82,7 @@ def carried(point: Point, unit_bytes: float) -> Carried:
     unit_bytes : float
         Size of what a message is cut into, the last one a whole one; infinite where it is not cut.
     """
-    between = HOPS.get(type(point.routing), 1.0) * point.machine.typical_hops
+    between = ROUTING_HOP_FACTORS.get(type(point.routing), 1.0) * point.machine.typical_hops
     units = in_routers = far_in_routers = 0.0
     for job in traffic_by_job(point):
         of_job = sum(part.messages * max(1, ceil(part.message_bytes / unit_bytes)) for part in job.classes)
@@ -90,7 +90,7 @@ def carried(point: Point, unit_bytes: float) -> Carried:
         units += of_job
         in_routers += passed
         far_in_routers += 0.0 if job.hops < 1 else passed
-    return Carried(units, in_routers, far_in_routers)
+    return NetworkTraffic(units, in_routers, far_in_routers)
 
 
 def messages_of(point: Point) -> float:

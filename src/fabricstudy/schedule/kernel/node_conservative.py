@@ -9,24 +9,24 @@ the next one `used[k]` [steps]; the number of steps is `steps[0]`.
 
 import numpy as np
 
-from ..task import Array, Task
-from .compiled import FIRST, LAST, RUNNING, inner, making
-from .nodes import count_free, give
+from ..state import Array, ScheduleState
+from .compiled import FIRST, LAST, RUNNING, jit_allocating, jit_inner
+from .nodes import allocate_nodes, count_free_nodes
 from .queue import remove
-from .running import begin, length, pop
+from .running import begin, pop, requested_on_s
 
 Profile = tuple[Array, Array, Array]
 
 
-@making
-def empty_profile(task: Task) -> Profile:
+@jit_allocating
+def empty_profile(task: ScheduleState) -> Profile:
     """Return a profile without slots, with room for those of all jobs."""
     room = 2 * len(task.jobs) + 2
     at_s = np.full(room, -np.inf)
     return at_s, np.zeros(room, np.int64), np.ones(1, np.int64)
 
 
-@inner
+@jit_inner
 def step_at(profile: Profile, then: float) -> int:
     """Return the step that begins at a time; the step that holds the time is cut in two if there is none."""
     at_s, used, steps = profile
@@ -42,7 +42,7 @@ def step_at(profile: Profile, then: float) -> int:
     return place
 
 
-@inner
+@jit_inner
 def add(profile: Profile, now: float, begin_s: float, end_s: float, nodes: int) -> None:
     """Add nodes to the use from one time to another, forget what is past, and join steps of equal use."""
     at_s, used, steps = profile
@@ -61,7 +61,7 @@ def add(profile: Profile, now: float, begin_s: float, end_s: float, nodes: int) 
     steps[0] = size
 
 
-@inner
+@jit_inner
 def earliest_s(profile: Profile, now: float, requested: float, most: int) -> float:
     """Return the earliest time from which no more than `most` nodes are in use for so long."""
     at_s, used, steps = profile
@@ -76,8 +76,8 @@ def earliest_s(profile: Profile, now: float, requested: float, most: int) -> flo
     return then
 
 
-@inner
-def end_all(task: Task, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
+@jit_inner
+def end_due_node_jobs(task: ScheduleState, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
     """End all that ends now, with what is left of slots if there are any; return whether anything did."""
     ended = False
     while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
@@ -91,15 +91,15 @@ def end_all(task: Task, profile: Profile, now: float, holder: Array, has_slots: 
     return ended
 
 
-@inner
-def take_slots(task: Task, profile: Profile, now: float, ended: bool, nodes: int) -> None:
+@jit_inner
+def reserve_node_slots(task: ScheduleState, profile: Profile, now: float, ended: bool, nodes: int) -> None:
     """Let each waiting job, in order of arrival, take the earliest slot; those that have one only if a job ended."""
     for place in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.q_job[place]
+        job = task.queue_job[place]
         has_slot = task.jobs[job].slot >= 0
         if has_slot and not ended:
             continue
-        wanted, requested = int(task.jobs[job].nodes), length(task, job, 0)
+        wanted, requested = int(task.jobs[job].nodes), requested_on_s(task, job, 0)
         if has_slot:
             add(profile, now, task.jobs[job].slot_s, task.jobs[job].slot_s + requested, -wanted)
         then = earliest_s(profile, now, requested, nodes - wanted)
@@ -109,22 +109,24 @@ def take_slots(task: Task, profile: Profile, now: float, ended: bool, nodes: int
             task.jobs[job].promised_s = then
 
 
-@inner
-def start_due(task: Task, profile: Profile, now: float, holder: Array, spans: Array, nobody: Array) -> float:
+@jit_inner
+def start_due_node_jobs(
+    task: ScheduleState, profile: Profile, now: float, holder: Array, spans: Array, nobody: Array
+) -> float:
     """Start jobs whose slot has come; where too few nodes are free, since jobs overrun, the slot is lost.
 
     Returns when the next slot begins.
     """
     next_s, passed = np.inf, False
-    free = count_free(holder, nobody)
+    free = count_free_nodes(holder, nobody)
     place = task.counter[FIRST]
     while place < task.counter[LAST]:
-        job = task.q_job[place]
+        job = task.queue_job[place]
         wanted, last = int(task.jobs[job].nodes), task.counter[LAST]
         if task.jobs[job].slot_s > now:
             next_s = min(next_s, task.jobs[job].slot_s)
         elif free >= wanted:
-            give(task, job, holder, nobody, spans)
+            allocate_nodes(task, job, holder, nobody, spans)
             begin(task, now, job, 0, 0, passed)
             free -= wanted
             remove(task, place)
@@ -132,7 +134,7 @@ def start_due(task: Task, profile: Profile, now: float, holder: Array, spans: Ar
             place += last == task.counter[LAST]
             continue
         else:
-            add(profile, now, now, now + length(task, job, 0), -wanted)
+            add(profile, now, now, now + requested_on_s(task, job, 0), -wanted)
             task.jobs[job].slot = -1
         passed = True
         place += 1
