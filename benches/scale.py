@@ -37,10 +37,10 @@ figures:
   - {{id: time, kind: line, title: Time, x: alpha, y: runtime_ns, unit: us, hue: arrangement, columns: routing}}
 claims:
   - id: ratio
-    says: More global bandwidth changes nothing here.
+    statement: More global bandwidth changes nothing here.
     source: this bench
     parts:
-      - says: time at ratio 4 over time at ratio 1
+      - statement: time at ratio 4 over time at ratio 1
         measure: {{kind: contrast, metric: runtime_ns, of: {{alpha: 4.0}}, against: {{alpha: 1.0}}, reduce: max}}
         source_range: [1.0, 1.0]
 """

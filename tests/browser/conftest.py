@@ -49,7 +49,7 @@ figures:
   - {{id: time, kind: line, title: Time, caption: Time falls., experiment: first, x: alpha, y: runtime_ns, unit: us,
      hue: routing, where: {{pattern: all-to-all}}}}
 claims:
-  - {{id: "1.1", says: Real machines do so as well., source: nobody, note: needs a real machine}}
+  - {{id: "1.1", statement: Real machines do so as well., source: nobody, note: needs a real machine}}
 """
 
 

@@ -56,5 +56,5 @@ def test_adaptive_routing_has_bounds_and_sharing_and_no_loads(tmp_path: Path, ro
 
 def test_a_job_that_cannot_be_placed_is_refused(tmp_path: Path) -> None:
     _, record = record_of(tmp_path, jobs=[{"nodes": 7, "pattern": {"kind": "ring", "message": "1 kB"}}])
-    assert record["status"] == "refused" and "6 are free" in record["reason"]
+    assert record["status"] == "unsupported" and "6 are free" in record["reason"]
     assert not any(tmp_path.iterdir())

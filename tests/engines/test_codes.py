@@ -331,7 +331,7 @@ class TestMemory:
         this = planned(point("hyperx"))
         told = simulate_in_folder(this, tmp_path / "small", Limits.model_validate({"memory": "100 MB"}))
         needed = Codes().predict_memory_bytes(this.point)
-        assert told["record"]["status"] == "memory" and told["command"] is None
+        assert told["record"]["status"] == "out-of-memory" and told["command"] is None
         assert f"not started: it would need about {needed / 1e9:.2g} GB, and limits.memory is 0.1 GB" in str(
             told["record"]["reason"]
         )

@@ -127,7 +127,7 @@ def test_what_an_engine_cannot_say_is_refused(
     if not engine_named(name).probe().found:
         pytest.skip(f"needs {name}")
     record = record_of(tmp_path, engine, compute, nodes, **more)
-    assert record["status"] == "refused"
+    assert record["status"] == "unsupported"
 
 
 def computing(*rows: tuple[int, int, float, float]) -> Computing:

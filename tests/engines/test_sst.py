@@ -321,4 +321,6 @@ def test_limits_end_a_run_or_do_not_start_it(tmp_path: Path) -> None:
 
     assert ended({"time": "1 s"})["status"] == "timeout"
     record = ended({"memory": "500 MB"})
-    assert record["status"] == "memory" and record["reason"].startswith("not started: it would need about 1.2 GB")
+    assert record["status"] == "out-of-memory" and record["reason"].startswith(
+        "not started: it would need about 1.2 GB"
+    )

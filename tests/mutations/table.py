@@ -481,9 +481,9 @@ SCHEDULES = (
     known(
         "what was mended in a log",
         "schedule/stage.py",
-        '"mended": mended or None',
+        '"trace_repairs": mended or None',
         ("schedule", *TABLE),
-        new='"mended": mended or "nothing"',
+        new='"trace_repairs": mended or "nothing"',
     ),
     known("compiled loop of EASY", "schedule/kernel/easy.py", "@inner\ndef pass_easy(", ("schedule", *TABLE)),
     known("order of the queue", "schedule/order/fcfs.py", "@register", ("schedule", *TABLE)),

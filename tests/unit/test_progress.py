@@ -195,7 +195,7 @@ def read_until(terminal: int, words: str, seconds: float = 60.0) -> str:
 
 
 def test_the_lines_fit_80_columns(sample: Sample, capsys: pytest.CaptureFixture[str]) -> None:
-    for number, status in enumerate(["done", "done", "failed", "timeout", "memory", "refused"]):
+    for number, status in enumerate(["done", "done", "failed", "timeout", "out-of-memory", "unsupported"]):
         sample.end(number, status=status)
     found = Progress(sample.pipeline, sample.results).poll() | {"left_cpu_s": 4e6, "left_s": 3.2e6}
     show_status(found)

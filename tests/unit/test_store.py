@@ -43,7 +43,7 @@ def test_whoever_may_list_the_store_may_read_what_is_in_it(store: Store, mask: i
     assert store.folder(ID).stat().st_mode & 0o777 == 0o777 & ~mask
 
 
-@pytest.mark.parametrize("status", ["failed", "timeout", "memory"])
+@pytest.mark.parametrize("status", ["failed", "timeout", "out-of-memory"])
 def test_what_might_end_otherwise_is_not_finished(store: Store, status: str) -> None:
     put(store, status=status)
     assert store.record(ID) is not None

@@ -124,7 +124,7 @@ def test_only_reports_that_are_there_are_told(study: Studies) -> None:
 
 def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     now = time.time()
-    records = [("done", now - 60), ("done", now), ("refused", now + 9), ("timeout", now - 1e6), ("skipped", now)]
+    records = [("done", now - 60), ("done", now), ("unsupported", now + 9), ("timeout", now - 1e6), ("skipped", now)]
     lines = [
         json.dumps(
             {

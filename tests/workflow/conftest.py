@@ -39,10 +39,10 @@ seeds: 2
 limits: {time: 20 s, memory: 500 MB}
 claims:
   - id: c1
-    says: More global bandwidth never slows all-to-all down.
+    statement: More global bandwidth never slows all-to-all down.
     source: test
     parts:
-      - says: time at ratio 2 over time at ratio 1
+      - statement: time at ratio 2 over time at ratio 1
         measure: {kind: contrast, metric: runtime_ns, of: {alpha: 2}, against: {alpha: 1}, reduce: max}
         source_range: [null, 1.0]
 """

@@ -18,7 +18,7 @@ analyses:
 figures:
   - {id: f, kind: line, title: Bisection, analysis: p, x: blocks, y: bisection_links, hue: choice}
 claims:
-  - {id: c, says: No set breaks the bound., source: test, parts: [{says: least ratio, source_range: [1, null],
+  - {id: c, statement: No set breaks the bound., source: test, parts: [{statement: least ratio, source_range: [1, null],
      measure: {kind: value, analysis: i, metric: exact_over_bound, reduce: min}}]}
 """
 

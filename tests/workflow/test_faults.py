@@ -26,7 +26,7 @@ FAULTS = {
     3: ("kill -9 $$", "failed", "SIGKILL"),
     4: ("echo 'thread main panicked' >&2; exit 101", "failed", "thread main panicked"),
     5: ("sleep 100", "timeout", "10 s"),
-    6: ("exec python3 -c 'x = bytearray(700_000_000); import time; time.sleep(100)'", "memory", "0.5 GB"),
+    6: ("exec python3 -c 'x = bytearray(700_000_000); import time; time.sleep(100)'", "out-of-memory", "0.5 GB"),
     7: ("head -c 1000 /dev/urandom > result.json; exit 0", "failed", "result.json is not a result"),
     8: ("exit 0", "failed", "result.json is not a result"),
     9: ("exit 3", "failed", "3"),

@@ -39,7 +39,9 @@ def test_a_study_of_ones_own_runs_twice_and_then_grows(after_run: Workplace) -> 
     assert workplace.started == 8
 
     # Claims and figures are no physics: the new points alone are simulated, and the words stand on the page.
-    workplace.write_study(TINY.replace("2: 2 GB/s}", "2: 2 GB/s, 4: 4 GB/s}").replace("says: More", "says: Much more"))
+    workplace.write_study(
+        TINY.replace("2: 2 GB/s}", "2: 2 GB/s, 4: 4 GB/s}").replace("statement: More", "statement: Much more")
+    )
     workplace.run()
     assert workplace.started == 12
     assert len(rows(workplace.table("points"))) == 12

@@ -157,7 +157,7 @@ class Candidates(Analysis):
 
     kind: Literal["candidates"] = "candidates"
     nodes: Whole = Field(ge=2, le=100_000, description="nodes, at least")
-    most_nodes: Whole | None = Field(None, ge=2, description="nodes, at most; left out: 5 % more")
+    max_nodes: Whole | None = Field(None, ge=2, description="nodes, at most; left out: 5 % more")
     radix: Whole = Field(ge=3, le=1024, description="ports of a router")
     ports_per_node: Number = Field(8.0, gt=0, le=1000, description="ports of all routers for each node, at most")
     taper: Number | None = Field(None, gt=0, description="taper, at most; left out: any")
@@ -181,7 +181,7 @@ class Candidates(Analysis):
     def _can_be_asked(self) -> Candidates:
         if self.largest < self.nodes:
             problem = f"fewer than the {self.nodes} at least"
-            raise ConfigError(problem, "swap them", ("most_nodes",), self.most_nodes, "out-of-range")
+            raise ConfigError(problem, "swap them", ("max_nodes",), self.max_nodes, "out-of-range")
         offering = MachineRequirements(2, 1000, 64, 1000)
         for place, name in enumerate(self.families):
             kinds: dict[str, Any] = dict(Topology.FAMILY.members)
@@ -203,7 +203,7 @@ class Candidates(Analysis):
     @property
     def largest(self) -> int:
         """Nodes at most."""
-        return self.most_nodes or int(self.nodes * (1 + MAX_NODE_EXCESS))
+        return self.max_nodes or int(self.nodes * (1 + MAX_NODE_EXCESS))
 
     def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
         """Give the label of each candidate, what a study writes of it, and the machine.
@@ -233,11 +233,11 @@ class Candidates(Analysis):
                 count += 1
                 if count > MAX_CANDIDATES:
                     problem = f"more than {MAX_CANDIDATES:,} machines fit"
-                    raise FabricstudyError(f"{problem}; lower most_nodes or ports_per_node, or name fewer families")
+                    raise FabricstudyError(f"{problem}; lower max_nodes or ports_per_node, or name fewer families")
                 yield label_of(name, keys), written, machine
         if not count:
             problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
-            raise FabricstudyError(f"{problem}; raise most_nodes, radix or ports_per_node")
+            raise FabricstudyError(f"{problem}; raise max_nodes, radix or ports_per_node")
 
     def kinds_used(self) -> Iterable[type[Kind]]:
         return Topology.FAMILY.members.values()

@@ -32,7 +32,7 @@ class ShapeRange(Model):
         min_length=1, description="numbers of dimensions"
     )
     lengths: tuple[Length, Length] = Field(description="least and largest length of a dimension")
-    most_vertices: Whole = Field(100, ge=2, le=10_000, description="vertices of the largest graph")
+    max_vertices: Whole = Field(100, ge=2, le=10_000, description="vertices of the largest graph")
 
 
 @register
@@ -79,8 +79,8 @@ class Isoperimetry(Analysis):
             remedy, weights = "list the shapes", list(self.weights)
             raise ConfigError("weights need shapes", remedy, ("weights",), weights, "conflicting-keys")
         most, what = (MAX_VERTICES, "search") if self.exact else (10_000, "list")
-        if self.family is not None and self.family.most_vertices > most:
-            path = ("family", "most_vertices")
+        if self.family is not None and self.family.max_vertices > most:
+            path = ("family", "max_vertices")
             raise ConfigError(f"too many vertices to {what}", f"take at most {most}", path, code="out-of-range")
         for number, shape in enumerate(self.shapes):
             if math.prod(shape) > most:
@@ -98,7 +98,7 @@ class Isoperimetry(Analysis):
             for dimensions in self.family.dimensions:
                 # Longest first, as the theorems have it.
                 for shape in itertools.combinations_with_replacement(range(high, low - 1, -1), dimensions):
-                    if math.prod(shape) <= self.family.most_vertices:
+                    if math.prod(shape) <= self.family.max_vertices:
                         yield shape
 
     def _of_shape(self, shape: Shape) -> Iterator[dict[str, Any]]:

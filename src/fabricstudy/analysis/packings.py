@@ -30,13 +30,13 @@ class Packings(Analysis):
 
     Partitions conflict if they share a midplane or a cable. Each number is the optimum of an integer program; of the
     places that the partitions in use may have, the best count. The columns: `list`, `given` (the label of what is in
-    use, `nothing` for the empty machine) and `class_nodes` identify a row; `concurrent_max` and `concurrent_share`, their
-    share of the machine's nodes.
+    use, `nothing` for the empty machine) and `class_nodes` identify a row; `concurrent_max` and `concurrent_share`,
+    their share of the machine's nodes.
     """
 
     kind: Literal["packings"] = "packings"
     keys: ClassVar[tuple[str, ...]] = ("list", "given", "class_nodes")
-    numbers: ClassVar[tuple[str, ...]] = ("class_nodes", "at_once", "at_once_share")
+    numbers: ClassVar[tuple[str, ...]] = ("class_nodes", "concurrent_max", "concurrent_share")
 
     machine: Topology = Field(description="machine to divide")
     lists: dict[str, PartitionList] = Field(min_length=1, max_length=100, description="lists of partitions by name")
@@ -76,7 +76,13 @@ class Packings(Analysis):
                     )
                     share = None if most is None else most * nodes / partitions.machine_nodes
                     rows.append(
-                        {"list": name, "given": label, "class_nodes": nodes, "at_once": most, "at_once_share": share}
+                        {
+                            "list": name,
+                            "given": label,
+                            "class_nodes": nodes,
+                            "concurrent_max": most,
+                            "concurrent_share": share,
+                        }
                     )
         return rows
 

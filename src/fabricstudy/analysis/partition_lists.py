@@ -64,15 +64,16 @@ class PartitionLists(Analysis):
     * `bisection_links`, `concurrent_max`: of one geometry: cables across its best flat cut, and most partitions in use
     * `stretch`: best bisection of the size over its own; of a list the mean over the mix
     * `idle_share`: share of the machine's node-hours in which no partition can be, without slowdown
-    * `useful`: node-hours of the mix at the best bisections over those of the machine, of which `communication` stretch
-    * `rank`: 1 has the largest `useful`; `front`: 1 if no other one has at most its `stretch` and its `idle_share`, and
-      less of one of them; else 0. Both among those of the same `part`
+    * `useful_utilisation`: node-hours of the mix at the best bisections over those of the machine, of which
+      `communication` stretch
+    * `rank`: 1 has the largest `useful_utilisation`; `front`: 1 if no other one has at most its `stretch` and its
+      `idle_share`, and less of one of them; else 0. Both among those of the same `part`
     """
 
     keys: ClassVar[tuple[str, ...]] = ("part", "geometries")
     labels: ClassVar[tuple[str, ...]] = ("named",)
     numbers: ClassVar[tuple[str, ...]] = (
-        "bisection_links", "at_once", "stretch", "idle_share", "useful", "rank", "front",
+        "bisection_links", "concurrent_max", "stretch", "idle_share", "useful_utilisation", "rank", "front",
     )  # fmt: skip
 
     kind: Literal["partition-lists"] = "partition-lists"
@@ -185,8 +186,9 @@ class PartitionLists(Analysis):
                 "part": part, "geometries": " ".join(_written(fit.geometry) for fit in lists[place]),
                 "named": ", ".join(label for label, listed in named.items() if geometries[place] <= listed) or "other",
                 "bisection_links": lists[place][0].links if single else None,
-                "at_once": lists[place][0].count if single else None,
-                "stretch": float(mean[place]), "idle_share": float(idle[place]), "useful": float(useful[place]),
+                "concurrent_max": lists[place][0].count if single else None,
+                "stretch": float(mean[place]), "idle_share": float(idle[place]),
+                "useful_utilisation": float(useful[place]),
                 "rank": int(rank[place]), "front": int(front[place]),
             }
             for place in order

@@ -104,7 +104,7 @@ def _figures(run: CompletedStudy) -> list[dict[str, str]]:
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how, verdict, of_claim = row["show"], row["verdict"], row["claim_verdict"]
     low, high = format_number(row["low"], how), format_number(row["high"], how)
-    says = row["says"] if pd.isna(row["part_says"]) else f"{row['says']} ({row['part_says']})"
+    says = row["statement"] if pd.isna(row["part_statement"]) else f"{row['statement']} ({row['part_statement']})"
     return {
         "claim": row["claim"],
         "says": says,

@@ -25,7 +25,7 @@ WORDS = (
     "of the machine is the bottleneck. Bound: least time for the traffic, whatever the routing."
 )
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
-_KEYS = ("nodes", "most_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
+_KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

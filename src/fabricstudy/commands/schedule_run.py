@@ -34,8 +34,8 @@ _BATSIM = (
     "stretch", "allocated_resources", "consumed_energy", "metadata",
 )  # fmt: skip
 _SHARES = {
-    "utilisation": "busy", "useful": "useful", "lost_cables": "idle for want of cables", "lost_held": "idle, held",
-    "lost_scattered": "idle, scattered", "empty": "nothing waits",
+    "utilisation": "busy", "useful_utilisation": "useful", "idle_no_cables": "idle, no cables",
+    "idle_reserved": "idle, reserved", "idle_fragmented": "idle, fragmented", "idle_no_jobs": "idle, no jobs",
 }  # fmt: skip
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 DONE = "done"
-STATUSES = (DONE, "failed", "timeout", "memory", "refused", "skipped", "missing", "damaged")
+STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged")
 """Outcomes of a point; ``skipped`` has no engine here, ``missing`` no record yet, ``damaged`` one that was changed."""
 
-FAILURES = ("failed", "timeout", "memory", "refused")
+FAILURES = ("failed", "timeout", "out-of-memory", "unsupported")
 """Statuses of points that ended otherwise than done."""
 
 NOT_RUN = "not run"
@@ -26,7 +26,7 @@ VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
 FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "expected load")
 """Where the factor is from by which a job runs longer on its partition."""
 
-BASELINE_EXPERIMENT = "(alone)"
+BASELINE_EXPERIMENT = "(baseline)"
 """Stands for the experiment of points that run only to give the time of a job by itself."""
 
 SPOT_CHECK = "(spot check)"
@@ -149,7 +149,7 @@ _MEASURED = (
 )
 _PAIRS = (
     _count("pairs", "comparisons it rests on", missing=True),
-    _count("pairs_asked", "comparisons asked for; more than `pairs` where points have no partner", missing=True),
+    _count("pairs_planned", "comparisons asked for; more than `pairs` where points have no partner", missing=True),
 )
 _OF_RUN = (
     _text("schedule", "schedule of the study"),
@@ -209,7 +209,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("phase_bound_ns", "phase bound: least time in which the phases follow each other without contention"),
         _metric("over_bound", "runtime over the link bound"),
         _metric("over_phase_bound", "runtime over the phase bound"),
-        _metric("alone_ns", "runtime of the job alone on the machine, on the same nodes"),
+        _metric("baseline_ns", "runtime of the job alone on the machine, on the same nodes"),
         _metric("slowdown", "runtime over that alone"),
         _metric("rate_Bps", "bytes over runtime"),
         _text("mapping_start", "start that the mapping is from, where it tries several", missing=True),
@@ -252,7 +252,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         *_OF_POINT,
         *_JOB,
         Column("runtime_ns", "time from the start to the last arrival", "number", missing=True),
-        Column("alone_ns", "runtime of the job alone on the machine, on the same nodes", "number", missing=True),
+        Column("baseline_ns", "runtime of the job alone on the machine, on the same nodes", "number", missing=True),
         _metric("slowdown", "runtime over that alone"),
         _metric("slowdown_low", "least slowdown of the job over the seeds of its point"),
         _metric("slowdown_high", "largest slowdown of the job over the seeds of its point"),
@@ -302,7 +302,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         *_JOB,
         Column("metric", "column of `jobs` that is to foretell the runtime", key=True, identity=True),
         _count("mappings", "points that differ in the mapping alone and have both numbers"),
-        _count("mappings_asked", "such points that were planned"),
+        _count("mappings_planned", "such points that were planned"),
         Column("spearman", "rank correlation of metric and runtime (Spearman)", "any number", True, metric=True),
         Column("kendall", "the same by pairs in the same order (Kendall's tau-b)", "any number", True, metric=True),
         _metric("regret", "runtime of the mapping with the least metric over the least runtime, minus 1"),
@@ -314,12 +314,12 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _text("reason", "why it was not", missing=True),
         *_TIMES,
         _metric("utilisation", "busy node-seconds over those of the machine, from the first to the last submission"),
-        _metric("useful", "the same of the nodes asked for and the run times without slowdown"),
-        _metric("lost_cables", "share of the window's node-seconds idle for want of cables"),
-        _metric("lost_held", "share that is free for a waiting job which may not start"),
-        _metric("lost_scattered", "share that no waiting job's partition can use"),
-        _metric("empty", "share idle while nothing waits"),
-        _metric("on_slower_node_s", "node-seconds on partitions that slow their job down"),
+        _metric("useful_utilisation", "the same of the nodes asked for and the run times without slowdown"),
+        _metric("idle_no_cables", "share of the window's node-seconds idle for want of cables"),
+        _metric("idle_reserved", "share that is free for a waiting job which may not start"),
+        _metric("idle_fragmented", "share that no waiting job's partition can use"),
+        _metric("idle_no_jobs", "share idle while nothing waits"),
+        _metric("degraded_node_s", "node-seconds on partitions that slow their job down"),
         _metric("makespan_s", "from the first submission to the last end"),
         _count("jobs", "jobs that ran", missing=True, metric=True),
         _count("rejected", "jobs that no partition can hold", missing=True, metric=True),
@@ -333,7 +333,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
             "flag",
             True,
         ),
-        _text("mended", "oddities of the log, each with how often", missing=True),
+        _text("trace_repairs", "oddities of the log, each with how often", missing=True),
     ),
     "size_classes": (
         *_OF_RUN,
@@ -346,8 +346,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("seed", "none: a list has no random choices", "count", missing=True),
         _id("list_id", "digest of machine and list of partitions"),
         _CLASS_NODES,
-        _count("at_once", "most partitions of the class in use at once", missing=True, metric=True),
-        _metric("at_once_share", "their share of the machine's nodes"),
+        _count("concurrent_max", "most partitions of the class in use at once", missing=True, metric=True),
+        _metric("concurrent_share", "their share of the machine's nodes"),
         _metric("bisection_links", "largest bisection of the class, in links", missing=False),
         _metric("cables", "mean cables that a partition takes", missing=False),
         _metric("conflicts", "mean partitions with which one cannot be in use", missing=False),
@@ -365,15 +365,15 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("wait_s", "from submission to start"),
         _text("partition", "where it ran", missing=True),
         _metric("factor", "how many times as long it ran there"),
-        _text("factor_from", "where the factor is from", one_of=FACTOR_SOURCES),
+        _text("factor_source", "where the factor is from", one_of=FACTOR_SOURCES),
     ),
     "claims": (
         *_PART,
-        _text("says", "what the source says"),
+        _text("statement", "what the source says"),
         _text("source", "where it says so"),
         _text("note", "remark", missing=True),
         _text("scope", "what is run, where the source says it of more", missing=True),
-        _text("part_says", "what was measured", missing=True),
+        _text("part_statement", "what was measured", missing=True),
         _text("show", "how it is printed", missing=True),
         Column("source_low", "lower end of the range that states what the source says", "any number", missing=True),
         Column("source_high", "upper end of it", "any number", missing=True),
@@ -382,7 +382,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _text("accept_reason", "why this range is accepted", missing=True),
         *_MEASURED,
         _text("interval", "how the interval was found", missing=True),
-        Column("at", "labels that decided a maximum or minimum", missing=True, compared=False),
+        Column("at_labels", "labels that decided a maximum or minimum", missing=True, compared=False),
         _POINTS_BEHIND,
         _count("seeds", "seeds it rests on"),
         *_PAIRS,

@@ -23,7 +23,7 @@ from fabricstudy.core.errors import FabricstudyError
 
 Record = dict[str, Any]
 
-FINAL = frozenset({"done", "refused"})
+FINAL = frozenset({"done", "unsupported"})
 """Statuses that a point would have again if it were run again."""
 
 POINTS, STRUCTURES = STORES = ("points", "structures")

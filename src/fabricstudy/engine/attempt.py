@@ -45,7 +45,7 @@ def attempt_point(point: Point, engine: Engine, analysed: AnalysedMachine, limit
     try:
         _run(point, engine, analysed, limits, folder, record)
     except WorkloadError as error:
-        record |= {"status": "refused", "reason": str(error)}
+        record |= {"status": "unsupported", "reason": str(error)}
     except NotDone as error:
         record |= {"status": error.status, "reason": str(error)}
     except EngineFailure as error:
@@ -131,7 +131,7 @@ def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
     """
     refusal = engine.unsupported(point, machine)
     if refusal is not None:
-        raise NotDone("refused", refusal)
+        raise NotDone("unsupported", refusal)
 
 
 def _remove(path: Path) -> None:

@@ -34,7 +34,7 @@ def check_memory(needed_bytes: float | None, limits: Limits) -> None:
     ):
         if needed_bytes is not None and needed_bytes > limit_bytes:
             needed, limit = f"{needed_bytes / 1e9:.2g} GB", f"{limit_bytes / 1e9:.2g} GB"
-            raise NotDone("memory", f"not started: it would need about {needed}, and {whose} {limit}; {remedy}")
+            raise NotDone("out-of-memory", f"not started: it would need about {needed}, and {whose} {limit}; {remedy}")
 
 
 def run_program(command: list[str], folder: Path, limits: Limits, record: Record) -> int:
@@ -57,8 +57,10 @@ def run_program(command: list[str], folder: Path, limits: Limits, record: Record
 def _check_limits(outcome: ProcessOutcome, limits: Limits) -> None:
     if outcome.ended == "timeout":
         raise NotDone("timeout", f"not finished within {limits.time_s:g} s; raise limits.time in the study")
-    if outcome.ended == "memory":
-        raise NotDone("memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study")
+    if outcome.ended == "out-of-memory":
+        raise NotDone(
+            "out-of-memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study"
+        )
     if outcome.ended == "missing":
         raise EngineFailure("the simulator could not be started")
     if outcome.exit_code < 0:

@@ -32,7 +32,7 @@ class ProcessOutcome:
 
     Parameters
     ----------
-    ended : {"exit", "timeout", "memory", "missing"}
+    ended : {"exit", "timeout", "out-of-memory", "missing"}
         By itself, killed at the time or memory limit, or not started because the program is not there.
     exit_code : int
         Negative for the signal that killed it.
@@ -42,7 +42,7 @@ class ProcessOutcome:
         Largest resident set; None if unknown, as for a run that ended before the first look.
     """
 
-    ended: Literal["exit", "timeout", "memory", "missing"]
+    ended: Literal["exit", "timeout", "out-of-memory", "missing"]
     exit_code: int
     cpu_s: float
     wall_s: float
@@ -172,7 +172,7 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
         time.sleep(GRACE_S)
     peak_bytes = max(seen_bytes, _kernel_peak_bytes(usage, our_bytes))
     return ProcessOutcome(
-        "memory" if ended == "exit" and peak_bytes > memory_bytes else ended,
+        "out-of-memory" if ended == "exit" and peak_bytes > memory_bytes else ended,
         process.returncode,
         usage.ru_utime + usage.ru_stime + orphans_s,
         time.monotonic() - start,
@@ -182,7 +182,7 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
 
 def _watch(
     child: _Child, deadline: float, memory_bytes: int, seen: dict[int, None]
-) -> tuple[Literal["exit", "timeout", "memory"], int]:
+) -> tuple[Literal["exit", "timeout", "out-of-memory"], int]:
     """Wait for the end of a process or of its allowance; give how it ended and the most memory seen.
 
     Each process's own peak counts, added up. All that were seen are added to `seen`, each after its parent.
@@ -195,7 +195,7 @@ def _watch(
         if time.monotonic() >= deadline:
             return "timeout", peak_bytes
         if peak_bytes > memory_bytes:
-            return "memory", peak_bytes
+            return "out-of-memory", peak_bytes
         pause_s = min(2 * pause_s, MAX_POLL_INTERVAL_S)
     return "exit", peak_bytes
 

@@ -113,7 +113,7 @@ def is_current(record: Record, point: Point, of_any_program: bool = False) -> bo
     """
     # Several processes may be refused what one can do.
     several = record.get("processes", 1) > 1
-    if record.get("status") == "refused" and several != (point.engine.processes > 1):
+    if record.get("status") == "unsupported" and several != (point.engine.processes > 1):
         return False
     made = _parsed(record.get("fingerprint"))
     if made is None or (made.code, made.reading) != _code_of(point):

@@ -80,7 +80,7 @@ class DragonflyConfig(Topology):
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
         for in_group in range(1, wanted.radix):
-            for groups in range(2, min(wanted.most_nodes, wanted.most_routers) // in_group + 1):
+            for groups in range(2, min(wanted.max_nodes, wanted.most_routers) // in_group + 1):
                 for nodes in wanted.shares(groups * in_group, wanted.radix - in_group):
                     global_ports = wanted.radix - (in_group - 1) - nodes
                     for links in halvings(global_ports * in_group // (groups - 1)):

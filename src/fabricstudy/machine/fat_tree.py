@@ -86,7 +86,7 @@ class FatTreeConfig(Topology):
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         for radix in range(2, wanted.radix + 1, 2):
             for pods in range(2, radix + 1):
-                if wanted.least_nodes <= pods * (radix // 2) ** 2 <= wanted.most_nodes:
+                if wanted.least_nodes <= pods * (radix // 2) ** 2 <= wanted.max_nodes:
                     yield {"radix": radix, "pods": pods}
 
     @property

@@ -22,7 +22,7 @@ class HypercubeConfig(GridConfig):
 
     @classmethod
     def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        for dimensions in range(1, wanted.most_nodes.bit_length()):
+        for dimensions in range(1, wanted.max_nodes.bit_length()):
             yield {"dimensions": dimensions}, (Dimension(2),) * dimensions
 
     @property

@@ -103,7 +103,7 @@ class JellyfishConfig(UniformTopology):
         for nodes in range(1, wanted.radix - 2):
             degree = wanted.radix - nodes
             routers = max(-(-wanted.least_nodes // nodes), degree + 1)
-            if routers * nodes <= wanted.most_nodes and degree - routers * degree % 2 >= 3:
+            if routers * nodes <= wanted.max_nodes and degree - routers * degree % 2 >= 3:
                 yield {"routers": routers, "degree": degree - routers * degree % 2, "nodes_per_router": nodes}
 
     @property

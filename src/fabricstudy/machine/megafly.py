@@ -52,7 +52,7 @@ class MegaflyConfig(Topology):
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
         for leaves in range(1, wanted.radix):
-            for groups in range(2, min(wanted.most_nodes, wanted.most_routers // 2) // leaves + 1):
+            for groups in range(2, min(wanted.max_nodes, wanted.most_routers // 2) // leaves + 1):
                 for nodes in wanted.shares(groups * leaves, wanted.radix - leaves):
                     for links in halvings((wanted.radix - leaves) * leaves // (groups - 1)):
                         yield {

@@ -14,7 +14,7 @@ class MachineRequirements:
     """
 
     least_nodes: int
-    most_nodes: int
+    max_nodes: int
     radix: int
     most_routers: int
 
@@ -28,7 +28,7 @@ class MachineRequirements:
         """
         if parts > self.most_routers:
             return range(0)
-        return range(-(-self.least_nodes // parts), min(self.most_nodes // parts, most) + 1)
+        return range(-(-self.least_nodes // parts), min(self.max_nodes // parts, most) + 1)
 
     def shapes(self, dimensions: range, least_length: int = 2) -> Iterator[tuple[int, ...]]:
         """Return the lengths of grids, never falling, with enough ports for the nodes and not too many routers.

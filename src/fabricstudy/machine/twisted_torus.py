@@ -86,7 +86,7 @@ class TwistedTorusConfig(Topology):
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         """Return those with a symmetric twist that fit, with all numbers of nodes on a router."""
-        for short in range(2, wanted.most_nodes):
+        for short in range(2, wanted.max_nodes):
             for shape in ([short, 2 * short], [short, short, 2 * short], [short, 2 * short, 2 * short]):
                 for nodes in wanted.shares(math.prod(shape), wanted.radix - 2 * len(shape)):
                     yield {"shape": shape, "nodes_per_router": nodes}

@@ -134,14 +134,14 @@ class XgftConfig(Topology):
         """
         radix = wanted.radix
         for nodes in range(1, radix):
-            for leaves in range(max(2, -(-wanted.least_nodes // nodes)), min(wanted.most_nodes // nodes, radix) + 1):
+            for leaves in range(max(2, -(-wanted.least_nodes // nodes)), min(wanted.max_nodes // nodes, radix) + 1):
                 for parallel in range(1, radix // leaves + 1):
                     for spines in halvings((radix - nodes) // parallel):
                         yield {"down": [nodes, leaves], "up": [spines], "parallel": parallel}
         for taper, taper_above in product(range(1, 5), repeat=2):
             nodes, leaves = (radix * below // (below + 1) for below in (taper, taper_above))
             for pods in range(2, radix + 1):
-                if wanted.least_nodes <= nodes * leaves * pods <= wanted.most_nodes:
+                if wanted.least_nodes <= nodes * leaves * pods <= wanted.max_nodes:
                     yield {"down": [nodes, leaves, pods], "up": [radix - nodes, radix - leaves]}
 
     @property

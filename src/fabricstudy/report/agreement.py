@@ -83,7 +83,7 @@ def verdicts(tables: Tables) -> TextTable:
     """
     engines = list(dict.fromkeys(tables.verdicts["engine"]))
     rows = []
-    of_claims = tables.claims[["claim", "part", "part_says", "show", "accept_low", "accept_high"]]
+    of_claims = tables.claims[["claim", "part", "part_statement", "show", "accept_low", "accept_high"]]
     both = tables.verdicts.merge(of_claims, on=["claim", "part"], how="left")
     for (claim, _), part in both.groupby(["claim", "part"], sort=False):
         first, of_engine = part.iloc[0], part.drop_duplicates("engine").set_index("engine")
@@ -94,7 +94,7 @@ def verdicts(tables: Tables) -> TextTable:
         kinds = set(part["verdict"])
         differing = UNDECIDED if len(kinds - {UNDECIDED}) == 1 else "no"
         same = NO_NUMBER if NOT_RUN in kinds else "yes" if len(kinds) == 1 else differing
-        says = "" if pd.isna(first["part_says"]) else first["part_says"]
+        says = "" if pd.isna(first["part_statement"]) else first["part_statement"]
         accepted = range_text(first["accept_low"], first["accept_high"], first["show"])
         rows.append([str(claim), says, accepted, *texts, same])
     return TextTable(("claim", "what was measured", "accepted", *engines, "same verdict"), rows)

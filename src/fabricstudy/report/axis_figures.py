@@ -116,7 +116,7 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
 
 
 def _drawing(figure: Figure, data: _Data) -> figure_style.Drawing:
-    grid = figure_style.panels(figure, data.frame, same_y=_same_y(figure, data.frame))
+    grid = figure_style.panels(figure, data.frame, share_y=_same_y(figure, data.frame))
     width, wide = grid.canvas.get_figwidth(), grid.axes.shape[1]
     if figure.kind != "line":
         width = max(width, wide * (0.13 * len(data.xs) * len(data.hues) + 1))
@@ -134,7 +134,7 @@ def _drawing(figure: Figure, data: _Data) -> figure_style.Drawing:
 
 
 def _same_y(figure: Figure, drawn: pd.DataFrame) -> bool:
-    return figure_style.shares_scale(figure.same_y, drawn, "y", figure.y_log)
+    return figure_style.shares_scale(figure.share_y, drawn, "y", figure.y_log)
 
 
 def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:

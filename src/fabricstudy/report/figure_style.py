@@ -149,7 +149,7 @@ class PanelGrid(NamedTuple):
         return Drawing(self.canvas, words, basis, self.axes.shape[1])
 
 
-def panels(figure: TableFigure, frame: pd.DataFrame, same_x: bool = True, same_y: bool = True) -> PanelGrid:
+def panels(figure: TableFigure, frame: pd.DataFrame, share_x: bool = True, share_y: bool = True) -> PanelGrid:
     """Return titled panels, one for each pair of labels in the columns ``row`` and ``column`` of a frame.
 
     One panel, or two, take the whole width of a page.
@@ -157,7 +157,7 @@ def panels(figure: TableFigure, frame: pd.DataFrame, same_x: bool = True, same_y
     rows, columns = (list(dict.fromkeys(frame[name])) for name in ("row", "column"))
     wide, high = len(columns), len(rows)
     canvas = Canvas(figsize=(7.6 if wide < 3 else 3.1 * wide, 2.75 * high + 1.0), layout="constrained")
-    grid = canvas.subplots(high, wide, sharex=same_x, sharey=same_y, squeeze=False)
+    grid = canvas.subplots(high, wide, sharex=share_x, sharey=share_y, squeeze=False)
     found = []
     for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
         titles = [

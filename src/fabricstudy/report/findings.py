@@ -58,7 +58,7 @@ def metric_of(figures: Sequence[AnyFigure]) -> Metric:
     for figure in figures:
         if figure.of_points and figure.table in ("jobs", "interference") and figure.numbers():
             of_jobs = {name: wanted for name, wanted in figure.where.items() if name in ("job", "job_name")}
-            selection = Selection(table=figure.table, over_jobs=figure.over_jobs, where=of_jobs)
+            selection = Selection(table=figure.table, reduce_jobs=figure.reduce_jobs, where=of_jobs)
             column = figure.y if isinstance(figure, ScatterFigure) else figure.numbers()[0]
             return Metric(selection, column)
     return Metric()
@@ -236,7 +236,7 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
         of_point = [*seen.keys, "seed"]
         frame = seen.frame[[*of_point, "point_id", VALUE]].assign(experiment=name, **{_WORK: 1.0})
         if metric.needs_equal_work:
-            one_by_one = {"table": "jobs", "over_jobs": "each" if selection.over_jobs == "each" else "sum"}
+            one_by_one = {"table": "jobs", "reduce_jobs": "each" if selection.reduce_jobs == "each" else "sum"}
             sent = observe(tables, selection.model_copy(update=one_by_one), "bytes").frame
             work = sent.set_index([*of_point, "point_id"])[VALUE]
             frame[_WORK] = work.reindex(pd.MultiIndex.from_frame(frame[[*of_point, "point_id"]])).to_numpy()
@@ -261,7 +261,7 @@ def _of_jobs(jobs: pd.DataFrame, metric: Metric) -> str:
     of_points = jobs.drop_duplicates(["experiment", "point_id", "job"]).groupby(["experiment", "point_id"], sort=False)
     if jobs.empty or of_points.size().max() == 1:
         return ""
-    over, noun = metric.selection.over_jobs, metric.noun
+    over, noun = metric.selection.reduce_jobs, metric.noun
     if over == "each" or metric.selection.table != "jobs":
         return f"The {noun} of each job is compared by itself."
     sentence = f"The {noun} of a point is {_OVER_JOBS[over]}"

@@ -132,7 +132,7 @@ def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
     found = []
     for _, part in claims.groupby("claim", sort=False):
         rows = part.to_dict("records")
-        facts = {name: _text(rows[0][name]) for name in ("says", "source", "note", "scope")}
+        facts = {name: _text(rows[0][name]) for name in ("statement", "source", "note", "scope")}
         verdict, parts = rows[0]["claim_verdict"], [_part(row) for row in rows]
         found.append({"id": rows[0]["claim"], "verdict": verdict, "parts": parts, **facts})
     return found
@@ -145,7 +145,7 @@ def _text(value: Any) -> Any:
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how = row["show"]
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
-    pairs = "" if pd.isna(row["pairs"]) else f", {pair_count_text(row['pairs'], row['pairs_asked'])}"
+    pairs = "" if pd.isna(row["pairs"]) else f", {pair_count_text(row['pairs'], row['pairs_planned'])}"
     what = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
     interval = (
         f"{format_number(row['low'], how)} to {format_number(row['high'], how)} ({row['interval']})"
@@ -155,12 +155,12 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     if row["interval"] == TOO_FEW_SEEDS:
         interval = f"{count_noun(row['seeds'], 'seed')}, no interval"
     return {
-        "says": _text(row["part_says"]),
+        "statement": _text(row["part_statement"]),
         "said": range_text(row["source_low"], row["source_high"], how),
         "accepted": range_text(row["accept_low"], row["accept_high"], how),
         "why": _text(row["accept_reason"]),
         "measured": claimed(row),
-        "at": "" if pd.isna(row["at"]) else f"at {row['at']}",
+        "at": "" if pd.isna(row["at_labels"]) else f"at {row['at']}",
         "interval": interval,
         "n": NO_NUMBER if pd.isna(row["low"]) else f"{row['points']} {what}{'s' * (row['points'] > 1)}{seeds}{pairs}",
         "verdict": row["verdict"],

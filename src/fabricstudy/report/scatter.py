@@ -128,8 +128,8 @@ def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] = Map
 
 def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
     """Return whether x, and whether y, has one scale for all panels."""
-    same_x = figure_style.shares_scale(figure.same_x, marks, "x", figure.x_log)
-    return same_x, figure_style.shares_scale(figure.same_y, marks, "y", figure.y_log)
+    share_x = figure_style.shares_scale(figure.share_x, marks, "x", figure.x_log)
+    return share_x, figure_style.shares_scale(figure.share_y, marks, "y", figure.y_log)
 
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:

@@ -17,7 +17,7 @@ from fabricstudy.table.select import label_text
 from .text import NO_NUMBER, TextTable, VaryingAxis, number, varying_axes
 
 HOUR_S = 3600.0
-_SHARES = ("utilisation", "useful", "lost_cables", "lost_held", "lost_scattered", "empty")
+_SHARES = ("utilisation", "useful_utilisation", "idle_no_cables", "idle_reserved", "idle_fragmented", "idle_no_jobs")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str,
         waits=_waits(name, done, axes, tables.size_classes),
         lists=_lists(name, axes, tables.partition_lists),
         reasons=_counted(runs.loc[runs["status"] != DONE, "reason"]),
-        mended=_counted(runs["mended"].dropna()),
+        mended=_counted(runs["trace_repairs"].dropna()),
     )
 
 
@@ -97,7 +97,15 @@ def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame
 def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> TextTable:
     of_schedule = lists[lists["schedule"] == name]
     shown = [axis for axis in axes if of_schedule[axis].notna().any()]
-    facts = ("class_nodes", "partitions", "at_once", "at_once_share", "cables", "conflicts", "bisection_links")
+    facts = (
+        "class_nodes",
+        "partitions",
+        "concurrent_max",
+        "concurrent_share",
+        "cables",
+        "conflicts",
+        "bisection_links",
+    )
     rows = [
         [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in facts)]
         for row in of_schedule.to_dict("records")

@@ -108,5 +108,5 @@ def _mappings(part: pd.DataFrame) -> str:
     """Return how many mappings a group has; and of how many planned ones where some have no time."""
     least, most = part["mappings"].min(), part["mappings"].max()
     counted = str(least) if least == most else f"{least}{NO_NUMBER}{most}"
-    asked = part["mappings_asked"].max()
+    asked = part["mappings_planned"].max()
     return counted if least == asked else f"{counted} of {asked}"

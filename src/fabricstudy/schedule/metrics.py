@@ -39,11 +39,11 @@ def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: Sched
     -------
     dict
         `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
-        partitions in use), `useful` (requested nodes times run time without slowdown), `lost_cables`, `lost_held`,
-        `lost_scattered` and `empty` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
+        partitions in use), `useful_utilisation` (requested nodes times run time without slowdown), `idle_no_cables`,
+        `idle_reserved`, `idle_fragmented` and `idle_no_jobs` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
         `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time,
         both of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`,
-        `backfilled` (jobs that started before one that stood before them), `on_slower_node_s` (node-seconds on
+        `backfilled` (jobs that started before one that stood before them), `degraded_node_s` (node-seconds on
         partitions that slow their job), `rounded_up` (jobs on a larger partition than they asked for),
         `running_at_end` (jobs that had not ended at the last submission), `saturated`.
     """
@@ -60,7 +60,7 @@ def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: Sched
         "makespan_s": float(end_s.max() - window_s[0]) if len(end_s) else None,
         "queue_max": int(scheduled.instants.queue.max(initial=0)),
         "backfilled": int(scheduled.backfilled.sum()),
-        "on_slower_node_s": float(node_s[ran & (scheduled.factor > 1)].sum()),
+        "degraded_node_s": float(node_s[ran & (scheduled.factor > 1)].sum()),
         "rounded_up": int((ran & (occupied > jobs.nodes)).sum()),
         "running_at_end": int((end_s > window_s[1]).sum()),
         "saturated": is_saturated(jobs, scheduled, node_s, window_s[1]),
@@ -72,17 +72,20 @@ def _shares(
 ) -> dict[str, float | None]:
     length_s = window_s[1] - window_s[0]
     names = {
-        "utilisation": "busy", "lost_cables": "cables", "lost_held": "held", "lost_scattered": "scattered",
-        "empty": "empty",
+        "utilisation": "busy", "idle_no_cables": "cables", "idle_reserved": "held", "idle_fragmented": "scattered",
+        "idle_no_jobs": "empty",
     }  # fmt: skip
     if not length_s > 0:
-        return dict.fromkeys(["utilisation", "useful", *list(names)[1:]])
+        return dict.fromkeys(["utilisation", "useful_utilisation", *list(names)[1:]])
     blocks = partitions.machine_nodes / partitions.block_nodes
     midplane_s = in_window(scheduled.instants, *window_s)
     shares: dict[str, float | None] = {name: midplane_s[cause] / blocks / length_s for name, cause in names.items()}
     inside_s = np.clip(scheduled.end_s, *window_s) - np.clip(scheduled.start_s, *window_s)
     useful = float(np.nansum(inside_s * jobs.nodes / scheduled.factor))
-    return {"utilisation": shares.pop("utilisation"), "useful": useful / partitions.machine_nodes / length_s, **shares}
+    return {
+        "utilisation": shares.pop("utilisation"),
+        "useful_utilisation": useful / partitions.machine_nodes / length_s,
+    } | shares
 
 
 def _times(jobs: Jobs, scheduled: ScheduleResult, of: npt.NDArray[np.bool_]) -> dict[str, float | None]:
@@ -164,8 +167,8 @@ def list_rows(partitions: Partitions) -> list[Row]:
             "partitions": int(of_size.sum()),
             "cables": float(cables[of_size].mean()),
             "conflicts": float(rivals[of_size].mean()),
-            "at_once": most,
-            "at_once_share": most * int(nodes) / partitions.machine_nodes,
+            "concurrent_max": most,
+            "concurrent_share": most * int(nodes) / partitions.machine_nodes,
             "bisection_links": int(links[of_size].max()),
         })  # fmt: skip
     return rows

@@ -87,7 +87,7 @@ def run_metrics(done: ScheduleRun) -> dict[str, Any]:
     facts = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.jobs, done.result)
     mended = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
-    plain: dict[str, Any] = _plain({**facts, "mended": mended or None, "classes": classes})
+    plain: dict[str, Any] = _plain({**facts, "trace_repairs": mended or None, "classes": classes})
     return plain
 
 
@@ -121,10 +121,10 @@ class ScheduleRun:
         application, result = self.factors.application, self.result
         if isinstance(self.partitions, NodePool):
             names: tuple[str, ...] = ("any nodes",)
-            columns["factor_from"] = self.factors.source[application, 0]
+            columns["factor_source"] = self.factors.source[application, 0]
         else:
             names, variant = self.partitions.names, self.partitions.variant[result.partition]
-            columns["factor_from"] = np.where(result.ran, self.factors.source[application, variant], "none")
+            columns["factor_source"] = np.where(result.ran, self.factors.source[application, variant], "none")
         columns["run_id"] = self.planned.run_id
         columns["partition"] = [names[number] if number >= 0 else None for number in result.partition]
         columns["application"] = np.array([one.name for one in self.planned.run.slowdown.kinds])[application]

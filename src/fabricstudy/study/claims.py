@@ -208,7 +208,7 @@ class Part(Model):
     from above. Words are the range that states them: "faster" is a ratio of times of at most 1.
     """
 
-    says: str = Field(min_length=1, max_length=500, description="what this number is")
+    statement: str = Field(min_length=1, max_length=500, description="what this number is")
     measure: AnyMeasure = Field(description="how it is computed")
     source_range: NumberRange = Field(
         description="closed range [low, high] that states what the source says; null leaves an end open"
@@ -271,7 +271,7 @@ class Claim(Model):
     """
 
     id: ClaimId = Field(description="short name, such as 2.1")
-    says: str = Field(min_length=1, max_length=1000, description="what the source says, in our words")
+    statement: str = Field(min_length=1, max_length=1000, description="what the source says, in our words")
     source: str = Field(min_length=1, max_length=500, description="where it says so")
     note: str = Field("", max_length=2000, description="a remark, such as a slip of the source or why nothing is run")
     scope: str = Field("", max_length=500, description="what is run, where the source says it of more")
@@ -385,7 +385,7 @@ class _Known:
             raise _error("no such experiment", remedy, f"{path}.experiment", name, "unknown-name")
         names = NAMES.get(selection.table, {})
         axes = {*self.experiments[name], *KEYS[selection.table], *names, "seed"}
-        if selection.table == "jobs" and selection.over_jobs != "each":
+        if selection.table == "jobs" and selection.reduce_jobs != "each":
             axes -= {"job", *names}
         if selection.table == "agreement":
             axes -= {"engine"}
@@ -397,7 +397,7 @@ class _Known:
         """Refuse a job's time alone where jobs are not run alone, and single links where these are not kept."""
         name = selection.experiment
         for column in selection.numbers():
-            if column in ("slowdown", "alone_ns", "variation") and name not in self.slowed:
+            if column in ("slowdown", "baseline_ns", "variation") and name not in self.slowed:
                 remedy = f"set slowdown: true for the experiment {name!r}"
                 raise _error("jobs are not run alone in this experiment", remedy, path, column, "not-comparable")
         if selection.of_links and name not in self.linked:

@@ -192,7 +192,7 @@ def _of_point(
     sending = [number for number, job in enumerate(jobs) if not job.pattern.silent]
     # A job in the background has no number in the tables.
     busy = [number for number in sending if not jobs[number].background]
-    if selection.table == "jobs" and selection.over_jobs != "each":
+    if selection.table == "jobs" and selection.reduce_jobs != "each":
         return [labels] if busy else []
     if selection.table == "interference" and len(sending) < 2:
         return []

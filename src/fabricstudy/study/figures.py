@@ -67,7 +67,7 @@ def fulfils(label: object, condition: Condition) -> bool:
 class Selection(Model):
     """Rows of one table: those of one experiment whose labels fulfil every condition in `where`.
 
-    The jobs of a point count as one observation: their largest number (`over_jobs: max`), their mean or sum, or
+    The jobs of a point count as one observation: their largest number (`reduce_jobs: max`), their mean or sum, or
     each by itself, told apart by its number (`job`) or its name (`job_name`). With `analysis` the rows are those
     of a named analysis, and conditions may be on any column; with `schedule` those of a named schedule.
     """
@@ -81,7 +81,7 @@ class Selection(Model):
     where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on axes and keys: {axis: label, [labels] or {min, max}}"
     )
-    over_jobs: Literal["max", "mean", "sum", "each"] = Field(
+    reduce_jobs: Literal["max", "mean", "sum", "each"] = Field(
         "max", description="how the jobs of a point become one number, or each by itself"
     )
 
@@ -97,11 +97,11 @@ class Selection(Model):
         if (self.schedule is not None) != (self.table in SCHEDULE_TABLES):
             remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULE_TABLES)}"
             raise ConfigError("tables of schedules go with the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
-        beside = self.model_fields_set & {"analysis", "experiment", "over_jobs"}
+        beside = self.model_fields_set & {"analysis", "experiment", "reduce_jobs"}
         if self.schedule is not None and beside:
             raise ValueError(f"`{sorted(beside)[0]}` means nothing for a schedule; leave one of them out")
         if self.analysis is not None:
-            self._refuse({"table", "experiment", "over_jobs"}, "an analysis has no such key")
+            self._refuse({"table", "experiment", "reduce_jobs"}, "an analysis has no such key")
         return self
 
     def _refuse(self, keys: Collection[str], problem: str) -> None:
@@ -256,7 +256,7 @@ class EcdfFigure(Selection, Panels):
     NUMBERS: ClassVar[tuple[str, ...]] = ("x",)
 
     kind: Literal["ecdf"]
-    over_jobs: Literal["max", "mean", "sum", "each"] = Field(
+    reduce_jobs: Literal["max", "mean", "sum", "each"] = Field(
         "each", description="how the jobs of a point become one number, or each by itself"
     )
     x: str | None = Field(None, description="column of the table along the horizontal; of a schedule it is the wait")
@@ -298,7 +298,7 @@ class MachineFigure(Selection, Picture):
 
     @model_validator(mode="after")
     def _is_of_points(self) -> MachineFigure:
-        self._refuse({"table", "analysis", "schedule", "over_jobs"}, "a picture of a machine is of one point")
+        self._refuse({"table", "analysis", "schedule", "reduce_jobs"}, "a picture of a machine is of one point")
         return self
 
     @property
@@ -341,7 +341,7 @@ class Figure(Selection, Panels):
         "largest is at least four times the least",
     )
     y_log: bool = Field(False, description="logarithmic vertical scale")
-    same_y: bool | None = Field(
+    share_y: bool | None = Field(
         None, description="one vertical scale for all panels; left out: unless their largest values differ by ten times"
     )
     from_zero: bool = Field(True, description="the vertical scale of lines and bars begins at 0")
@@ -350,7 +350,7 @@ class Figure(Selection, Panels):
     def _fits_table(self) -> Figure:
         self._check_numbers()
         kind, line = self.kind, self.kind == "line"
-        over_most = self.table == "jobs" and self.over_jobs == "max"
+        over_most = self.table == "jobs" and self.reduce_jobs == "max"
         both = "the largest parts may be those of different jobs, and do not add up"
         for key, is_wrong, problem, remedy in (
             ("show_bound", self.y != "runtime_ns", "only runtimes have a bound", "take y: runtime_ns"),
@@ -358,7 +358,7 @@ class Figure(Selection, Panels):
             ("show_bound", self.normalise_to, "a normalised time has no bound", "leave one out"),
             ("parts", kind != "bar", f"{kind} figures have no parts", "take kind: bar"),
             ("parts", self.normalise_to, "a normalised value has no parts", "leave one out"),
-            ("over_jobs", self.parts and over_most, both, "take each, mean or sum"),
+            ("reduce_jobs", self.parts and over_most, both, "take each, mean or sum"),
             ("interval", self.normalise_to, "a normalised value has no interval", "leave one out"),
             ("interval", kind == "box", "box figures show no interval", "leave it out"),
             ("style", not line, f"{kind} figures have no style", "take hue: [a, b]"),
@@ -416,10 +416,10 @@ class ScatterFigure(Selection, Panels):
     )
     x_log: bool = Field(False, description="logarithmic horizontal scale")
     y_log: bool = Field(False, description="logarithmic vertical scale")
-    same_x: bool | None = Field(
+    share_x: bool | None = Field(
         None, description="one horizontal scale for all panels; left out: unless the largest values differ by ten times"
     )
-    same_y: bool | None = Field(None, description="one vertical scale for all panels; left out: as for same_x")
+    share_y: bool | None = Field(None, description="one vertical scale for all panels; left out: as for share_x")
 
     @model_validator(mode="after")
     def _fits_table(self) -> ScatterFigure:

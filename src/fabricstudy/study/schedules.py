@@ -108,7 +108,7 @@ class RunPlanner:
             except ConfigError as error:
                 raise error.below("partitions") from None
         partitions = self._lists[own_list]
-        largest, most = run.trace.most_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
+        largest, most = run.trace.max_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
         if largest is not None and largest > most:
             problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
             raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="does-not-fit")

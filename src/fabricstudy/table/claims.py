@@ -60,7 +60,7 @@ class Measurement:
         Interval; both equal to `value` where there are too few seeds for one.
     at : str
         Labels of the points that decided it; empty for medians and means.
-    pairs, pairs_asked : int or None
+    pairs, pairs_planned : int or None
         How many comparisons it rests on, and how many were asked for: pairs of points, of a spread the groups of
         otherwise equal ones, of a correlation the rows (pairs of numbers). None for a measure that compares nothing.
     last : float or None
@@ -75,7 +75,7 @@ class Measurement:
     points: int
     seeds: int
     pairs: int | None = None
-    pairs_asked: int | None = None
+    pairs_planned: int | None = None
     last: float | None = None
 
 
@@ -87,7 +87,7 @@ def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
 
 def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
     head = {
-        "claim": claim.id, "says": claim.says, "source": claim.source, "note": claim.note or None,
+        "claim": claim.id, "statement": claim.statement, "source": claim.source, "note": claim.note or None,
         "scope": claim.scope or None,
     }  # fmt: skip
     rows = [{**head, "part": number, **_judge_part(part, tables)} for number, part in enumerate(claim.parts)]
@@ -108,7 +108,7 @@ def _of_all(verdicts: Set[str], whole: bool) -> str:
 
 def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "part_says": part.says, "show": part.show, "source_low": part.source_range[0],
+        "part_statement": part.statement, "show": part.show, "source_low": part.source_range[0],
         "source_high": part.source_range[1], "accept_low": part.accepted[0], "accept_high": part.accepted[1],
         "accept_reason": part.reason or None, "points": 0, "seeds": 0,
     }  # fmt: skip
@@ -120,8 +120,8 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
     facts = {
         "measured": measured.value if reached else None, "low": measured.low,
         "high": measured.high if measured.high < np.inf else None, "interval": measured.interval,
-        "at": measured.at or None, "points": measured.points, "seeds": measured.seeds, "pairs": measured.pairs,
-        "pairs_asked": measured.pairs_asked,
+        "at_labels": measured.at or None, "points": measured.points, "seeds": measured.seeds, "pairs": measured.pairs,
+        "pairs_planned": measured.pairs_planned,
     }  # fmt: skip
     if measured.last is not None:
         facts["reason"] = f"not reached up to {measured.last:g}{' by each seed' * reached}"

@@ -34,12 +34,21 @@ BASELINE_ID = "(alone point)"
 """Column of the point in which a job runs by itself."""
 
 _COMPUTED = frozenset(
-    {"job_name", "alone_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "load_used_bytes"}
+    {
+        "job_name",
+        "baseline_ns",
+        "over_bound",
+        "over_phase_bound",
+        "slowdown",
+        "rate_Bps",
+        "hops_mean",
+        "load_used_bytes",
+    }
     | {"communication_ns", "hop_bytes_over_bound", "imbalance", "background"}
 )
 """Columns of jobs and links that no record holds."""
 
-_OF_PLAN = ("background", "job_name", "alone_ns", BASELINE_ID)
+_OF_PLAN = ("background", "job_name", "baseline_ns", BASELINE_ID)
 
 
 def collect(
@@ -157,7 +166,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
         communication_ns=(jobs["runtime_ns"] - compute_ns).clip(lower=0.0),
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
         over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
-        slowdown=_ratio(jobs["runtime_ns"], jobs["alone_ns"]),
+        slowdown=_ratio(jobs["runtime_ns"], jobs["baseline_ns"]),
         rate_Bps=_ratio(jobs["bytes"], jobs["runtime_ns"] * 1e-9),
         hops_mean=_ratio(jobs["hop_bytes"], jobs["bytes"]),
         hop_bytes_over_bound=_ratio(jobs["hop_bytes"], jobs["hop_bytes_bound"]),

@@ -38,16 +38,16 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
     moving = mapping_axes(plan)
     group = list(dict.fromkeys((*_OF_GROUP, *plan.axes)))
     planned = _without_mappings(keys, moving).groupby(group, sort=False, dropna=False)["point_id"].nunique()
-    asked = planned.rename("mappings_asked").reset_index()
+    asked = planned.rename("mappings_planned").reset_index()
     timed = _without_mappings(jobs, moving)
     timed = timed[(timed["messages"] > 0) & timed["runtime_ns"].notna()].merge(asked, on=group)
-    timed = timed[timed["mappings_asked"] > 1].drop_duplicates([*group, "job", "point_id"])
+    timed = timed[timed["mappings_planned"] > 1].drop_duplicates([*group, "job", "point_id"])
     rows = []
     for _, part in timed.groupby([*group, "job"], sort=False, dropna=False):
         head = {"at": part.index[0], "routing_kind": plan.points[part["point_id"].iloc[0]].point.routing.kind}
         rows += [{**head, "metric": name, **_facts(part[[name, "runtime_ns"]].dropna())} for name in PREDICTOR_COLUMNS]
     at = [row.pop("at") for row in rows]
-    heads = timed.loc[at, [*group, "job", "job_name", "mappings_asked"]].reset_index(drop=True)
+    heads = timed.loc[at, [*group, "job", "job_name", "mappings_planned"]].reset_index(drop=True)
     facts = [name for name in names_of("predictors") if name not in heads]
     return pd.concat([heads, pd.DataFrame(rows, columns=facts)], axis=1)
 

@@ -183,11 +183,11 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
     if selection.table == "jobs":
         rows = rows[(rows["messages"] > 0) & ~rows["background"]]
     rows = rows.assign(**{VALUE: rows[column].astype(float)})
-    if selection.table != "jobs" or selection.over_jobs == "each":
+    if selection.table != "jobs" or selection.reduce_jobs == "each":
         return rows
     keys.remove("job")
     groups: Any = rows.groupby([*keys, "seed", "point_id"], sort=False, dropna=False)[VALUE]
-    values: pd.DataFrame = groups.agg(**{VALUE: selection.over_jobs, _COUNT: "count", _SIZE: "size"}).reset_index()
+    values: pd.DataFrame = groups.agg(**{VALUE: selection.reduce_jobs, _COUNT: "count", _SIZE: "size"}).reset_index()
     values[VALUE] = values[VALUE].where(values[_COUNT] == values[_SIZE])
     return values
 

@@ -36,8 +36,8 @@ STUDY: dict[str, Any] = {
     },
     "seeds": 2,
     "claims": [
-        {"id": "c1", "says": "Valiant takes twice as long.", "source": "nobody", "parts": [
-            {"says": "ratio", "source_range": [1.9, 2.1], "measure": {
+        {"id": "c1", "statement": "Valiant takes twice as long.", "source": "nobody", "parts": [
+            {"statement": "ratio", "source_range": [1.9, 2.1], "measure": {
                 "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"},
                 "against": {"routing": "minimal"}}}]},
     ],

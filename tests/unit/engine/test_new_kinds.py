@@ -134,7 +134,7 @@ def test_what_an_engine_lacks_is_a_row_with_a_reason(engine: str, machine: str, 
     built = point.machine.build()
     analysed = AnalysedMachine(built, np.arange(built.routers) < built.routers // 2)
     record = attempt_point(point, engine_named(engine), analysed, Limits(), tmp_path)
-    assert record["status"] == "refused" and record["reason"]
+    assert record["status"] == "unsupported" and record["reason"]
 
 
 @pytest.mark.parametrize(

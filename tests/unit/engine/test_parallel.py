@@ -141,10 +141,10 @@ def test_no_more_work_on_a_point_than_were_granted_or_are_there(
 def test_what_several_are_refused_one_may_do_and_the_other_way_round() -> None:
     alone, shared = point(1), point(4)
     for refused_to, others in ((1, shared), (4, alone)):
-        record = {"status": "refused", "processes": refused_to, "fingerprint": str(fingerprint(alone))}
+        record = {"status": "unsupported", "processes": refused_to, "fingerprint": str(fingerprint(alone))}
         assert not is_current(record, others)
         assert is_current(record | {"status": "done"}, others)
-    assert is_current({"status": "refused", "fingerprint": str(fingerprint(alone))}, alone)
+    assert is_current({"status": "unsupported", "fingerprint": str(fingerprint(alone))}, alone)
 
 
 TWO_JOBS = [{"share": 0.5, "pattern": {"kind": "all-to-all", "message": "1 kB"}}] * 2

@@ -54,7 +54,7 @@ def test_a_limit_holds_for_what_is_known_after_the_end(tmp_path: Path, monkeypat
     monkeypatch.setattr(running, "FIRST_POLL_S", 60.0)
     size = running._our_peak_bytes() + 200_000_000
     outcome = run_process(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, size // 2)
-    assert outcome.ended == "memory" and outcome.exit_code == 0
+    assert outcome.ended == "out-of-memory" and outcome.exit_code == 0
 
 
 class TestWithoutTheCallsOfLinux:
@@ -88,7 +88,7 @@ class TestWithoutTheCallsOfLinux:
         assert outcome.ended == "timeout" and time.monotonic() - start < 10
         assert gone(int((tmp_path / "child").read_text()))
         big = run_process(python("x = bytearray(400_000_000); import time; time.sleep(60)"), tmp_path, 60, 200_000_000)
-        assert big.ended == "memory"
+        assert big.ended == "out-of-memory"
 
     def test_a_signal_is_a_negative_exit_code(self, tmp_path: Path) -> None:
         assert run_process(["sh", "-c", "kill -SEGV $$"], tmp_path, 60, GB).exit_code == -signal.SIGSEGV
@@ -112,7 +112,7 @@ def test_without_proc_memory_is_what_the_kernel_tells_at_the_end(tmp_path: Path)
     assert run_process(["sleep", "0.05"], tmp_path, 60, GB).memory_bytes is None
     size = running._our_peak_bytes() + 200_000_000
     outcome = run_process(python(f"bytearray({size})[::4096].count(0)"), tmp_path, 60, size // 2)
-    assert outcome.ended == "memory" and outcome.memory_bytes is not None and outcome.memory_bytes > size
+    assert outcome.ended == "out-of-memory" and outcome.memory_bytes is not None and outcome.memory_bytes > size
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives us the children of a process that is killed")
@@ -136,7 +136,7 @@ def test_a_hanging_run_and_its_children_are_killed(tmp_path: Path) -> None:
 
 def test_memory_over_the_limit_ends_the_run(tmp_path: Path) -> None:
     outcome = run_process(python("x = bytearray(400_000_000); import time; time.sleep(60)"), tmp_path, 60, 200_000_000)
-    assert outcome.ended == "memory"
+    assert outcome.ended == "out-of-memory"
     assert outcome.wall_s < 30
 
 

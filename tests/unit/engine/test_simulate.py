@@ -117,7 +117,7 @@ def test_an_engine_that_tells_neither_keeps_neither(tmp_path: Path) -> None:
         (1e18, "2e18 B", "this computer has"),
     ],
 )
-def test_a_point_that_would_not_fit_is_not_started(tmp_path: Path, needed: float, limit: str, says: str) -> None:
+def test_a_point_that_would_not_fit_is_not_started(tmp_path: Path, needed: float, limit: str, statement: str) -> None:
     record = record_of(tmp_path, Telling(needed), Limits(memory=limit))  # type: ignore[call-arg]
-    assert record["status"] == "memory" and says in record["reason"]
+    assert record["status"] == "out-of-memory" and statement in record["reason"]
     assert not any(tmp_path.iterdir())

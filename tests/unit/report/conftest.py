@@ -53,11 +53,11 @@ STUDY: dict[str, Any] = {
     "seeds": 3,
     "figures": FIGURES,
     "claims": [
-        {"id": "2.1", "says": f"Says {HOSTILE}", "source": f"Source {HOSTILE}", "note": f"Note {HOSTILE}", "parts": [
-            {"says": f"Part {HOSTILE}", "source_range": [1.5, 2.5], "measure": {
+        {"id": "2.1", "statement": f"S {HOSTILE}", "source": f"Source {HOSTILE}", "note": f"Note {HOSTILE}", "parts": [
+            {"statement": f"Part {HOSTILE}", "source_range": [1.5, 2.5], "measure": {
                 "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"},
                 "against": {"routing": "minimal"}}}]},
-        {"id": "2.2", "says": "Real machines do so, too.", "source": "somebody", "note": "needs a real machine"},
+        {"id": "2.2", "statement": "Real machines do so, too.", "source": "somebody", "note": "needs a real machine"},
     ],
 }  # fmt: skip
 

@@ -160,13 +160,13 @@ def test_the_same_tables_give_the_same_picture(make: Make, pictures: dict[str, R
     "change",
     [
         {"x_log": True, "y_log": True},
-        {"rows": "message", "same_y": False, "from_zero": False},
+        {"rows": "message", "share_y": False, "from_zero": False},
         {"x": "message"},
         {"x": "seed", "hue": "alpha"},
         {"hue": [], "style": "message"},
         {"x": "message", "kind": "box", "style": None, "show_bound": False},
-        {"over_jobs": "each", "columns": "job"},
-        {"over_jobs": "each", "hue": "job_name"},
+        {"reduce_jobs": "each", "columns": "job"},
+        {"reduce_jobs": "each", "hue": "job_name"},
         {"where": {"alpha": 2}},
         {"kind": "bar", "style": None, "show_bound": False},
         {"kind": "box", "style": None, "show_bound": False, "hue": ["message", "routing"]},
@@ -252,7 +252,7 @@ def test_labels_without_any_number_are_named_and_n_is_what_is_drawn(make: Make) 
 
 
 def test_rows_without_a_number_of_points_that_have_others_are_counted(make: Make) -> None:
-    case = make(figures=[{**LINES, "over_jobs": "each", "hue": "job"}])
+    case = make(figures=[{**LINES, "reduce_jobs": "each", "hue": "job"}])
     second = case.tables.jobs.assign(job=1, runtime_ns=np.nan)
     jobs = pd.concat([case.tables.jobs, second], ignore_index=True)
     basis = told(replace(case, tables=replace(case.tables, jobs=jobs)), "a")["a"].basis
@@ -433,7 +433,7 @@ def test_a_mark_takes_its_price_from_one_row(make: Make) -> None:
 
 
 PARTS = {
-    "id": "a", "kind": "bar", "title": "A", "x": "routing", "y": "runtime_ns", "unit": "ms", "over_jobs": "each",
+    "id": "a", "kind": "bar", "title": "A", "x": "routing", "y": "runtime_ns", "unit": "ms", "reduce_jobs": "each",
     "hue": "alpha", "parts": ["compute_ns", "communication_ns"],
 }  # fmt: skip
 
@@ -474,7 +474,7 @@ def test_each_bar_shows_its_bound(make: Make) -> None:
 
 
 def test_a_shared_scale_reaches_to_the_values_of_each_panel(make: Make) -> None:
-    case = make(figures=[{**FIGURES[0], "columns": "routing", "hue": [], "same_y": True, "y_log": False}])
+    case = make(figures=[{**FIGURES[0], "columns": "routing", "hue": [], "share_y": True, "y_log": False}])
     (figure,) = case.study.figures
     last = case.tables.points["routing"].drop_duplicates().iloc[-1]
     case.tables.jobs.loc[case.tables.jobs["routing"] == last, "runtime_ns"] *= 8
@@ -498,7 +498,7 @@ def test_panels_that_differ_by_more_than_ten_have_scales_of_their_own(make: Make
 
 
 def test_panels_go_by_the_names_of_jobs(make: Make) -> None:
-    figure = {"id": "a", "kind": "box", "title": "A", "x": "alpha", "y": "runtime_ns", "over_jobs": "each"}
+    figure = {"id": "a", "kind": "box", "title": "A", "x": "alpha", "y": "runtime_ns", "reduce_jobs": "each"}
     case = make(figures=[{**figure, "columns": "job"}], jobs=[{**STUDY["jobs"][0], "name": "halo"}])
     assert [axes.get_title() for axes in canvas_of(case).axes] == ["job: halo"]
 

@@ -113,9 +113,9 @@ def test_what_differs_in_nothing_alone_or_has_no_number_is_named(make: Make) -> 
     ("figure", "best"),
     [
         ({"y": "runtime_ns"}, "minimal"),  # the slowest job: 3 against 4
-        ({"y": "runtime_ns", "over_jobs": "mean"}, "valiant"),  # 3 against 2.5
-        ({"y": "runtime_ns", "over_jobs": "each", "where": {"job_name": "io"}}, "minimal"),
-        ({"y": "rate_Bps", "over_jobs": "each", "where": {"job_name": "halo"}}, "valiant"),
+        ({"y": "runtime_ns", "reduce_jobs": "mean"}, "valiant"),  # 3 against 2.5
+        ({"y": "runtime_ns", "reduce_jobs": "each", "where": {"job_name": "io"}}, "minimal"),
+        ({"y": "rate_Bps", "reduce_jobs": "each", "where": {"job_name": "halo"}}, "valiant"),
     ],
 )
 def test_labels_are_ranked_by_the_number_of_the_first_figure(make: Make, figure: dict[str, Any], best: str) -> None:
@@ -124,7 +124,7 @@ def test_labels_are_ranked_by_the_number_of_the_first_figure(make: Make, figure:
     machines = {**base, "id": "m", "table": "machines", "x": "alpha", "y": "bisection_Bps"}
     case = make(figures=[machines, {**base, "id": "f", **figure}], claims=[])
     metric = metric_of(case.study.report_figures)
-    assert (metric.column, metric.selection.over_jobs) == (figure["y"], figure.get("over_jobs", "max"))
+    assert (metric.column, metric.selection.reduce_jobs) == (figure["y"], figure.get("reduce_jobs", "max"))
     of_routing = {"minimal": (3.0, 3.0), "valiant": (1.0, 4.0)}
     parts = [
         case.tables.jobs.assign(
@@ -173,7 +173,7 @@ def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
 def test_verdicts_are_counted_and_what_is_not_reproduced_is_named(make: Make, verdicts: list[str], words: str) -> None:
     ids = [f"c{number}" for number in range(len(verdicts))]
     assert told(
-        make(figures=[]), claims=pd.DataFrame({"claim": ids, "says": ids, "claim_verdict": verdicts})
+        make(figures=[]), claims=pd.DataFrame({"claim": ids, "statement": ids, "claim_verdict": verdicts})
     ).startswith(words)
 
 

@@ -186,7 +186,7 @@ def test_the_digest_covers_what_the_kernel_and_the_orders_import() -> None:
     known = {path.stem for path in SOURCES} | {"order", "kernel"}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and path.name != "task.py":
+            if isinstance(node, ast.ImportFrom) and path.name != "state.py":
                 name = node.module or ""
                 ours = node.level or (name.startswith("fabricstudy") and not name.startswith("fabricstudy.core"))
                 assert not ours or name.split(".")[-1] in known, f"{path}, line {node.lineno}"
@@ -217,7 +217,7 @@ def test_a_change_of_a_module_that_another_one_calls_is_compiled(tmp_path: Path)
     assert said() == "[0.0, 120.0, 60.0] [0, 2, 1, 0, 0]\n"
     for file, old, new, expected in (
         (
-            "kernel/use.py",
+            "kernel/utilisation.py",
             "counts[at, 5] = queue",
             "counts[at, 5] = 7 * queue",
             "[0.0, 120.0, 60.0] [0, 14, 7, 0, 0]\n",
@@ -231,7 +231,7 @@ def test_a_change_of_a_module_that_another_one_calls_is_compiled(tmp_path: Path)
 
 def test_rows_of_a_list() -> None:
     rows = {row["class_nodes"]: row for row in list_rows(named("intrepid-torus", "intrepid"))}
-    assert (rows[1024]["at_once"], rows[1024]["at_once_share"], rows[1024]["cables"]) == (20, 0.5, 4.0)
+    assert (rows[1024]["concurrent_max"], rows[1024]["concurrent_share"], rows[1024]["cables"]) == (20, 0.5, 4.0)
     assert rows[8192]["bisection_links"] == 512
 
 

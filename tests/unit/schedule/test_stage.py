@@ -55,8 +55,8 @@ def test_ratios_of_the_studys_own_points_slow_its_jobs(tmp_path: Path) -> None:
     jobs = tables_of(of, simulated(of, tmp_path / "results"), tmp_path)["scheduled_jobs"]
     on_mesh = jobs[jobs["class_nodes"] == 1024].groupby("application")["factor"].unique()
     assert {name: list(found) for name, found in on_mesh.items()} == {"local": [1.0], "global": [1 + 0.5 * (2 - 1)]}
-    assert set(jobs.loc[jobs["class_nodes"] == 1024, "factor_from"]) == {"expected load"}
-    assert set(jobs.loc[jobs["class_nodes"] == 512, "factor_from"]) == {"none"}
+    assert set(jobs.loc[jobs["class_nodes"] == 1024, "factor_source"]) == {"expected load"}
+    assert set(jobs.loc[jobs["class_nodes"] == 512, "factor_source"]) == {"none"}
 
 
 @pytest.mark.parametrize("broken", ["failed", "missing"])
@@ -87,7 +87,7 @@ def test_every_run_is_a_row_under_each_of_its_labels(tmp_path: Path) -> None:
     # Jobs of the first seed only, once for each label.
     jobs = tables["scheduled_jobs"]
     assert set(jobs["seed"]) == {1} and len(jobs) == 4 * 50
-    lists = tables["partition_lists"].set_index(["network", "class_nodes"])["at_once"]
+    lists = tables["partition_lists"].set_index(["network", "class_nodes"])["concurrent_max"]
     assert (lists["torus", 1024], lists["mesh", 1024]) == (20, 40)
 
 

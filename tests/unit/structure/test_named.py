@@ -13,7 +13,7 @@ EXAMPLES: list[dict[str, Any]] = [
      "bandwidth": "1 GB/s"}}, "message": "1 MB"},
     {"kind": "isoperimetry", "shapes": [[4, 3], [3, 2]], "exact": True},
     {"kind": "isoperimetry", "graph": "hyperx", "shapes": [[4, 2]], "weights": [1, 3], "exact": True},
-    {"kind": "isoperimetry", "family": {"dimensions": [2], "lengths": [3, 4], "most_vertices": 12}},
+    {"kind": "isoperimetry", "family": {"dimensions": [2], "lengths": [3, 4], "max_vertices": 12}},
     {"kind": "design", "families": {"SF": "slim-fly", "EM": {"kind": "express-mesh", "gap": 2}}, "ports": [11, 13]},
     {"kind": "caps", "runs": {"a": {"ranks": 4802, "nodes": 2048, "dimension": 9408}}},
     {"kind": "topologies", "families": {"HyperX": [{"kind": "hyperx", "shape": [4, 3], "nodes_per_router": 2,

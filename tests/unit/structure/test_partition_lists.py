@@ -99,7 +99,7 @@ def test_on_mira_the_proposed_list_has_the_best_bisections_and_leaves_most_idle(
     asked = ASKED | {"machine": "mira", "sizes": {2048: 1, 8192: 1}, "named": {"old": "mira", "new": "mira-proposed"}}
     found = {(row["part"], row["named"]): row for row in rows(**asked) if row["named"] != "other"}
     assert [found["2048", name]["bisection_links"] for name in ("old", "new")] == [256, 512]
-    assert [found["8192", name]["at_once"] for name in ("old", "new")] == [6, 2]
+    assert [found["8192", name]["concurrent_max"] for name in ("old", "new")] == [6, 2]
     assert [(found["all", name]["stretch"], found["all", name]["idle_share"]) for name in ("old", "new")] == [
         (2.0, 0.0), (1.0, pytest.approx(0.5)),
     ]  # fmt: skip

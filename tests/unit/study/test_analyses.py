@@ -16,8 +16,8 @@ ALONE: dict[str, Any] = {
     "analyses": {"p": {"kind": "partitions", "machines": {"M": "mira"}, "allowed": "mira"}},
     "figures": [{"id": "f", "kind": "line", "title": "t", "analysis": "p", "x": "blocks", "y": "bisection_links",
                  "hue": "choice", "where": {"geometry": "2x1x1x1"}}],
-    "claims": [{"id": "c", "says": "s", "source": "o", "parts": [
-        {"says": "p", "source_range": [0, 0], "measure": {"kind": "rows", "analysis": "p", "where": {"blocks": 4},
+    "claims": [{"id": "c", "statement": "s", "source": "o", "parts": [
+        {"statement": "p", "source_range": [0, 0], "measure": {"kind": "rows", "analysis": "p", "where": {"blocks": 4},
          "columns": ["blocks", "geometry"], "rows": [[4, "4x1x1x1"]]}}]}],
 }  # fmt: skip
 

@@ -25,8 +25,8 @@ def explicit(*nodes: int) -> dict[str, Any]:
 
 
 CLAIM = {
-    "id": "1", "says": "a", "source": "b",
-    "parts": [{"says": "a number", "source_range": [1, None], "measure": {
+    "id": "1", "statement": "a", "source": "b",
+    "parts": [{"statement": "a number", "source_range": [1, None], "measure": {
         "kind": "crossing", "metric": "runtime_ns", "along": "alpha", "of": {"arrangement": "circulant"},
         "against": {"arrangement": "absolute"},
     }}],
@@ -406,9 +406,9 @@ engine: caminos
 sweep: {{alpha: {{of: machine.bandwidth.global, values: {{plain: 1 GB/s, {label}: 2 GB/s}}}}}}
 claims:
   - id: c
-    says: A label is the same wherever it stands.
+    statement: A label is the same wherever it stands.
     source: test
-    parts: [{{says: ratio, source_range: [1, null], measure: {{
+    parts: [{{statement: ratio, source_range: [1, null], measure: {{
       kind: contrast, metric: runtime_ns, of: {{alpha: plain}}, against: {{alpha: {label}}}}}}}]
 """
 

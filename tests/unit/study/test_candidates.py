@@ -39,7 +39,7 @@ def test_every_configuration_fits_and_can_be_built() -> None:
 
 
 def test_the_intervals_hold_what_the_full_search_finds() -> None:
-    for _, _, config in asked(families=["dragonfly", "megafly", "jellyfish", "slim-fly"], most_nodes=62).written():
+    for _, _, config in asked(families=["dragonfly", "megafly", "jellyfish", "slim-fly"], max_nodes=62).written():
         if config.routers > 20:
             continue
         machine = config.build()
@@ -49,7 +49,7 @@ def test_the_intervals_hold_what_the_full_search_finds() -> None:
 
 
 def test_hops_are_those_of_the_structure() -> None:
-    one = asked(families=["torus", "megafly", "xgft"], most_nodes=61)
+    one = asked(families=["torus", "megafly", "xgft"], max_nodes=61)
     rows = {row["machine"]: row for row in one.rows()}
     for label, _, config in one.written():
         assert (rows[label]["diameter"], rows[label]["mean_hops"]) == pytest.approx(hop_figures(config.build()))
@@ -57,7 +57,7 @@ def test_hops_are_those_of_the_structure() -> None:
 
 def test_bounds_by_hand() -> None:
     """A leaf of 6 sends 6 x 54 kB up to s spines; a node sends 59 kB; both over 25 GB/s."""
-    rows = {row["machine"]: row for row in asked(families=["xgft"], most_nodes=60).rows()}
+    rows = {row["machine"]: row for row in asked(families=["xgft"], max_nodes=60).rows()}
     narrow = rows["xgft down 6x10, up 3, parallel 1"]
     assert narrow["bound_ns"] == pytest.approx(6 * 54_000 / 3 / 25)
     assert narrow["taper"] == pytest.approx(2) and narrow["bisection_lower_Bps"] == 15 * 25e9
@@ -69,7 +69,7 @@ def test_bounds_by_hand() -> None:
 
 def test_traffic_of_several_jobs_lies_one_after_the_other() -> None:
     ring = {"nodes": 4, "pattern": {"kind": "ring", "message": "1 kB", "iterations": 1}}
-    rows = asked(families=["xgft"], jobs=[ring, ring], most_nodes=60).rows()
+    rows = asked(families=["xgft"], jobs=[ring, ring], max_nodes=60).rows()
     # Each node sends to its neighbours within its leaf, and few leave it: hosts are the limit.
     assert len({row["bound_ns"] for row in rows}) == 1
 
@@ -90,7 +90,7 @@ def test_the_front_is_what_a_double_loop_finds() -> None:
     [
         ({"families": ["dragonfy"]}, "families.0", "unknown-value"),
         ({"families": ["bluegene-q"]}, "families.0", "unknown-value"),
-        ({"most_nodes": 50}, "most_nodes", "out-of-range"),
+        ({"max_nodes": 50}, "max_nodes", "out-of-range"),
         (
             {"jobs": [{"share": 1.0, "pattern": {"kind": "bisection", "message": "1 kB"}}]},
             "jobs.0.pattern",

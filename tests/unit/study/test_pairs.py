@@ -25,8 +25,8 @@ FIGURE = {"id": "a", "kind": "bar", "title": "A", "x": "alpha", "y": "runtime_ns
 
 def claim(**measure: Any) -> dict[str, Any]:
     """A claim of one part."""
-    part = {"says": "x", "measure": {"kind": "contrast", **PAIR, **measure}, "source_range": [0, None]}
-    return {"id": "1", "says": "x", "source": "y", "parts": [part]}
+    part = {"statement": "x", "measure": {"kind": "contrast", **PAIR, **measure}, "source_range": [0, None]}
+    return {"id": "1", "statement": "x", "source": "y", "parts": [part]}
 
 
 def refused(study_of: StudyOf, **keys: Any) -> str | None:
@@ -87,10 +87,10 @@ def test_figures_that_have_nothing_to_be_normalised_to(
     ("measure", "fits"),
     [
         ({}, True),
-        ({"over_jobs": "each"}, False),
-        ({"over_jobs": "each", "where": {"job_name": "right"}}, True),
-        ({"over_jobs": "each", "where": {"job": 0}}, True),
-        ({"over_jobs": "each", "where": {"job": 1}}, False),
+        ({"reduce_jobs": "each"}, False),
+        ({"reduce_jobs": "each", "where": {"job_name": "right"}}, True),
+        ({"reduce_jobs": "each", "where": {"job": 0}}, True),
+        ({"reduce_jobs": "each", "where": {"job": 1}}, False),
         ({"table": "interference", "metric": "mls"}, False),
     ],
 )
@@ -209,7 +209,7 @@ def test_claims_are_refused_at_the_key(study_of: StudyOf) -> None:
 )
 def test_jobs_of_one_name_cannot_be_told_by_it(study_of: StudyOf, where: dict[str, Any], fits: bool) -> None:
     jobs = [{**TWO[0], "name": name, "share": 0.3} for name in ("twin", "twin", "other")]
-    asked = claim(kind="value", over_jobs="each", where=where)
+    asked = claim(kind="value", reduce_jobs="each", where=where)
     for key in ("of", "against"):
         del asked["parts"][0]["measure"][key]
     found = refused(study_of, jobs=jobs, claims=[asked])

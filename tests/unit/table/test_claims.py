@@ -32,8 +32,8 @@ def measured(tables: Tables, **asked: Any) -> Measurement:
 
 def judged(tables: Tables, source: tuple[float | None, float | None], **asked: Any) -> dict[str, Any]:
     """Judge a claim of one part."""
-    part = {"says": "a number", "measure": {**BASE, **asked}, "source_range": source}
-    claim = Claim.model_validate({"id": "1", "says": "something", "source": "somebody", "parts": [part]})
+    part = {"statement": "a number", "measure": {**BASE, **asked}, "source_range": source}
+    claim = Claim.model_validate({"id": "1", "statement": "something", "source": "somebody", "parts": [part]})
     return judge([claim], tables).to_dict("records")[0]
 
 
@@ -161,7 +161,7 @@ EVEN = {
 def test_crossing_is_where_the_ratio_rises_to_a_level(times: tuple[float, ...], level: float, expected: float) -> None:
     found = measured(lossy(times), **EVEN, level=level)
     assert found.value == pytest.approx(expected)
-    assert (found.pairs, found.pairs_asked) == (4, 4)
+    assert (found.pairs, found.pairs_planned) == (4, 4)
 
 
 def test_crossing_of_each_seed_is_its_interval() -> None:
@@ -252,10 +252,10 @@ def test_the_time_of_two_jobs_is_that_of_the_later_one() -> None:
     asked = {"kind": "contrast", "of": {"routing": "valiant"}, "against": {"routing": "minimal"}}
     tables = make_tables(rows)
     assert measured(tables, **asked).value == pytest.approx(30 / 20)
-    assert measured(tables, **asked, over_jobs="mean").value == pytest.approx(27 / 15)
-    assert measured(tables, kind="value", over_jobs="sum", reduce="max").value == pytest.approx(30 + 24)
-    assert measured(tables, **asked, over_jobs="each", reduce="max").value == pytest.approx(3.0)
-    assert measured(tables, **asked, over_jobs="each", reduce="max").points == 2
+    assert measured(tables, **asked, reduce_jobs="mean").value == pytest.approx(27 / 15)
+    assert measured(tables, kind="value", reduce_jobs="sum", reduce="max").value == pytest.approx(30 + 24)
+    assert measured(tables, **asked, reduce_jobs="each", reduce="max").value == pytest.approx(3.0)
+    assert measured(tables, **asked, reduce_jobs="each", reduce="max").points == 2
 
 
 def test_jobs_are_matched_by_name_where_a_measure_mentions_it() -> None:
@@ -264,26 +264,28 @@ def test_jobs_are_matched_by_name_where_a_measure_mentions_it() -> None:
         {"load": load, "point_id": load, "job": job, "job_name": name, "runtime_ns": float(time)}
         for load, job, name, time in (("one", 0, "halo", 10), ("two", 0, "ring", 90), ("two", 1, "halo", 14))
     ]
-    asked = {"kind": "contrast", "of": {"load": "two"}, "against": {"load": "one"}, "over_jobs": "each"}
+    asked = {"kind": "contrast", "of": {"load": "two"}, "against": {"load": "one"}, "reduce_jobs": "each"}
     tables = make_tables(rows)
     assert measured(tables, **asked, reduce="max").value == pytest.approx(9)
     by_name = measured(tables, **asked, where={"job_name": "halo"}, reduce="max")
     assert (by_name.value, by_name.points) == (pytest.approx(1.4), 2)
     jobs = {"of": {"job_name": "ring"}, "against": {"job_name": "halo"}, "where": {"load": "two"}}
     assert measured(tables, **{**asked, **jobs}, reduce="max").value == pytest.approx(90 / 14)
-    assert measured(tables, kind="spread", over=["job_name"], over_jobs="each", form="ratio", reduce="max").points == 2
+    assert (
+        measured(tables, kind="spread", over=["job_name"], reduce_jobs="each", form="ratio", reduce="max").points == 2
+    )
 
 
 def test_idle_jobs_do_not_count() -> None:
     rows = [{"a": 1, "point_id": "p", "job": job, "messages": job, "runtime_ns": 10.0 * job} for job in (0, 1)]
-    assert measured(make_tables(rows), kind="value", over_jobs="mean").value == 10.0
+    assert measured(make_tables(rows), kind="value", reduce_jobs="mean").value == 10.0
 
 
 def test_jobs_in_the_background_do_not_count() -> None:
-    disturbing = {"background": True, "runtime_ns": float("nan"), "alone_ns": 1.0}
+    disturbing = {"background": True, "runtime_ns": float("nan"), "baseline_ns": 1.0}
     rows = [{"a": 1, "point_id": "p", "job": 0, "runtime_ns": 10.0}, {"a": 1, "point_id": "p", "job": 1} | disturbing]
-    assert measured(make_tables(rows), kind="value", over_jobs="mean").value == 10.0
-    assert measured(make_tables(rows), kind="value", over_jobs="each").points == 1
+    assert measured(make_tables(rows), kind="value", reduce_jobs="mean").value == 10.0
+    assert measured(make_tables(rows), kind="value", reduce_jobs="each").points == 1
 
 
 def test_link_classes_are_compared_within_a_point() -> None:
@@ -359,10 +361,10 @@ def test_a_verdict_is_a_statement_on_all_numbers_of_the_interval(ends: list[int]
 
 
 def test_a_wider_range_is_accepted_for_a_reason(two_by_two: Tables) -> None:
-    part = {"says": "x", "measure": {**BASE, **PAIR, "reduce": "min"}, "source_range": [0.8, 0.9]}
+    part = {"statement": "x", "measure": {**BASE, **PAIR, "reduce": "min"}, "source_range": [0.8, 0.9]}
     wider = {**part, "accept": [0.5, 0.9], "reason": "another machine"}
     claims = [
-        Claim.model_validate({"id": name, "says": "x", "source": "y", "parts": [one]})
+        Claim.model_validate({"id": name, "statement": "x", "source": "y", "parts": [one]})
         for name, one in (("a", part), ("b", wider))
     ]
     exact, free = judge(claims, two_by_two).to_dict("records")
@@ -389,7 +391,7 @@ def test_one_seed_is_judged_by_its_value_and_marked() -> None:
     assert judged(tables, (2.1, None), kind="contrast", of={"a": "x"}, against={"a": "y"})["verdict"] == "differs"
 
 
-@pytest.mark.parametrize("status", ["failed", "timeout", "memory", "refused", "skipped", "missing"])
+@pytest.mark.parametrize("status", ["failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing"])
 def test_a_needed_point_that_is_not_done_means_not_run(status: str) -> None:
     rows: list[dict[str, Any]] = [
         {"arrangement": name, "seed": seed, "runtime_ns": 5.0}
@@ -433,11 +435,11 @@ def test_a_division_by_zero_is_no_number() -> None:
 def test_the_verdict_on_a_claim_from_those_on_its_parts(two_by_two: Tables) -> None:
     def verdict(*ranges: tuple[float, float] | str, scope: str = "") -> str:
         parts = [
-            {"says": "x", "source_range": (0, None) if isinstance(one, str) else one,
+            {"statement": "x", "source_range": (0, None) if isinstance(one, str) else one,
              "measure": {**BASE, **PAIR, "where": {"alpha": 9} if isinstance(one, str) else {}}}
             for one in ranges
         ]  # fmt: skip
-        claim = Claim.model_validate({"id": "1", "says": "x", "source": "y", "parts": parts, "scope": scope})
+        claim = Claim.model_validate({"id": "1", "statement": "x", "source": "y", "parts": parts, "scope": scope})
         rows = judge([claim], two_by_two)
         assert len(rows) == len(ranges)
         return str(rows["claim_verdict"].unique().item())
@@ -452,7 +454,7 @@ def test_the_verdict_on_a_claim_from_those_on_its_parts(two_by_two: Tables) -> N
 
 
 def test_a_claim_without_parts_is_not_run_and_says_why(two_by_two: Tables) -> None:
-    claim = Claim.model_validate({"id": "1", "says": "x", "source": "y", "note": "needs the real machine"})
+    claim = Claim.model_validate({"id": "1", "statement": "x", "source": "y", "note": "needs the real machine"})
     row = judge([claim], two_by_two).to_dict("records")[0]
     assert (row["verdict"], row["reason"]) == ("not run", "needs the real machine")
 

@@ -47,8 +47,8 @@ STUDY: dict[str, Any] = {
     "seeds": 2,
     "slowdown": True,
     "claims": [
-        {"id": "1", "says": "Valiant is slower.", "source": "us", "parts": [
-            {"says": "Valiant over minimal", "source_range": [1, None], "measure": {
+        {"id": "1", "statement": "Valiant is slower.", "source": "us", "parts": [
+            {"statement": "Valiant over minimal", "source_range": [1, None], "measure": {
                 "kind": "contrast", "metric": "runtime_ns", "of": {"routing": "valiant"},
                 "against": {"routing": "minimal"}, "reduce": "min"}}]},
     ],
@@ -115,7 +115,7 @@ def test_numbers_of_a_job(tmp_path: Path) -> None:
     job = collect(of, records(of).values(), structures(of)).jobs.query("routing == 'valiant'").iloc[0]
     assert (job["job"], job["job_name"]) == (0, "a")
     assert job["runtime_ns"] == 3e6
-    assert job["alone_ns"] == 2e6
+    assert job["baseline_ns"] == 2e6
     assert job["slowdown"] == 1.5
     assert job["over_bound"] == pytest.approx(3e6 / 0.8e6)
     assert job["rate_Bps"] == pytest.approx(7.2e6 / 3e-3)
@@ -157,7 +157,7 @@ def test_a_job_in_the_background_has_no_time_and_no_row_of_interference(tmp_path
         "communication_ns",
         "bound_ns",
         "over_bound",
-        "alone_ns",
+        "baseline_ns",
         "slowdown",
         "rate_Bps",
     ]
@@ -175,7 +175,7 @@ def test_slowdown_needs_the_time_alone(tmp_path: Path) -> None:
     tables = collect(of, found.values(), structures(of))
     assert tables.jobs["slowdown"].isna().sum() == 1
     assert tables.interference["slowdown"].isna().sum() == 1
-    assert tables.points.set_index("point_id").loc[lost, "experiment"] == "(alone)"
+    assert tables.points.set_index("point_id").loc[lost, "experiment"] == "(baseline)"
     assert tables.points.set_index("point_id").loc[lost, "reason"] == "crashed"
 
 
@@ -374,7 +374,7 @@ def test_what_one_engine_lacks_says_nothing_about_the_verdict_of_another(tmp_pat
     found = on_two_engines(of)
     for record_of in found:
         if record_of["engine"] == "sst":
-            record_of |= {"status": "refused", "reason": "no", "jobs": [], "links": []}
+            record_of |= {"status": "unsupported", "reason": "no", "jobs": [], "links": []}
     verdicts = collect(of, found, structures(of)).verdicts
     assert verdicts.set_index("engine")["verdict"].to_dict() == {"caminos": "reproduced", "sst": "not run"}
 
@@ -383,7 +383,7 @@ def test_points_that_run_alone_have_an_engine_too(tmp_path: Path) -> None:
     of = planned(tmp_path, sweep=ENGINES)
     tables = collect(of, on_two_engines(of), structures(of))
     engines = {name: one.point.engine.kind for name, one in of.points.items()}
-    assert set(engines) == set(tables.points["point_id"]) and "(alone)" in set(tables.points["experiment"])
+    assert set(engines) == set(tables.points["point_id"]) and "(baseline)" in set(tables.points["experiment"])
     assert (tables.points["engine"] == tables.points["point_id"].map(engines)).all()
     assert tables.verdicts["engine"].tolist() == ["caminos", "sst"]
 

@@ -66,10 +66,10 @@ def test_a_number_that_was_probably_meant_is_named() -> None:
         ({"style": "routing", "kind": "bar"}, "conflicting-keys", "style"),
         ({"kind": "bar", "x_log": True}, "conflicting-keys", "x_log"),
         ({"parts": ["compute_ns", "communication_ns"]}, "conflicting-keys", "parts"),
-        ({"kind": "bar", "parts": "compute_ns"}, "conflicting-keys", "over_jobs"),
-        ({"kind": "bar", "over_jobs": "each", "parts": ["computing_ns"]}, "unknown-name", None),
+        ({"kind": "bar", "parts": "compute_ns"}, "conflicting-keys", "reduce_jobs"),
+        ({"kind": "bar", "reduce_jobs": "each", "parts": ["computing_ns"]}, "unknown-name", None),
         (
-            {"kind": "bar", "over_jobs": "each", "parts": ["compute_ns"], "normalise_to": {"alpha": 1}},
+            {"kind": "bar", "reduce_jobs": "each", "parts": ["compute_ns"], "normalise_to": {"alpha": 1}},
             "conflicting-keys",
             "parts",
         ),
@@ -174,12 +174,12 @@ def test_what_is_accepted_contains_what_the_source_says(source_range: list[Any],
 
 
 def with_part(measure: dict[str, Any], source_range: list[Any], **more: Any) -> dict[str, Any]:
-    part = {"says": "x", "measure": measure, "source_range": source_range, **more}
-    return {"id": "1", "says": "x", "source": "y", "parts": [part]}
+    part = {"statement": "x", "measure": measure, "source_range": source_range, **more}
+    return {"id": "1", "statement": "x", "source": "y", "parts": [part]}
 
 
 def test_a_claim_without_parts_says_why() -> None:
-    assert refused(Claim, {"id": "1", "says": "x", "source": "y"}) == ("missing-key", "note")
+    assert refused(Claim, {"id": "1", "statement": "x", "source": "y"}) == ("missing-key", "note")
 
 
 def claim(**measure: Any) -> Claim:
@@ -235,8 +235,8 @@ def test_a_number_of_an_analysis_is_matched_by_all_keys_of_its_rows(
 def test_names_that_are_there() -> None:
     good = [
         {**FIGURE, "hue": ["engine", "seed"]},
-        {**FIGURE, "id": "b", "over_jobs": "each", "columns": "job"},
-        {**FIGURE, "id": "b2", "over_jobs": "each", "columns": "job_name"},
+        {**FIGURE, "id": "b", "reduce_jobs": "each", "columns": "job"},
+        {**FIGURE, "id": "b2", "reduce_jobs": "each", "columns": "job_name"},
         {**FIGURE, "id": "b3", "table": "interference", "y": "mls", "columns": "job_name"},
         {**FIGURE, "id": "c", "table": "links", "y": "busy_max_ns", "columns": "class"},
         {**FIGURE, "id": "d", "table": "agreement", "y": "ratio", "x": "pair"},

@@ -44,8 +44,8 @@ TEXT = {"sweep": {"net": {"of": "machine.arrangement", "values": ["absolute", "r
 def claim(**measure: Any) -> dict[str, Any]:
     """A claim of one part on the runtime of experiment `a`."""
     asked = {"metric": "runtime_ns", "experiment": "a", **measure}
-    part = {"says": "x", "source_range": [0, None], "measure": asked}
-    return {"id": "1", "says": "x", "source": "y", "parts": [part]}
+    part = {"statement": "x", "source_range": [0, None], "measure": asked}
+    return {"id": "1", "statement": "x", "source": "y", "parts": [part]}
 
 
 BASE: dict[str, Any] = {
@@ -72,8 +72,8 @@ def judged(**experiments: Any) -> dict[str, Any]:
 def test_another_experiment_takes_no_pair_away(others: dict[str, Any]) -> None:
     """Issue D1: `net` sets routing and engine, which another experiment has as an axis of its own."""
     alone, beside = judged(a=MAIN), judged(a=MAIN, **others)
-    assert (alone["pairs"], alone["pairs_asked"], alone["points"]) == (2, 2, 6)
-    compared = ("measured", "low", "high", "pairs", "pairs_asked", "at", "verdict")
+    assert (alone["pairs"], alone["pairs_planned"], alone["points"]) == (2, 2, 6)
+    compared = ("measured", "low", "high", "pairs", "pairs_planned", "at", "verdict")
     assert [beside[key] for key in compared] == [alone[key] for key in compared]
 
 
@@ -106,7 +106,7 @@ def test_pairs_that_results_do_not_have_are_counted(build: Callable[..., Tables]
     asked = {"kind": "contrast", "table": "links", "metric": "busy_max_ns", "of": {"routing": "valiant"}}
     study = {**claim(**asked, against={"routing": "minimal"}, experiment="main"), "id": "1"}
     (row,) = judge([validate_study(_with_claim(study)).claims[0]], tables).to_dict("records")
-    assert (row["measured"], row["pairs"], row["pairs_asked"]) == (1.5, 1, 2)
+    assert (row["measured"], row["pairs"], row["pairs_planned"]) == (1.5, 1, 2)
 
 
 def _with_claim(asked: dict[str, Any]) -> dict[str, Any]:
@@ -149,7 +149,18 @@ def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiment
 
 def _measured(claims: pd.DataFrame) -> list[tuple[Any, ...]]:
     """What was measured for some claims; the order of axes is no matter."""
-    columns = ["claim", "part_says", "measured", "low", "high", "points", "seeds", "pairs", "pairs_asked", "verdict"]
+    columns = [
+        "claim",
+        "part_statement",
+        "measured",
+        "low",
+        "high",
+        "points",
+        "seeds",
+        "pairs",
+        "pairs_planned",
+        "verdict",
+    ]
     return [
         (
             *(None if pd.isna(row[name]) else row[name] for name in columns),

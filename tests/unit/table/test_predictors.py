@@ -105,7 +105,7 @@ def test_a_group_differs_in_the_mapping_alone(tmp_path: Path) -> None:
     assert len(rows) == 2 * 2 * len(PREDICTOR_COLUMNS)
     assert "mapping" not in rows and list(rows.columns[:3]) == ["experiment", "size", "seed"]
     assert set(rows["routing_kind"]) == {"dimension-order"}
-    assert (rows["mappings_asked"] == 7).all()
+    assert (rows["mappings_planned"] == 7).all()
     one = rows[(rows["size"] == 1) & (rows["seed"] == 1)].set_index("metric")
     assert one.loc["hop_bytes", "spearman"] == pytest.approx(spearmanr(HOP_BYTES, TIMES)[0])
     assert one.loc["link_max_bytes", "kendall"] == pytest.approx(kendalltau(LINK_MAX, TIMES)[0])
@@ -126,7 +126,7 @@ def test_what_cannot_be_put_in_order_is_missing_not_nothing(tmp_path: Path) -> N
 def test_failed_mappings_are_counted_and_five_are_too_few(tmp_path: Path) -> None:
     of = planned(tmp_path)
     six, five = (collected(of, lost).predictors.set_index("metric").loc["hop_bytes"] for lost in (1, 2))
-    assert set(zip(six["mappings"], six["mappings_asked"], strict=True)) == {(6, 7)}
+    assert set(zip(six["mappings"], six["mappings_planned"], strict=True)) == {(6, 7)}
     assert six["spearman"].notna().all() and five[["spearman", "kendall"]].isna().all(axis=None)
     assert (five["mappings"] == 5).all() and (five["regret"] == 2.0).all()
 
@@ -161,8 +161,8 @@ def refused(folder: Path, **changes: Any) -> tuple[str, str | None]:
 
 def claim(**asked: Any) -> list[dict[str, Any]]:
     """A claim of one part."""
-    parts = [{"says": "a number", "measure": asked, "source_range": [0, None]}]
-    return [{"id": "1", "says": "something", "source": "somebody", "parts": parts}]
+    parts = [{"statement": "a number", "measure": asked, "source_range": [0, None]}]
+    return [{"id": "1", "statement": "something", "source": "somebody", "parts": parts}]
 
 
 CORRELATION = {"kind": "correlation", "metric": "hop_bytes", "against": "runtime_ns"}
@@ -201,7 +201,7 @@ def test_a_correlation_takes_medians_over_seeds_and_counts_its_rows() -> None:
     found = measured(numbers(x=x, seed=seed, hop_bytes=hops, runtime_ns=1.0 + x), **CORRELATION)
     # The medians over seeds grow with the time; the third seed by itself falls.
     assert (found.value, found.low, found.high) == (1.0, -1.0, 1.0)
-    assert (found.points, found.seeds, found.pairs, found.pairs_asked) == (18, 3, 6, 6)
+    assert (found.points, found.seeds, found.pairs, found.pairs_planned) == (18, 3, 6, 6)
 
 
 def test_a_correlation_over_an_axis_is_one_number_a_group_of_which_the_least_counts() -> None:
@@ -212,7 +212,7 @@ def test_a_correlation_over_an_axis_is_one_number_a_group_of_which_the_least_cou
     tables = numbers(x=x, graph=graph, hop_bytes=hops, runtime_ns=times)
     found = measured(tables, **CORRELATION, over="x")
     # The third group is constant and has no number.
-    assert (found.value, found.at, found.pairs, found.pairs_asked) == (-1.0, "graph b", 14, 21)
+    assert (found.value, found.at, found.pairs, found.pairs_planned) == (-1.0, "graph b", 14, 21)
     assert measured(tables, **CORRELATION, over="x", reduce="max").value == 1.0
     together = measured(tables, **CORRELATION, form="kendall")
     assert together.value == pytest.approx(kendalltau(hops, times)[0]) and together.pairs == 21

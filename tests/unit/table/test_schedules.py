@@ -40,9 +40,9 @@ def measure(**more: Any) -> dict[str, Any]:
 
 
 def study_of(*measures: dict[str, Any]) -> Plan:
-    parts = [{"says": "a", "measure": one, "source_range": [0, None]} for one in measures]
+    parts = [{"statement": "a", "measure": one, "source_range": [0, None]} for one in measures]
     schedule = {**SCHEDULE, "sweep": SWEEP, "exclude": [{"network": "torus", "loss": 0.2}], "seeds": 3}
-    claims = [{"id": "a", "says": "b", "source": "c", "parts": parts}]
+    claims = [{"id": "a", "statement": "b", "source": "c", "parts": parts}]
     return plan(validate_study({"study": "small", "schedules": {"s": schedule}, "claims": claims}))
 
 

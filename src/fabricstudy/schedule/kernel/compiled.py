@@ -48,7 +48,7 @@ def jit_allocating(function: F) -> F:
 
 _SCHEDULE = Path(__file__).parents[1]
 _config: Any = numba.config
-SOURCES = (*_SCHEDULE.glob("kernel/*.py"), *_SCHEDULE.glob("order/*.py"), _SCHEDULE / "task.py")
+SOURCES = (*_SCHEDULE.glob("kernel/*.py"), *_SCHEDULE.glob("order/*.py"), _SCHEDULE / "state.py")
 """All files whose code is compiled."""
 
 

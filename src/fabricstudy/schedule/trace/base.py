@@ -52,7 +52,7 @@ class Trace(Kind):
         """About how many jobs it has, for the predicted cost."""
         return 10_000
 
-    def most_nodes(self, block_nodes: int) -> int | None:
+    def max_nodes(self, block_nodes: int) -> int | None:
         """Give the nodes of the largest job that it may have, or None if that is not known before it is read."""
         return None
 

@@ -57,7 +57,7 @@ class Synthetic(Trace):
     def expected_jobs(self) -> int:
         return self.number
 
-    def most_nodes(self, block_nodes: int) -> int:
+    def max_nodes(self, block_nodes: int) -> int:
         return max(self.sizes)
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:

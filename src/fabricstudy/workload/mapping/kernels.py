@@ -30,8 +30,8 @@ class SlotTopology(NamedTuple):
 
     `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.hops.HopDistances`.
     `router` [seats] is the router of each seat, and `seat_place` that router's place. The seats of router r begin at
-    ``seats_first[r]`` in `seats`, routers joined to it at ``joined_first[r]`` in `joined`, and the nearest other ones with seats at
-    ``near_first[r]`` in `near`.
+    ``seats_first[r]`` in `seats`, routers joined to it at ``joined_first[r]`` in `joined`, and the nearest other
+    ones with seats at ``near_first[r]`` in `near`.
     """
 
     place: npt.NDArray[np.int32]
