@@ -40,7 +40,8 @@ def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: Sched
     dict
         `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
         partitions in use), `useful_utilisation` (requested nodes times run time without slowdown), `idle_no_cables`,
-        `idle_reserved`, `idle_fragmented` and `idle_no_jobs` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
+        `idle_reserved`, `idle_fragmented` and `idle_no_jobs` (idle nodes by cause; with `utilisation` they add up
+        to 1); `wait_mean_s`,
         `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time,
         both of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`,
         `backfilled` (jobs that started before one that stood before them), `degraded_node_s` (node-seconds on

@@ -111,7 +111,7 @@ def test_an_engine_that_tells_neither_keeps_neither(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("needed", "limit", "says"),
+    ("needed", "limit", "statement"),
     [
         (3e9, "2 GB", "not started: it would need about 3 GB, and limits.memory is 2 GB; raise it in the study"),
         (1e18, "2e18 B", "this computer has"),

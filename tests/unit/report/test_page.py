@@ -101,7 +101,7 @@ def test_machines_workloads_and_source_stand_at_the_top(make: Make, tmp_path: Pa
     case = make(figures=[])
     _, page = written(replace(case, tables=replace(case.tables, claims=claims)), tmp_path / "differ")
     found = page.text[page.text.index("What was found") :]
-    assert found.index(f"Says {HOSTILE}") < found.index("Of the choices")
+    assert found.index(f"S {HOSTILE}") < found.index("Of the choices")
 
 
 def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_a_hostile_study_stays_text(make: Make, tmp_path: Path) -> None:
     text, page = written(make(lost=2, figures=FIGURES[1:2]), tmp_path / "out")
     assert {tag for tag, _ in page.tags}.isdisjoint({"b>", "i", "u"})
     assert text.count("<script") == text.count("</script") == page.scripts == 4  # data, libraries, explorer, marks
-    for place in ("Title", "Asked", "Says", "Source", "Note", "Part", "crashed"):
+    for place in ("Title", "Asked", "Source", "Note", "Part", "crashed"):
         assert f"{place} {HOSTILE}" in page.text
     assert "1 <b>" in page.text and "h <i>" in page.text and "by <u>hand</u>" in page.text
     assert not list(tmp_path.glob("**/x"))
