@@ -31,7 +31,7 @@ class Outputs:
     """Where a run of a study put its files, all relative to `base`, the folder in which it ran.
 
     They are records of points, structures of machines, tables of analyses and records of runs; beside those of runs
-    stand their jobs.
+    stand their jobs, and histories of those that figures draw.
     """
 
     base: Path
@@ -73,7 +73,7 @@ class Outputs:
         folders = (self.tables, self.report, made / "machine", made / "workload")
         found = [*made.glob("plan*.parquet"), *(path for folder in folders for path in folder.rglob("*"))]
         kept = [path for path in found if path.is_file() and not path.name.startswith(".")]
-        jobs = [path.with_suffix(".parquet") for path in self.schedules]
+        jobs = [path.with_suffix(end) for path in self.schedules for end in (".parquet", ".history.parquet")]
         return sorted({*self.shards, *self.structures, *self.analyses, *self.schedules, *jobs, *timings, *kept})
 
 

@@ -107,7 +107,7 @@ def _write_gantt(path: Path, done: Performed, row: RunRow, args: argparse.Namesp
     )
     try:
         with mpl.rc_context({"text.parse_math": False}):
-            canvas, _ = canvas_of(figure, {"": [(row, done)]})
+            canvas, _ = canvas_of(figure, {"": [(row, done.history)]})
             canvas.savefig(path)
     except (NothingToDraw, ValueError) as reason:  # a suffix that is no format
         raise FabricstudyError(f"{path}: {reason}") from None

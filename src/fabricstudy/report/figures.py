@@ -12,7 +12,7 @@ from fabricstudy.study.plan import Plan
 from fabricstudy.table.store import Tables
 
 from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, scatter
-from .look import STYLE, Drawing, NothingToDraw
+from .look import NOTHING_MADE, STYLE, Drawing, Made, NothingToDraw
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Drawn:
     panels: int
 
 
-def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> Drawn:
-    """Draw a figure of a study, which those of machines and of jobs in time need; say why if there is nothing."""
+def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made = NOTHING_MADE) -> Drawn:
+    """Draw a figure; say why if there is nothing. Those of machines and of jobs in time need the plan and files."""
     with mpl.rc_context(STYLE):
         try:
-            canvas, words, basis, panels = _drawing(figure, tables, plan)
+            canvas, words, basis, panels = _drawing(figure, tables, plan, made)
         except NothingToDraw as reason:
             return Drawn(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
         svg, pdf = io.BytesIO(), io.BytesIO()
@@ -46,14 +46,14 @@ def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> Drawn:
     return Drawn(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
 
 
-def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None) -> Drawing:
+def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None, made: Made) -> Drawing:
     match figure:
         case MachineFigure():
             assert plan is not None
-            return machine_figures.canvas_and_words(figure, tables, plan)
+            return machine_figures.canvas_and_words(figure, tables, plan, made)
         case JobsFigure() | EcdfFigure(draws_jobs=True):
             assert plan is not None
-            return job_figures.canvas_and_words(figure, tables, plan)
+            return job_figures.canvas_and_words(figure, tables, plan, made)
         case EcdfFigure():
             return ecdf.canvas_of(figure, tables)
         case ScatterFigure():

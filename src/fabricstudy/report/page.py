@@ -35,6 +35,7 @@ from fabricstudy.table.store import Tables
 from .explorer import as_choices, explorer
 from .figures import Drawn, draw
 from .findings import choices, effects, leading, metric_of, sentences, sizes
+from .look import NOTHING_MADE, Made
 from .scatter import fronts
 from .schedules import schedule_words
 from .spot_check import judged_unchecked, resolution_check, spot_check
@@ -282,13 +283,13 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     ]
 
 
-def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path) -> None:
+def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path, made: Made = NOTHING_MADE) -> None:
     """Draw all figures of a study and write them and the page into `folder`; the page comes last."""
     pictures = folder / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables, plan) for figure in plan.study.shown_figures]
+    drawn = [draw(figure, tables, plan, made) for figure in plan.study.shown_figures]
     for one in drawn:
         for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
             if content:

@@ -22,6 +22,8 @@ from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job
 
 from .checks import check_engine, check_point
+from .drawn import drawn_runs
+from .figures import EcdfFigure, JobsFigure, MachineFigure
 from .messages import mistakes
 from .model import WHOLE_SWEEP, Study
 from .pairs import check_pairs
@@ -58,6 +60,20 @@ class Plan:
     def with_links(self) -> set[str]:
         """Ids of the points of which each link is a row of a table."""
         return {row.point_id for row in self.rows if row.experiment in self.study.link_loads}
+
+    @property
+    def drawn_runs(self) -> set[str]:
+        """Ids of the runs of schedules whose jobs some figure draws in time."""
+        figures = [
+            one for one in self.study.shown_figures if isinstance(one, JobsFigure | EcdfFigure) and one.draws_jobs
+        ]
+        panels = [panel for figure in figures for panel in drawn_runs(figure, self.run_rows).values()]
+        return {row.run_id for panel in panels for row in panel}
+
+    @property
+    def draws_machines(self) -> bool:
+        """Whether some figure draws a machine."""
+        return any(isinstance(figure, MachineFigure) for figure in self.study.shown_figures)
 
 
 def plan(study: Study) -> Plan:
