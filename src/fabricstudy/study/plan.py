@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 from fabricstudy.core.errors import SHOWN, StudyError, together
 from fabricstudy.core.kinds import only_extensions_of
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
+from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, ids_of, silent
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings, Network
 from fabricstudy.machine.base import Topology
@@ -310,23 +309,13 @@ class _Planner:
 
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""
-        # What `Point.physics` gives as JSON, put together from texts that many points share.
-        network = "" if sections["network"][0].text == "{}" else f'"network":{sections["network"][0].text},'
-        head = (
-            f'{{"engine":{sections["engine"][0].text},"jobs":[{",".join(job.text for job in sections["jobs"])}],'
-            f'"machine":{sections["machine"][0].text},{network}"routing":{sections["routing"][0].text},"seed":'
-        )
-        start = hashlib.sha256(head.encode())
-        ids = []
-        for seed in seeds:
-            state = start.copy()
-            state.update(f"{seed}}}".encode())
-            point_id = "p" + state.hexdigest()[:12]
+        texts: dict[str, str | list[str]] = {root: parts[0].text for root, parts in sections.items()}
+        ids = ids_of(texts | {"jobs": [job.text for job in sections["jobs"]]}, seeds)
+        for point_id, seed in zip(ids, seeds, strict=True):
             if point_id not in self.points:
                 self.points[point_id] = PlannedPoint(
                     point_id, self._machine_id(sections["machine"][0]), _point(sections, seed)
                 )
-            ids.append(point_id)
         return ids
 
     def _machine_id(self, machine: _Section) -> str:
