@@ -73,7 +73,8 @@ class Outputs:
         folders = (self.tables, self.report, made / "machine", made / "workload")
         found = [*made.glob("plan*.parquet"), *(path for folder in folders for path in folder.rglob("*"))]
         kept = [path for path in found if path.is_file() and not path.name.startswith(".")]
-        jobs = [path.with_suffix(end) for path in self.schedules for end in (".parquet", ".history.parquet")]
+        jobs = [path.with_suffix(".parquet") for path in self.schedules]
+        kept += [path for path in (one.with_suffix(".history.parquet") for one in self.schedules) if path.is_file()]
         return sorted({*self.shards, *self.structures, *self.analyses, *self.schedules, *jobs, *timings, *kept})
 
 

@@ -57,6 +57,8 @@ def test_report_does_the_work_of_no_other_stage(tmp_path: Path, monkeypatch: pyt
     *others, report = jobs_of("drawn", jobs)
     for job in others:
         job.do()
+    (table,) = (job for job in others if job.rule == "table")
+    assert "results/drawn/schedule/s-all.parquet" in table.inputs
     assert set(report.inputs) >= {"results/drawn/schedule/s-all.history.parquet", "results/drawn/workload/all.parquet"}
     _, _, module, *arguments = shlex.split(report.command.split(" 2> ")[0])
     assert module == "fabricstudy.report"
