@@ -100,7 +100,7 @@ class RunPlanner:
             raise explain_errors(error, tree, Run) from None
         if not run.trace.is_drawn and len(schedule.seeds) > 1:
             problem = "a log has no random choices, so that all seeds would give the same"
-            raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds))
+            raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds), "invalid-value")
         own_list = list_id(run.machine, run.partitions)
         if own_list not in self._lists:
             try:

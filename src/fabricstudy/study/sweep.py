@@ -41,14 +41,14 @@ def _check_label(label: object, path: tuple[str, ...]) -> None:
         remedy = "write values as {label: value}, with text or a number as label"
         raise ConfigError("not a label", remedy, path, label, "invalid-value")
     if isinstance(label, str) and not 0 < len(label) <= 100:
-        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label)
+        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label, "invalid-value")
 
 
 def _check_values(values: Any) -> Any:
     if not isinstance(values, list | dict):
         raise ConfigError("not a list of values", "write [a, b] or {label: value}", code="wrong-type")
     if not values:
-        raise ConfigError("there are no values", "give at least one, or leave the axis out")
+        raise ConfigError("there are no values", "give at least one, or omit the axis", code="invalid-value")
     seen: set[float | str] = set()
     for number, label in enumerate(values):
         path = () if isinstance(values, dict) else (str(number),)
@@ -110,7 +110,7 @@ class Axis(Model):
         ways = (self.values is not None) + (self.mix is not None)
         if (self.settings is None) == (self.of is None) or ways != (self.of is not None):
             problem = "an axis has either `of` and `values`, or `set`"
-            raise ConfigError(problem, "write {of: path, values: [...]}")
+            raise ConfigError(problem, "write {of: path, values: [...]}", code="invalid-value")
         return self
 
     @property
