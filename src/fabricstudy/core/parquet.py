@@ -9,15 +9,14 @@ import pyarrow.parquet as pq
 
 from .errors import FabricstudyError
 from .files import atomic_path
-from .store import FORMAT as FORMAT_VERSION
 from .store import other_format
 
 CHECKED = {"compression": "zstd", "write_page_checksum": True}
 """How all of them are written."""
 
 
-FORMAT = {b"fabricstudy.format": str(FORMAT_VERSION).encode()}
-"""Metadata of all of them."""
+FORMAT = {b"fabricstudy.format": b"2"}
+"""Metadata of all of them. Since version 2 columns have the names of `fabricstudy.core.columns`."""
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
