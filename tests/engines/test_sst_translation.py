@@ -131,7 +131,7 @@ class TestWiring:
             (DRAGONFLY | {"kind": "dragonfly"}, "adaptive", None),
             (SLIM_FLY, "adaptive", "chooses on the way"),
             (TORUS, "adaptive", "chooses on the way"),
-            (TORUS | {"shape": [24, 24, 12]}, "dimension-order", "too many to hand to SST"),
+            (TORUS | {"shape": [24, 24, 12]}, "dimension-order", "too many for SST"),
         ],
     )
     def test_what_cannot_be_had_is_said(self, machine: dict[str, Any], routing: Any, said: str | None) -> None:
@@ -236,7 +236,7 @@ class TestTraces:
         write_traces(tmp_path / "rank", job, seats)
         messages = job.messages
         for rank in range(job.ranks):
-            calls = read_trace(tmp_path / f"rank.{seats.seat_of_rank[rank]}")
+            calls = read_trace(tmp_path / f"rank.{seats.sst_rank_of_rank[rank]}")
             own = messages.source == rank
             expected = seats.sst_rank_of_rank[messages.destination[own]].tolist()
             assert [call[1] for call in calls if call[0] == "send"] == expected

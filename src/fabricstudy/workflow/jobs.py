@@ -172,8 +172,8 @@ def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
         for name, chunk in pipeline.workload_chunks.items()
         for one in chunk
     ]
-    written = read_jobs(folder)
-    if written is None or written.plan != jobs.plan:
+    # It holds defaults of kinds, so any changed digest may concern it.
+    if read_jobs(folder) != jobs:
         write_plan(pipeline.plan, folder, pipeline.columns_of, workloads)
     with atomic_text(folder / FILE) as out:
         out.write(jobs.model_dump_json(indent=1))
