@@ -270,7 +270,7 @@ WORKLOADS = (
     known(
         "compiled loops of mappings",
         "workload/mapping/kernels.py",
-        "@njit(cache=True)\ndef hop_bytes(",
+        "@njit(cache=True)\ndef mapping_hop_bytes(",
         ("workload", "analysis", "simulate", "schedule", *TABLE),
     ),
     known(
