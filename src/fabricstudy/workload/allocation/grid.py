@@ -92,7 +92,7 @@ def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Si
         if line.wrap and side < line.length:
             fits = np.concatenate([fits, np.take(fits, range(side - 1), axis)], axis)
         windows = np.lib.stride_tricks.sliding_window_view(fits, side, axis)
-        fits = windows.all(axis=-1)[(slice(None),) * axis + (slice(None, None, stride),)]
+        fits = np.all(windows, axis=-1)[(slice(None),) * axis + (slice(None, None, stride),)]
     if not fits.any():
         return None
     corner = np.unravel_index(int(np.argmax(fits)), fits.shape)[::-1]
