@@ -99,19 +99,16 @@ def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
 
 def _starts(machine: Machine, quickly: bool) -> list[CutSide]:
     """Return initial cuts, which need not be balanced."""
-    order = np.arange(machine.routers)
-    seeds = range(1 if quickly else METIS_SEEDS)
-    starts = [order < machine.routers // 2, *(_metis(machine, seed) for seed in seeds)]
-    if not quickly and machine.routers <= ROUTERS_FOR_RANDOM_STARTS:
-        random = np.random.default_rng(0)
-        starts += [random.permutation(order) < machine.routers // 2 for _ in range(RANDOM_STARTS)]
-    return starts
-
-
-def _metis(machine: Machine, seed: int) -> CutSide:
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]
     # METIS needs integer weights; the refinement uses exact capacities.
     weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1).astype(np.int64)
     nodes = machine.nodes_of_router.astype(np.int64)
-    return two_parts(links.first, links.head, nodes, weight, seed).astype(np.bool_)
+    order = np.arange(machine.routers)
+    starts = [order < machine.routers // 2]
+    for seed in range(1 if quickly else METIS_SEEDS):
+        starts.append(two_parts(links.first, links.head, nodes, weight, seed).astype(np.bool_))
+    if not quickly and machine.routers <= ROUTERS_FOR_RANDOM_STARTS:
+        random = np.random.default_rng(0)
+        starts += [random.permutation(order) < machine.routers // 2 for _ in range(RANDOM_STARTS)]
+    return starts
