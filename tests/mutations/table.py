@@ -155,8 +155,8 @@ STRUCTURES = (
     Mutation(
         "what is kept of a structure",
         "structure/stage.py",
-        "**found.to_json(), HALF",
-        '**found.to_json(), "radix": 1, HALF',
+        "**structure.to_json(), HALF",
+        '**structure.to_json(), "radix": 1, HALF',
     ),
     Mutation(
         "definition of a machine",
@@ -176,8 +176,8 @@ STRUCTURES = (
     Mutation(
         "reader of prices",
         "structure/prices/from_file.py",
-        "return Tariff(**found)",
-        'return Tariff(**found | {"port": 2 * found["port"]})',
+        "return Tariff(**tariff)",
+        'return Tariff(**tariff | {"port": 2 * tariff["port"]})',
     ),
     known(
         "price of a port",

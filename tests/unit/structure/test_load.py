@@ -266,7 +266,7 @@ def test_given_traffic_is_left_as_it_was(dragonfly):
 @pytest.mark.parametrize("routing", [Adaptive(), Ugal()])
 def test_what_has_no_loads_is_refused(dragonfly, routing):
     assert not has_loads(dragonfly(3, 2), routing)
-    with pytest.raises(ValueError, match=f"not known beforehand for {routing.kind}"):
+    with pytest.raises(ValueError, match=routing.kind):
         router_link_loads(dragonfly(3, 2), np.ones((6, 6)), routing)
 
 

@@ -1,7 +1,7 @@
-"""Forwarding tables from files: one module a format.
+"""Forwarding tables from files: one module per format.
 
-In: the bytes of a file. Out: its `ForwardingEntry` rows, by the names that the file uses, or an `InputFileError`.
-`read_entries` chooses the format: a CSV by its name, else what InfiniBand's tools print.
+In: the bytes of a file. Out: `ForwardingEntry` rows with the names of the file, or an `InputFileError`. `read_entries`
+selects the format by the suffix: CSV, else the output of InfiniBand tools.
 """
 
 from collections.abc import Callable
@@ -21,5 +21,5 @@ FORMATS: dict[str, Callable[[bytes], list[ForwardingEntry]]] = {
 
 
 def read_entries(path: Path, data: bytes) -> list[ForwardingEntry]:
-    """Read a forwarding table in the format that the end of its name says; raises InputFileError, with the place."""
+    """Read a forwarding table in the format of the suffix; raises InputFileError with the position."""
     return reader_for_suffix(FORMATS, path)(data)

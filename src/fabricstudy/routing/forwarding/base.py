@@ -1,12 +1,12 @@
-"""The entries of a forwarding table."""
+"""Entries of forwarding tables."""
 
 from typing import NamedTuple
 
 
 class ForwardingEntry(NamedTuple):
-    """Packets at `router` for `destination` go on to the router `onward`, or through the `port`.
+    """Packets at `router` for `destination` go to `next_router`, or through `port`.
 
-    `to_router`: the destination is a router, which stands for all its nodes; `known`: the machine must have it.
+    `to_router`: the destination is a router, for all its nodes; `known`: the machine must have the destination.
     """
 
     router: str

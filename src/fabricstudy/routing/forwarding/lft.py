@@ -1,8 +1,8 @@
-"""Linear forwarding tables, as ``ibroute`` and ``dump_lfts.sh`` (or ``dump_fts``) print them for InfiniBand switches.
+"""Linear forwarding tables of InfiniBand switches: output of ``ibroute`` and ``dump_lfts.sh`` (or ``dump_fts``).
 
 A line ``0x0005 001 : (Channel Adapter portguid 0x0002c9030007eca7: 'host1 HCA-1')`` sends packets for the LID 5 through
-port 1. The destination is looked up by its port GUID, or by its LID where there is no GUID; of several LIDs of a port
-(LMC) the first line counts. Destinations that are no nodes of the machine, such as switches, are passed over.
+port 1. The destination is identified by its port GUID, else by its LID; of several LIDs of a port (LMC) the first line
+counts. Destinations that are not nodes of the machine, such as switches, are ignored.
 """
 
 import re
@@ -18,7 +18,7 @@ _GUID = re.compile(r"portguid (0x[0-9a-fA-F]+)")
 
 
 def read(data: bytes) -> list[ForwardingEntry]:
-    """Read the tables of all switches; raises InputFileError, with the line."""
+    """Read the tables of all switches; raises InputFileError with the line."""
     entries: dict[tuple[str, str], ForwardingEntry] = {}
     switch = None
     for number, line in numbered_lines(data):
@@ -26,18 +26,18 @@ def read(data: bytes) -> list[ForwardingEntry]:
         if line.startswith("Unicast"):
             head = _SWITCH.match(line)
             if head is None:
-                problem = "the head of a table without its switch's guid"
-                raise InputFileError(problem, "print it with ibroute", position_text(number), line)
+                problem = "a table header without the GUID of its switch"
+                raise InputFileError(problem, "use the output of ibroute", position_text(number), line)
             switch = f"guid {guid_of(head[1])}"
         elif line.startswith("0x"):
             row = _ROW.match(line)
             if row is None or switch is None:
-                problem = "not a line such as 0x0005 001 : (...) below the head of a table"
-                raise InputFileError(problem, "give all that was printed", position_text(number), line)
+                problem = "not a line such as 0x0005 001 : (...) below a table header"
+                raise InputFileError(problem, "use the complete output", position_text(number), line)
             guid = _GUID.search(row[3])
             destination = f"guid {guid_of(guid[1])}" if guid else f"lid {int(row[1], 16)}"
             entry = ForwardingEntry(switch, destination, None, int(row[2]), position_text(number), known=False)
             entries.setdefault((switch, destination), entry)
     if not entries:
-        raise InputFileError("there is no table", "give a CSV, or what ibroute or dump_lfts.sh prints")
+        raise InputFileError("no table", "use a CSV file, or the output of ibroute or dump_lfts.sh")
     return list(entries.values())
