@@ -42,7 +42,7 @@ class Analysis(Kind):
 
 
 def keys_of(kind: str) -> tuple[str, ...]:
-    """Give the columns that tell the rows of a kind of analysis apart.
+    """Return the columns that tell the rows of a kind of analysis apart.
 
     Examples
     --------

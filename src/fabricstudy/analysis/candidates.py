@@ -73,7 +73,7 @@ class Traffic:
         self._between: dict[bytes, tuple[Ints, Ints, Floats]] = {}
 
     def between(self, router_of_node: npt.NDArray[np.integer[Any]]) -> tuple[Ints, Ints, Floats]:
-        """Give the same bytes between routers: source, destination and bytes; within a router there are none."""
+        """Return the same bytes between routers: source, destination and bytes; within a router there are none."""
         routers, at = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
         # Machines of equally many nodes on a router share this, whatever the routers' numbers are.
         key = at.tobytes()
@@ -87,7 +87,7 @@ class Traffic:
 
 
 def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
-    """Give the traffic of jobs on the first of so many nodes; what is in the background sends nothing.
+    """Return the traffic of jobs on the first of so many nodes; what is in the background sends nothing.
 
     Raises WorkloadError if a pattern cannot be made for so many ranks.
     """
@@ -206,12 +206,9 @@ class Candidates(Analysis):
         return self.max_nodes or int(self.nodes * (1 + MAX_NODE_EXCESS))
 
     def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
-        """Give the label of each candidate, what a study writes of it, and the machine.
+        """Return the label of each candidate, what a study writes of it, and the machine.
 
-        Raises
-        ------
-        FabricstudyError
-            If there are none, or more than `MAX_CANDIDATES`.
+        Raises FabricstudyError if there are none, or more than `MAX_CANDIDATES`.
         """
         most_routers = int(self.ports_per_node * self.largest / self.radix)
         wanted = MachineRequirements(self.nodes, self.largest, self.radix, most_routers)
@@ -246,17 +243,14 @@ class Candidates(Analysis):
         return [row for row, _ in self.found()]
 
     def found(self, tell: Callable[[str], None] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Give the row of each candidate and what a study writes of it, the cheapest a node first.
+        """Return the row of each candidate and what a study writes of it, the cheapest a node first.
+
+        Raises FabricstudyError if there is none.
 
         Parameters
         ----------
         tell : callable, optional
             Called with words on how far it is, before each machine.
-
-        Raises
-        ------
-        FabricstudyError
-            If there is none.
         """
         traffic, tariff = node_traffic(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
         candidates = []
@@ -296,7 +290,7 @@ class Candidates(Analysis):
 
 
 def label_of(kind: str, written: dict[str, Any]) -> str:
-    """Give a machine in words.
+    """Return a machine in words.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def _counted(machine: Machine, drawn: _Drawn) -> tuple[float, float, float, floa
 
 
 def _steps(machine: Machine, at: Ints, goal: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Give hop after hop: which messages still move, and the link that each takes."""
+    """Return hop after hop: which messages still move, and the link that each takes."""
     routes, at = DimensionOrderRoutes(machine, "positive"), at.copy()
     while (at != goal).any():
         step = routes.next_hops(at, goal)

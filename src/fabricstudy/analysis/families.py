@@ -145,7 +145,7 @@ class ExpressMeshFamily(DesignFamily):
 
 
 def largest_system(family: DesignFamily, ports: int, balanced: bool) -> System | None:
-    """Give the machine of a family that has most nodes with routers of at most `ports` ports, or None.
+    """Return the machine of a family that has most nodes with routers of at most `ports` ports, or None.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class Packings(Analysis):
 
 
 def _placements(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
-    """Give the sets of partitions of these sizes that can be in use together, up to one more than may be tried."""
+    """Return the sets of partitions of these sizes that can be in use together, up to one more than may be tried."""
     choices = [
         itertools.combinations([place for place, size in enumerate(partitions.nodes) if size == nodes], count)
         for nodes, count in counts.items()

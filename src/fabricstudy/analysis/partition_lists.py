@@ -121,7 +121,7 @@ class PartitionLists(Analysis):
         return partition_space(grid_of(self.machine))
 
     def _named(self) -> dict[str, set[Geometry]]:
-        """Give the geometries of the named lists, those of the mix."""
+        """Return the geometries of the named lists, those of the mix."""
         space = self._space
         return {
             label: {one for one in canonical(space, listed, label) if space.nodes(one) in self.sizes}
@@ -129,7 +129,7 @@ class PartitionLists(Analysis):
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give the rows of each size, then those of all lists, the best of each first.
+        """Return the rows of each size, then those of all lists, the best of each first.
 
         Raises FabricstudyError if there are too many lists.
         """
@@ -161,7 +161,7 @@ class PartitionLists(Analysis):
         return fits
 
     def _ranked(self, part: str, fits: Mapping[int, list[_Fit]]) -> list[dict[str, Any]]:
-        """Give a row for each way to choose one geometry of each size."""
+        """Return a row for each way to choose one geometry of each size."""
         lists, named = list(itertools.product(*fits.values())), self._named()
         shares = np.array([self.sizes[nodes] for nodes in fits])
         stretch, used = (

@@ -30,7 +30,7 @@ class Checkout:
 
     @property
     def clean(self) -> bool:
-        """Whether the code is exactly that of a commit."""
+        """Return whether the code is exactly that of a commit."""
         return self.commit is not None and not self.changes
 
     @property

@@ -28,10 +28,7 @@ def checksums(contents: Mapping[str, bytes]) -> bytes:
 def check(folder: Path, below: str = "") -> int:
     """Check the files of an unpacked artifact whose path begins with `below`; give their number.
 
-    Raises
-    ------
-    ArtifactError
-        If there are no checksums, or a file is missing or not as it was packed.
+    Raises ArtifactError if there are no checksums, or a file is missing or not as it was packed.
     """
     listing = folder / CHECKSUMS
     if not listing.is_file():

@@ -46,7 +46,7 @@ class TableComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether all rows and values agree."""
+        """Return whether all rows and values agree."""
         return not (self.missing or self.extra) and bool(self.values["agrees"].all())
 
     @property
@@ -87,7 +87,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether all tables agree."""
+        """Return whether all tables agree."""
         return all(table.agrees for table in self.tables.values())
 
     def values(self) -> pd.DataFrame:
@@ -113,18 +113,15 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     the point in both; else to `tolerance`. Tables of machines and analyses are always compared exactly, and so are
     texts, statuses and verdicts. Columns on where, when and how fast something ran are left out.
 
+    Raises ArtifactError if there are no tables, or several; if the files of an artifact are not as they were
+    packed; if the tables have different axes.
+
     Parameters
     ----------
     old, new : Path
         Each a folder of tables, or one with exactly one study in it: an unpacked artifact, or where Snakemake ran.
     tolerance : float
         Relative difference allowed between two versions of an engine.
-
-    Raises
-    ------
-    ArtifactError
-        If there are no tables, or several; if the files of an artifact are not as they were packed; if the tables
-        have different axes.
     """
     old, new = _tables_in(old), _tables_in(new)
     before, after = read_tables(old), read_tables(new)

@@ -122,10 +122,7 @@ class CompletedStudy:
     def study_files(self) -> dict[str, Path]:
         """The study file and those it names beside it, by their path in the artifact.
 
-        Raises
-        ------
-        ArtifactError
-            If one lies outside that folder.
+        Raises ArtifactError if one lies outside that folder.
         """
         named = {f"study/{name}": path for name, path in _named_files(parse_yaml(self.source), self.file)}
         return named | {self.study_path: self.file}

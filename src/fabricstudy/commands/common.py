@@ -72,10 +72,7 @@ def parse_positive(text: str) -> int:
 def check_output(written: Path | None, *read: Path | str | None) -> None:
     """Refuse to write a file that is read, however it is called, or where there is no folder; None is not written.
 
-    Raises
-    ------
-    FabricstudyError
-        With both names.
+    Raises FabricstudyError with both names.
     """
     if written is None:
         return

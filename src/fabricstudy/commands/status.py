@@ -42,7 +42,7 @@ def study_status(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _look(progress: Progress) -> tuple[dict[str, Any], float]:
-    """Give the status, and how long to wait before the next look."""
+    """Return the status, and how long to wait before the next look."""
     start = time.monotonic()
     counts = progress.poll()
     return counts, max(WATCH_S, (time.monotonic() - start) / WATCH_SHARE)

@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_resource(args: argparse.Namespace) -> dict[str, str]:
-    """Say where the workflow is, or another file that comes with the project."""
+    """Return where the workflow is, or another file that comes with the project."""
     path = HOME / args.file
     if not path.exists():
         raise FabricstudyError(f"{path}: there is no such file; name one such as profiles/slurm", "file-not-found")

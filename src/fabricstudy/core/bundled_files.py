@@ -23,12 +23,12 @@ CONFIGS = HOME / "configs"
 
 
 def bundled_path(name: str) -> str:
-    """Give where a file of ours is found from the folder that we are in, such as ``docs/reference.md``."""
+    """Return where a file of ours is found from the folder that we are in, such as ``docs/reference.md``."""
     return name if Path.cwd() == HOME else str(HOME / name)
 
 
 def resolve_bundled_paths(text: str) -> str:
-    """Give a text with the files of ours that it names where they are found.
+    """Return a text with the files of ours that it names where they are found.
 
     Examples
     --------

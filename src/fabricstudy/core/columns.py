@@ -46,7 +46,7 @@ UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "by
 
 
 def column_unit(name: str) -> str | None:
-    """Give the unit that a column's name ends in, or None for a plain number.
+    """Return the unit that a column's name ends in, or None for a plain number.
 
     Examples
     --------
@@ -420,13 +420,7 @@ def names_of(table: str) -> tuple[str, ...]:
 
 
 def column(table: str, name: str) -> Column:
-    """Give a column of a table.
-
-    Raises
-    ------
-    KeyError
-        If there is none of this name.
-    """
+    """Return a column of a table. Raises KeyError if there is none of this name."""
     return {one.name: one for one in TABLES[table]}[name]
 
 

@@ -190,7 +190,7 @@ def first_line(error: BaseException) -> str:
 
 
 def _of_the_system(error: OSError) -> FabricstudyError:
-    """Say what the operating system refused: a full disk, a file that is not there, no permission."""
+    """Return what the operating system refused: a full disk, a file that is not there, no permission."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     # A write that finds no room does not know the name of its file.
     place = error.filename or ("writing" if full else None)

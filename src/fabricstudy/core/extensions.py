@@ -58,6 +58,9 @@ def _error(place: int, name: str, problem: str, remedy: str) -> StudyError:
 def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     """Import the extensions of a study, and give the name of their package.
 
+    Raises StudyError without the name of the study file, if a file cannot be found or imported, has the name of
+    another, or registers no kind.
+
     Parameters
     ----------
     names : object
@@ -72,12 +75,6 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     -------
     str
         "" if there are none.
-
-    Raises
-    ------
-    StudyError
-        Without the name of the study file, if a file cannot be found or imported, has the name of another, or
-        registers no kind.
     """
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
@@ -96,7 +93,7 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
 
 
 def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
-    """Give the kinds that a package of extensions registered, by the noun of their family."""
+    """Return the kinds that a package of extensions registered, by the noun of their family."""
     return {base.FAMILY.noun: list(base.FAMILY.extensions(package).values()) for base in families()}
 
 
@@ -135,11 +132,11 @@ class _Loader(SourceFileLoader):
         self._content = file.content
 
     def get_data(self, path: str) -> bytes:
-        """Give what the file held."""
+        """Return what the file held."""
         return self._content
 
     def path_stats(self, path: str) -> Any:
-        """Give nothing, so that there is no byte code."""
+        """Return nothing, so that there is no byte code."""
         raise OSError
 
 
@@ -151,7 +148,7 @@ class _Finder(MetaPathFinder):
         self._files = {f"{package}.{file.stem}": file for file in files}
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Give how to import a module, or None if it is not in the package."""
+        """Return how to import a module, or None if it is not in the package."""
         file = self._files.get(fullname)
         return file and spec_from_file_location(fullname, file.path, loader=_Loader(fullname, file))
 
@@ -253,7 +250,7 @@ def _check_use(package: str, files: Sequence[_File]) -> None:
 
 
 def _told(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:
-    """Say what was wrong, in which of the files and where."""
+    """Return what was wrong, in which of the files and where."""
     by_path = {str(file.path): file for file in files}
     places = [(by_path[path], line) for path, line in _lines(error) if path in by_path]
     file, line = places[-1] if places else (importing, 0)
@@ -270,7 +267,7 @@ def _told(error: BaseException, importing: _File, files: Sequence[_File]) -> Stu
 
 
 def _lines(error: BaseException) -> Iterator[tuple[str, int]]:
-    """Give the files and lines through which an error came, the deepest last."""
+    """Return the files and lines through which an error came, the deepest last."""
     for frame, line in walk_tb(error.__traceback__):
         yield frame.f_code.co_filename, line
     if isinstance(error, SyntaxError):

@@ -10,7 +10,7 @@ from typing import IO
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path` that replaces it if the block ends well, and goes otherwise."""
+    """Return a temporary path beside `path` that replaces it if the block ends well, and goes otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=path.suffix, dir=path.parent)
     os.close(descriptor)

@@ -62,7 +62,7 @@ class InputFileError(Exception):
 
 
 def position_text(line: int, column: int | None = None, name: str = "") -> str:
-    """Say where in a text something stands; both count from 1.
+    """Return where in a text something stands; both count from 1.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def text_of(data: bytes) -> str:
 
 
 def split_lines(text: str) -> Iterator[str]:
-    """Give the lines of a text one by one: all at once, short ones take twenty times its memory."""
+    """Return the lines of a text one by one: all at once, short ones take twenty times its memory."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
@@ -127,10 +127,7 @@ def split_lines(text: str) -> Iterator[str]:
 def numbered_lines(data: bytes) -> Iterator[tuple[int, str]]:
     """Return the lines of a text with their numbers, without the characters that end them.
 
-    Raises
-    ------
-    InputFileError
-        If it is no text, or a line has more characters than any that is meant.
+    Raises InputFileError if it is no text, or a line has more characters than any that is meant.
     """
     text = text_of(data).replace("\r\n", "\n").replace("\r", "\n")
     for number, line in enumerate(split_lines(text), 1):
@@ -167,10 +164,7 @@ def numbered_csv_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
 def check_width(number: int, row: list[str], head: list[str]) -> None:
     """Refuse a row with other cells than the head of its file has columns.
 
-    Raises
-    ------
-    InputFileError
-        With its line.
+    Raises InputFileError with its line.
     """
     if len(row) != len(head):
         raise InputFileError(
@@ -214,13 +208,7 @@ def _words(where: Where) -> str:
 
 
 def reader_for_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:
-    """Give the reader for the end of a file's name.
-
-    Raises
-    ------
-    InputFileError
-        If there is none.
-    """
+    """Return the reader for the end of a file's name. Raises InputFileError if there is none."""
     if path.suffix not in readers:
         raise InputFileError(
             f"no format of ours ends in '{path.suffix}'", f"let its name end in one of {', '.join(readers)}"
@@ -240,18 +228,16 @@ def _kept(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Co
 
 
 def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
-    """Give what `reader` makes of a file, and the SHA-256 of its bytes; read once while the file stays as it is.
+    """Return what `reader` makes of a file, and the SHA-256 of its bytes; read once while the file stays as it is.
 
-    Raises
-    ------
-    ConfigError
-        With the path ``file`` and this code, if it cannot be read or `reader` raises a `InputFileError`.
+    Raises ConfigError with the path ``file`` and this code, if it cannot be read or `reader` raises a
+    `InputFileError`.
     """
     return _kept(path, changed_ns(path), reader, code)
 
 
 def changed_ns(path: Path) -> int:
-    """Give what changes with a file, so that it is read once while it stays; -1 if it is not there."""
+    """Return what changes with a file, so that it is read once while it stays; -1 if it is not there."""
     try:
         return path.stat().st_mtime_ns
     except (OSError, ValueError):
@@ -259,7 +245,9 @@ def changed_ns(path: Path) -> int:
 
 
 def folder_to_read(value: Any, info: ValidationInfo, told: tuple[str, ...]) -> Path | None:
-    """Give the study's folder if a kind is written there with a file to read now; None if not.
+    """Return the study's folder if a kind is written there with a file to read now; None if not.
+
+    Raises ConfigError if the study writes one of these.
 
     Parameters
     ----------
@@ -269,11 +257,6 @@ def folder_to_read(value: Any, info: ValidationInfo, told: tuple[str, ...]) -> P
         Whose context has the folder while a study is read.
     told : tuple of str
         Keys that the file tells.
-
-    Raises
-    ------
-    ConfigError
-        If the study writes one of these.
     """
     folder = (info.context or {}).get("folder")
     if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
@@ -297,12 +280,12 @@ class FromFile(Model):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        """Give the content of the file, and its digest: a call of `read`."""
+        """Return the content of the file, and its digest: a call of `read`."""
         raise NotImplementedError
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
-        """Give the fields that follow from the content and from the other keys as they are written."""
+        """Return the fields that follow from the content and from the other keys as they are written."""
         raise NotImplementedError
 
     @model_validator(mode="before")
@@ -320,12 +303,10 @@ class FromFile(Model):
         return {**value, **facts, "folder": str(folder.resolve()), "sha256": sha256}
 
     def content(self) -> Any:
-        """Give the content of the file.
+        """Return the content of the file.
 
-        Raises
-        ------
-        StudyError
-            If it is gone, or has changed since the study was planned, or the kind was read from a record.
+        Raises StudyError if it is gone, or has changed since the study was planned, or the kind was read from a
+        record.
         """
         if not self.folder:
             problem = f"the file {self.file} is beside its study, which this record does not name"

@@ -60,13 +60,7 @@ class Family:
         self._of_extensions: dict[str, dict[str, type[Kind]]] = {}
 
     def add(self, member: type[Kind]) -> None:
-        """Add a kind.
-
-        Raises
-        ------
-        ConfigError
-            If another class has its name.
-        """
+        """Add a kind. Raises ConfigError if another class has its name."""
         kind, package = kind_of(member), extension_package(member.__module__)
         own = self._of_extensions.setdefault(package, {}) if package else self._ours
         same = own.get(kind)
@@ -89,7 +83,7 @@ class Family:
         self._of_extensions.pop(package, None)
 
     def extensions(self, package: str) -> dict[str, type[Kind]]:
-        """Give what a package of extensions added, by kind."""
+        """Return what a package of extensions added, by kind."""
         return dict(self._of_extensions.get(package, {}))
 
     @property
@@ -129,7 +123,7 @@ class Kind(Model):
 
     @classmethod
     def is_family(cls) -> bool:
-        """Whether this class stands for its family, rather than being a member of it."""
+        """Return whether this class stands for its family, rather than being a member of it."""
         return "FAMILY" in cls.__dict__
 
     @classmethod
@@ -194,10 +188,7 @@ K = TypeVar("K", bound=type[Kind])
 def register(member: K) -> K:
     """Make a class a kind of its family; to be put above it.
 
-    Raises
-    ------
-    ConfigError
-        If it is of no family or says no kind, or another kind of the family has its name.
+    Raises ConfigError if it is of no family or says no kind, or another kind of the family has its name.
     """
     added: type[Kind] = member
     if not issubclass(added, Kind) or not hasattr(added, "FAMILY"):
@@ -214,12 +205,12 @@ def register(member: K) -> K:
 
 
 def families() -> list[type[Kind]]:
-    """Give the classes that stand for the families that are imported, in the order of their nouns."""
+    """Return the classes that stand for the families that are imported, in the order of their nouns."""
     return sorted((base for base in Kind.__subclasses__() if base.is_family()), key=lambda base: base.FAMILY.noun)
 
 
 def kinds_within(value: Any) -> Iterator[Kind]:
-    """Give all kinds within a model, a list or a mapping, at any depth; a kind comes before those within it.
+    """Return all kinds within a model, a list or a mapping, at any depth; a kind comes before those within it.
 
     Examples
     --------
@@ -241,7 +232,7 @@ def kinds_within(value: Any) -> Iterator[Kind]:
 
 
 def members_of(annotation: Any) -> list[type[Model]]:
-    """Give the models that may stand where `annotation` does, through unions, lists and further annotations.
+    """Return the models that may stand where `annotation` does, through unions, lists and further annotations.
 
     Examples
     --------
@@ -259,7 +250,7 @@ def members_of(annotation: Any) -> list[type[Model]]:
 
 
 def kind_of(member: type[BaseModel]) -> str:
-    """Give the word that selects a member of a family.
+    """Return the word that selects a member of a family.
 
     Examples
     --------

@@ -37,14 +37,14 @@ class Model(BaseModel):
 
     @classmethod
     def from_shorthand(cls, value: Any) -> Any:
-        """Give the mapping for which a shorter way of writing stands, or `value` itself if it is none.
+        """Return the mapping for which a shorter way of writing stands, or `value` itself if it is none.
 
         Where `kind` tells models apart, a kind's name alone stands for it with its default settings.
         """
         return {"kind": value} if isinstance(value, str) and "kind" in cls.model_fields else value
 
     def physics(self) -> dict[str, Any]:
-        """Give what can change an outcome: `kind`, and whatever differs from its default, but no names.
+        """Return what can change an outcome: `kind`, and whatever differs from its default, but no names.
 
         Leaving defaults out lets a model get a new key without changing the id of any point that does not use it. What
         an extension adds has the digest of its code, `code`: two extensions may have different kinds of one name.
@@ -66,7 +66,7 @@ class Model(BaseModel):
 
 
 def _plain(value: Any, dumped: Any) -> Any:
-    """Give the physics of models within a value, and other values as they were dumped."""
+    """Return the physics of models within a value, and other values as they were dumped."""
     if isinstance(value, Model):
         return value.physics()
     if isinstance(value, tuple) and any(isinstance(item, Model) for item in value):
@@ -81,7 +81,7 @@ def _names(model: type[Model]) -> frozenset[str]:
 
 @cache
 def _defaults(model: type[Model]) -> dict[str, Any]:
-    """Give the defaults of a model's fields as `Model.physics` writes values."""
+    """Return the defaults of a model's fields as `Model.physics` writes values."""
     defaults = {}
     for name, field in model.model_fields.items():
         if not field.is_required():
@@ -130,7 +130,7 @@ class ConfigError(ValueError):
         super().__init__(f"{problem}; {remedy}")
 
     def each(self) -> tuple[ConfigError, ...]:
-        """Give this mistake, and those that were found together with it."""
+        """Return this mistake, and those that were found together with it."""
         return (self, *self.others)
 
     def below(self, *keys: str) -> ConfigError:
@@ -156,10 +156,7 @@ class ConfigError(ValueError):
 def check_all(checks: Iterable[Callable[[], object]]) -> None:
     """Run all checks, and refuse everything that they refuse at once.
 
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
+    Raises StudyError without the name of the file.
     """
     mistakes = []
     for check in checks:
@@ -190,7 +187,7 @@ class Name:
         return {"type": "string", "pattern": f"^{self.pattern}$"}
 
     def check(self, value: str) -> str:
-        """Give `value` back if it matches.
+        """Return `value` back if it matches.
 
         Raises
         ------

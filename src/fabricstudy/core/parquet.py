@@ -31,15 +31,12 @@ def read_parquet(
 ) -> pa.Table:
     """Read a table, or some rows and columns of it.
 
+    Raises FabricstudyError if the file was damaged, or another version of this project wrote it.
+
     Parameters
     ----------
     of_users : bool
         Whether the file may have been written by other programs, which leave out the version of the format.
-
-    Raises
-    ------
-    FabricstudyError
-        If the file was damaged, or another version of this project wrote it.
     """
     try:
         default = FORMAT[b"fabricstudy.format"] if of_users else b"none"

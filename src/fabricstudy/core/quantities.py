@@ -63,10 +63,7 @@ def to_unit(text: str, unit: str, example: str) -> float:
 
     The decimal digits are scaled exactly, so that equal quantities give equal numbers however they are written.
 
-    Raises
-    ------
-    ConfigError
-        If `text` names no unit, an unknown one, or one of another dimension.
+    Raises ConfigError if `text` names no unit, an unknown one, or one of another dimension.
 
     Examples
     --------
@@ -86,7 +83,7 @@ def to_unit(text: str, unit: str, example: str) -> float:
 
 
 def has_base_units(context: dict[str, Any] | None) -> bool:
-    """Tell whether a validation context is `BASE_UNITS_CONTEXT`."""
+    """Return whether a validation context is `BASE_UNITS_CONTEXT`."""
     return context is not None and bool(context.get("our_units"))
 
 

@@ -51,10 +51,7 @@ def checksummed_line(record: Record) -> str:
 def verified_record(line: bytes) -> Record | None:
     """Return the record that `checksummed_line` wrote, without its digest; None if the line was damaged.
 
-    Raises
-    ------
-    FabricstudyError
-        If another version of this project wrote it.
+    Raises FabricstudyError if another version of this project wrote it.
 
     Examples
     --------
@@ -87,7 +84,7 @@ def read_checksummed(path: Path) -> Iterator[tuple[int, Record | None]]:
 
 
 def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """Give what is in a folder; nothing where that was removed meanwhile."""
+    """Return what is in a folder; nothing where that was removed meanwhile."""
     with contextlib.suppress(FileNotFoundError):
         return list(os.scandir(folder))
     return []
@@ -113,11 +110,11 @@ class Store:
         self.root, self.key = root, key
 
     def folder(self, identity: str) -> Path:
-        """Give the folder of a thing, whether it is there or not."""
+        """Return the folder of a thing, whether it is there or not."""
         return self.root / identity[1:3] / identity
 
     def inodes(self) -> dict[str, int]:
-        """Give the ids of all things that are there, with a number that changes when a thing is replaced.
+        """Return the ids of all things that are there, with a number that changes when a thing is replaced.
 
         Cheap on shared file systems: it lists the folders, and looks at none of the things.
         """
@@ -155,7 +152,7 @@ class Store:
         return None
 
     def finished(self, identity: str, fingerprint: str) -> Record | None:
-        """Give the record of a thing that need not be made again, or None."""
+        """Return the record of a thing that need not be made again, or None."""
         record = self.record(identity)
         if record is None or record.get("fingerprint") != fingerprint or record.get("status") not in FINAL:
             return None
@@ -183,7 +180,7 @@ class Store:
 
     @contextlib.contextmanager
     def workspace(self, identity: str) -> Iterator[Path]:
-        """Give an empty folder beside the thing, removed at the end unless `keep` took it."""
+        """Return an empty folder beside the thing, removed at the end unless `keep` took it."""
         parent = self._shelf(identity)
         folder = Path(tempfile.mkdtemp(prefix=f".{identity}-", dir=parent))
         # mkdtemp lets nobody else in, but colleagues may read a store on a shared file system.

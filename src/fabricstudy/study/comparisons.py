@@ -166,7 +166,7 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
 def _observations(
     comparison: _Comparison, axes: tuple[str, ...], rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]
 ) -> list[Observation]:
-    """Give the selected numbers, each with the labels that tell it apart."""
+    """Return the selected numbers, each with the labels that tell it apart."""
     selection, mentioned = comparison.selection, comparison.selection.axes()
     sides = ({**comparison.where, **comparison.of}, {**comparison.where, **comparison.against})
     observed: list[tuple[Observation, str]] = []
@@ -185,7 +185,7 @@ def _observations(
 def _of_point(
     selection: Selection, labels: Observation, row: PointRow, points: Mapping[str, PlannedPoint]
 ) -> list[Observation]:
-    """Give the numbers that a table holds of one point: one, or one for each job that communicates."""
+    """Return the numbers that a table holds of one point: one, or one for each job that communicates."""
     if selection.table not in ("jobs", "interference"):
         return [labels]
     jobs = points[row.point_id].point.jobs
@@ -205,7 +205,7 @@ def _of_point(
 
 
 def _of_machines(observed: Sequence[tuple[Observation, str]], mentioned: set[str]) -> list[Observation]:
-    """Give one number a machine, labelled by the axes mentioned and those with one label for each machine."""
+    """Return one number a machine, labelled by the axes mentioned and those with one label for each machine."""
     labels_of: dict[tuple[str, str], set[Any]] = {}
     for observation, machine in observed:
         for name, label in observation.items():
@@ -246,7 +246,8 @@ def _ends(comparison: _Comparison) -> tuple[Label, ...]:
 
 
 def _key(one: Observation, comparison: _Comparison) -> tuple[tuple[tuple[str, Any], ...], int]:
-    """Give the labels that the two points of a pair share, and the position of the pair among the labels of `along`."""
+    """Return the labels that the two points of a pair share, and the position of the pair among the labels of `along`.
+    """
     rest = tuple((k, label) for k, label in one.items() if k not in comparison.against and k not in comparison.along)
     labels = [one[name] for name in comparison.along]
     ends = (number for number, end in enumerate(_ends(comparison)) if fulfils(labels[0], end))

@@ -10,7 +10,7 @@ _FAR_APART = 10
 
 
 def default_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
-    """Give one figure for each experiment in which something varies.
+    """Return one figure for each experiment in which something varies.
 
     A line goes along the axis with the most sizes; where no axis has any, bars stand at the longest one.
 

@@ -29,7 +29,7 @@ class PathStep:
     owners: dict[type[Model], list[type[Model]]] = field(default_factory=dict)
 
     def owner(self, node: Any, allowed: list[type[Model]]) -> type[Model]:
-        """Give the model that `node` is, or may become: by its `kind`, of those that stand where it does."""
+        """Return the model that `node` is, or may become: by its `kind`, of those that stand where it does."""
         options = [model for model in self.owners if model in allowed] or list(self.owners)
         written = options[0].from_shorthand(node)
         kind = written.get("kind") if isinstance(written, dict) else None
@@ -49,18 +49,18 @@ class DottedPath:
         return self.steps[0].key
 
     def covers(self, other: DottedPath) -> bool:
-        """Say whether setting this path replaces all that setting `other` did."""
+        """Return whether setting this path replaces all that setting `other` did."""
         pairs = zip(self.steps, other.steps, strict=False)
         return len(self.steps) <= len(other.steps) and all(a.key in ("*", b.key) for a, b in pairs)
 
     def touches(self, keys: tuple[str, ...]) -> bool:
-        """Say whether the path and the concrete path `keys` lie on one line."""
+        """Return whether the path and the concrete path `keys` lie on one line."""
         pairs = zip(self.steps, keys, strict=False)
         return all(step.key == key or (step.in_list and step.key == "*") for step, key in pairs)
 
 
 def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
-    """Give the fields that a study file may set, by their key in the file."""
+    """Return the fields that a study file may set, by their key in the file."""
     return {
         field.alias or name: field
         for name, field in model.model_fields.items()
@@ -116,12 +116,9 @@ def _is_list(annotation: Any) -> bool:
 
 
 def set_at_path(node: Any, path: DottedPath, value: Any) -> Any:
-    """Give a copy of `node` in which `path` holds `value`; what is not on the path is shared.
+    """Return a copy of `node` in which `path` holds `value`; what is not on the path is shared.
 
-    Raises
-    ------
-    ConfigError
-        If a list has no such position.
+    Raises ConfigError if a list has no such position.
     """
     return _put(node, path, 0, value, [])
 

@@ -44,7 +44,7 @@ Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | LabelRan
 
 
 def fulfils(label: object, condition: Condition) -> bool:
-    """Say whether a label is what a condition asks for; text equals a number that is written so.
+    """Return whether a label is what a condition asks for; text equals a number that is written so.
 
     Examples
     --------
@@ -118,17 +118,17 @@ class Selection(Model):
 
     @property
     def of_points(self) -> bool:
-        """Whether the rows are those of simulations."""
+        """Return whether the rows are those of simulations."""
         return self.analysis is None and self.schedule is None
 
     @property
     def of_links(self) -> bool:
-        """Whether it reads links one by one."""
+        """Return whether it reads links one by one."""
         return self.table == LINK_LOAD_TABLE
 
     @property
     def draws_jobs(self) -> bool:
-        """Whether it draws the jobs of runs of a schedule."""
+        """Return whether it draws the jobs of runs of a schedule."""
         return False
 
     def _named(self, keys: Iterable[str]) -> Iterator[str]:
@@ -161,12 +161,9 @@ def suits_log_scale(labels: Collection[float]) -> bool:
 
 
 def unit_factor(column: str, unit: str) -> float:
-    """Give the number by which a column's values are multiplied to be in `unit`.
+    """Return the number by which a column's values are multiplied to be in `unit`.
 
-    Raises
-    ------
-    ConfigError
-        If `unit` is none of the column's, which has one.
+    Raises ConfigError if `unit` is none of the column's, which has one.
 
     Examples
     --------
@@ -241,7 +238,7 @@ class JobsFigure(Selection, Picture):
 
     @property
     def draws_jobs(self) -> bool:
-        """Whether it draws the jobs of runs of a schedule."""
+        """Return whether it draws the jobs of runs of a schedule."""
         return True
 
 
@@ -279,7 +276,7 @@ class EcdfFigure(Selection, Panels):
 
     @property
     def draws_jobs(self) -> bool:
-        """Whether it draws the jobs of runs of a schedule."""
+        """Return whether it draws the jobs of runs of a schedule."""
         return self.schedule is not None
 
 
@@ -303,7 +300,7 @@ class MachineFigure(Selection, Picture):
 
     @property
     def of_links(self) -> bool:
-        """Whether it reads links one by one."""
+        """Return whether it reads links one by one."""
         return self.load is not None
 
 
@@ -433,7 +430,7 @@ class ScatterFigure(Selection, Panels):
         return self
 
     def across(self) -> Across | None:
-        """Give the selection of rows for x, if x is from another analysis than y."""
+        """Return the selection of rows for x, if x is from another analysis than y."""
         if self.x_analysis is None:
             return None
         return Across(analysis=self.x_analysis, where=self.x_where, column=self.x)

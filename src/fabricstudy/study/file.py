@@ -54,15 +54,12 @@ def load_study(path: str | Path) -> Study:
 
     Other files that the study names are sought relative to the study's folder.
 
+    Raises StudyError with file, path in it, value and remedy of all that is wrong.
+
     Parameters
     ----------
     path : str or Path
         The file, UTF-8 YAML.
-
-    Raises
-    ------
-    StudyError
-        With file, path in it, value and remedy of all that is wrong.
     """
     path = Path(path)
     try:
@@ -79,10 +76,7 @@ def parse_study_name(path: Path) -> str:
 def validate_study(data: Any, path: Path | None = None) -> Study:
     """Check a study that has been read from YAML; `path` is its file.
 
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
+    Raises StudyError without the name of the file.
     """
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
@@ -98,13 +92,7 @@ def validate_study(data: Any, path: Path | None = None) -> Study:
 
 
 def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
-    """Check values that have been read against a model.
-
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
-    """
+    """Check values that have been read against a model. Raises StudyError without the name of the file."""
     try:
         return model.model_validate(data, context=context, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -138,10 +126,7 @@ def study_files(path: Path) -> list[Path]:
 def load_machine(path: str | Path) -> Topology:
     """Read the machine of a study, or of a YAML file that holds only one (bare, or below the key `machine`).
 
-    Raises
-    ------
-    StudyError
-        With file, path in it, value and remedy of all that is wrong.
+    Raises StudyError with file, path in it, value and remedy of all that is wrong.
     """
     path = Path(path)
     try:
@@ -160,7 +145,7 @@ def load_machine(path: str | Path) -> Topology:
 
 
 def is_machine(path: Path) -> bool:
-    """Whether a file holds a machine alone, rather than a study."""
+    """Return whether a file holds a machine alone, rather than a study."""
     return _is_bare(_with_machine(path))
 
 
@@ -176,10 +161,7 @@ def _is_bare(data: Any) -> bool:
 def validate_machine(data: Any, folder: Path | None = None) -> Topology:
     """Check a machine that has been read from YAML; `folder` is that of the file.
 
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
+    Raises StudyError without the name of the file.
     """
     return validated(_OnlyMachine, {"machine": data}, {"folder": folder or Path()}).machine
 
@@ -205,10 +187,7 @@ def _text(path: Path) -> str:
 def parse_yaml(text: str) -> Any:
     """Read one YAML document into plain values.
 
-    Raises
-    ------
-    StudyError
-        If it is no plain YAML, repeats a key, or holds more than a study can.
+    Raises StudyError if it is no plain YAML, repeats a key, or holds more than a study can.
     """
     loader = _Loader(text)
     try:

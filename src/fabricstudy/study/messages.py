@@ -102,7 +102,7 @@ def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
 
 
 def _at(raw: Any, path: tuple[str, ...]) -> Any:
-    """Give what stands at a path as written, or None."""
+    """Return what stands at a path as written, or None."""
     for key in path:
         if isinstance(raw, dict):
             raw = next((value for name, value in raw.items() if str(name) == key), None)
@@ -112,7 +112,7 @@ def _at(raw: Any, path: tuple[str, ...]) -> Any:
 
 
 def _asked_for(path: tuple[str, ...], raw: Any, annotation: Any) -> list[type[Model]]:
-    """Give the models that may stand at a path."""
+    """Return the models that may stand at a path."""
     for number, key in enumerate(path):
         container = _container(annotation)
         if container is not None:
@@ -190,7 +190,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
 
 
 def _as_raised(error: Exception, shown: object) -> ConfigError:
-    """Give the error that a validator raised."""
+    """Return the error that a validator raised."""
     if isinstance(error, ConfigError):
         value = shown if error.value is None and not error.path else error.value
         rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None

@@ -143,7 +143,7 @@ class Mix(Model):
 
 
 def _exact(size: float) -> Fraction:
-    """Give a decimal number as it is written: 0.1 is a tenth."""
+    """Return a decimal number as it is written: 0.1 is a tenth."""
     return Fraction(repr(size))
 
 

@@ -148,7 +148,7 @@ class Study(Sweep):
 
     @property
     def simulates(self) -> bool:
-        """Whether the study has points; one that says nothing of any has analyses or schedules only."""
+        """Return whether the study has points; one that says nothing of any has analyses or schedules only."""
         of_points = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
         return not (self.analyses or self.schedules) or bool(self.model_fields_set & of_points)
 

@@ -212,7 +212,7 @@ class _Sections:
         return _section_of(model)
 
     def silent(self, job: _Section) -> _Section:
-        """Give the job that holds the same nodes and sends nothing."""
+        """Return the job that holds the same nodes and sends nothing."""
         if job not in self._silent:
             self._silent[job] = _section_of(silent(job.model))
         return self._silent[job]
@@ -361,7 +361,7 @@ class _Expansion:
         self._trees = [base]
 
     def tree(self, indices: tuple[int, ...]) -> dict[str, Any]:
-        """Give the raw point at these positions of the axes."""
+        """Return the raw point at these positions of the axes."""
         common = 0
         while common < len(self._indices) and self._indices[common] == indices[common]:
             common += 1
@@ -380,10 +380,7 @@ class _Expansion:
     def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
         """Hand over positions and raw point of each combination; mistakes of one sort at one place are reported once.
 
-        Raises
-        ------
-        StudyError
-            If `add` raises at some of them, or there are none.
+        Raises StudyError if `add` raises at some of them, or there are none.
         """
         wrong: dict[tuple[str | None, str], StudyError] = {}
         number = 0

@@ -131,7 +131,7 @@ def _schedule_columns(plan: Plan) -> dict[str, list[Any]]:
 
 
 def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequence[str] | None = None) -> Plan:
-    """Read a plan that `write_plan` wrote, without planning.
+    """Read a plan that `write_plan` wrote, without planning. Raises FileNotFoundError if there is none.
 
     Parameters
     ----------
@@ -143,11 +143,6 @@ def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequen
         Read the points of this batch alone.
     only : sequence of str, optional
         Read these points alone.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
     """
     reader = _Reader(study)
     rows: list[PointRow] = []

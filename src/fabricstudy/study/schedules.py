@@ -152,7 +152,7 @@ class RunPlanner:
     def _side(
         self, measured: Measured, experiment: str, application: Application, nodes: int, side: Mapping[str, Condition]
     ) -> list[str]:
-        """Give the points of one side of a ratio, one a seed."""
+        """Return the points of one side of a ratio, one a seed."""
         rows = [row for row in self._points if row.experiment == experiment]
         if not rows:
             names = {row.experiment for row in self._points}

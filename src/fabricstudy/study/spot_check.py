@@ -100,5 +100,5 @@ def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]
 
 
 def _is_refused(point: Point) -> bool:
-    """Say whether the engine cannot simulate the point."""
+    """Return whether the engine cannot simulate the point."""
     return engine_named(point.engine.kind).unsupported(point, point.machine.build()) is not None

@@ -32,7 +32,7 @@ AxisName = Annotated[
 
 
 def label_key(label: Label) -> float | str:
-    """Give what two labels share that mean the same, so 1 and 1.0 but not 1 and true."""
+    """Return what two labels share that mean the same, so 1 and 1.0 but not 1 and true."""
     return float(label) if _is_number(label) else str(label)
 
 
@@ -156,17 +156,17 @@ class Axis(Model):
         return next((tuple(map(float, one)) for one in found if None not in one), None)  # type: ignore[arg-type]
 
     def place(self, index: int, path: str) -> tuple[str, ...]:
-        """Give where in the axis the value of `path` for the label at `index` stands."""
+        """Return where in the axis the value of `path` for the label at `index` stands."""
         if self.settings is not None:
             return "set", str(list(self.settings)[index]), path
         return "values" if self.mix is None else "mix", str(self.labels[index])
 
     def path_place(self, index: int, path: str) -> tuple[str, ...]:
-        """Give where in the axis `path` itself stands."""
+        """Return where in the axis `path` itself stands."""
         return ("of",) if self.settings is None else self.place(index, path)
 
     def index(self, label: Label) -> int | None:
-        """Give the position of a label, or None."""
+        """Return the position of a label, or None."""
         keys = [label_key(other) for other in self.labels]
         for key in (label_key(label), str(label)):
             if key in keys:
@@ -278,7 +278,7 @@ class SweepBase(Model):
         return list({path.text: path for change in self.changes[name] for path, _ in change}.values())
 
     def axes_below(self, path: str) -> set[str]:
-        """Give the axes that vary nothing but `path` and what stands below it."""
+        """Return the axes that vary nothing but `path` and what stands below it."""
         above = parse_path(path, self.VARIES)
         paths = {name: self._paths_of(name) for name in self.sweep}
         return {name for name, set_ones in paths.items() if all(map(above.covers, set_ones))}

@@ -153,10 +153,7 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measurement:
     leaving out one after the other), of the group that decided a maximum or minimum, or of the median or mean. From
     nine seeds on it is the 95 % interval of their median [1]_, since the range widens with every further seed.
 
-    Raises
-    ------
-    NotRun
-        If a point that it needs has no number, or nothing is selected.
+    Raises NotRun if a point that it needs has no number, or nothing is selected.
 
     References
     ----------
@@ -252,17 +249,17 @@ class _Sample:
             self.at = ", ".join(f"{name} {label_text(self.deciding[name].iloc[0])}" for name in varied)
 
     def on(self, seeds: set[int]) -> float:
-        """Give the measure from some seeds only, over the deciding groups."""
+        """Return the measure from some seeds only, over the deciding groups."""
         return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.asked.reduce))
 
     def of_each(self, seeds: list[int]) -> NDArray[np.float64]:
-        """Give the measure from each of some seeds by itself, all at once; NaN where a seed alone gives none."""
+        """Return the measure from each of some seeds by itself, all at once; NaN where a seed alone gives none."""
         groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"])
         numbers: Any = groups.groupby("seed")[VALUE].agg(self.asked.reduce)
         return np.asarray(numbers.reindex(seeds), dtype=np.float64)
 
     def _groups(self, chosen: pd.Series[bool], keys: list[str]) -> pd.DataFrame:
-        """Give the deciding groups from some rows."""
+        """Return the deciding groups from some rows."""
         groups = _VALUES[type(self.asked)](self.asked, self.frame[chosen], keys)
         return groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
 
@@ -304,7 +301,7 @@ def _compared_points(asked: Pairs, points: pd.DataFrame) -> pd.DataFrame:
 def _compared(
     asked: SimpleMeasure, frame: pd.DataFrame, keys: list[str], groups: pd.DataFrame
 ) -> tuple[int, int] | None:
-    """Give how many comparisons there are, and how many were asked for; None where nothing is compared."""
+    """Return how many comparisons there are, and how many were asked for; None where nothing is compared."""
     if isinstance(asked, Pairs):
         along = asked.along if isinstance(asked, Trend) else {}
         wanted = _compared_points(asked, frame)[[name for name in keys if name not in along]]

@@ -61,6 +61,8 @@ def collect(
 ) -> Tables:
     """Build and check all tables of a study, in the order of the plan's rows.
 
+    Raises pandera.errors.SchemaErrors if a record holds something that is not a result.
+
     Parameters
     ----------
     records : iterable of mappings
@@ -71,11 +73,6 @@ def collect(
         The tables of its schedules, as `schedule_tables` returns them.
     links : iterable of Path, optional
         Files of the links of points, which a study that asks for its links one by one needs.
-
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a record holds something that is not a result.
     """
     axes = list(plan.axes)
     keys = _keys(plan)

@@ -59,10 +59,7 @@ ANALYSIS_PREFIX = "analysis-"
 def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
     """Read shards, one JSON object a line, in the order of their names.
 
-    Raises
-    ------
-    TableError
-        Naming file and line of what is not a JSON object.
+    Raises TableError naming file and line of what is not a JSON object.
     """
     for path in sorted(paths):
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -107,13 +104,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def read_tables(folder: Path) -> Tables:
-    """Read the tables that `write_tables` wrote.
-
-    Raises
-    ------
-    TableError
-        If one is absent or broken.
-    """
+    """Read the tables that `write_tables` wrote. Raises TableError if one is absent or broken."""
     analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS_PREFIX}*.parquet"))]
     frames = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     return Tables(
@@ -123,13 +114,7 @@ def read_tables(folder: Path) -> Tables:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read one table.
-
-    Raises
-    ------
-    TableError
-        If it is absent or broken.
-    """
+    """Read one table. Raises TableError if it is absent or broken."""
     try:
         frame: pd.DataFrame = read_parquet(path, of_users=True).to_pandas()
         return frame

@@ -96,20 +96,20 @@ class PointRecords:
         self._link_start.append(self.links.rows)
 
     def is_done(self, point_id: str) -> bool:
-        """Whether the point was simulated to its end."""
+        """Return whether the point was simulated to its end."""
         return bool(self.points["status"][self._row[point_id]] == DONE)
 
     def facts(self, point_ids: Iterable[str]) -> pd.DataFrame:
-        """Give a row for each of these points; those without a record have the status ``missing``."""
+        """Return a row for each of these points; those without a record have the status ``missing``."""
         return self.points.frame([self._row[point_id] for point_id in point_ids])
 
     def jobs_of(self, point_id: str | None) -> range:
-        """Give the rows of a point's jobs in `jobs`; none unless it is done."""
+        """Return the rows of a point's jobs in `jobs`; none unless it is done."""
         row = self._row.get(point_id or "", 0)
         return range(self._job_start[row], self._job_start[row + 1])
 
     def links_of(self, point_id: str) -> range:
-        """Give the rows of a point's classes of links in `links`; none unless it is done."""
+        """Return the rows of a point's classes of links in `links`; none unless it is done."""
         row = self._row[point_id]
         return range(self._link_start[row], self._link_start[row + 1])
 

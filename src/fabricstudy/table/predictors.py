@@ -18,7 +18,7 @@ _OF_GROUP = ("experiment", "seed", "machine_id", "engine")
 
 
 def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
-    """Tell how far each number of a mapping puts the mappings in the order of their simulated times.
+    """Return how far each number of a mapping puts the mappings in the order of their simulated times.
 
     A group is made of the points of an experiment that have all labels in common but those of axes which vary nothing
     but the mapping. Each seed is a group of its own, since it may draw another task graph. `keys` has one row a planned
@@ -90,7 +90,7 @@ def _facts(both: pd.DataFrame) -> dict[str, Any]:
 
 
 def regret(metric: Sequence[float] | np.ndarray[Any, Any], time_ns: Sequence[float] | np.ndarray[Any, Any]) -> float:
-    """Give by how much the time of what has the least metric exceeds the least time; equal ones count by their mean.
+    """Return by how much the time of what has the least metric exceeds the least time; equal ones count by their mean.
 
     Examples
     --------

@@ -22,6 +22,8 @@ def schedule_tables(
 ) -> dict[str, pd.DataFrame]:
     """Build the tables of a study's schedules; of a study without any they have no rows.
 
+    Raises pandera.errors.SchemaErrors if a record holds something that is not a result.
+
     Parameters
     ----------
     plan : Plan
@@ -30,11 +32,6 @@ def schedule_tables(
         Records of runs and of lists of partitions, by schedule.
     jobs : iterable of Path
         Parquet files of the jobs of some runs.
-
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a record holds something that is not a result.
     """
     if not plan.run_rows:
         return {name: validated_table(name, pd.DataFrame(columns=names_of(name))) for name in SCHEDULE_TABLES}
@@ -98,5 +95,5 @@ def _jobs(plan: Plan, files: Iterable[Path]) -> pd.DataFrame:
 
 
 def schedule_of(file: Path) -> str:
-    """Give the schedule of which a file holds some runs."""
+    """Return the schedule of which a file holds some runs."""
     return file.stem.rpartition("-")[0]

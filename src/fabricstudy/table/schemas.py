@@ -28,7 +28,7 @@ def _schema(column: Column) -> pa.Column:
 
 
 def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
-    """Whether a job has a time, or none is to be had."""
+    """Return whether a job has a time, or none is to be had."""
     timeless = [name for name in frame["engine"].unique() if not engine_named(name).simulates]
     return frame["runtime_ns"].notna() | frame["engine"].isin(timeless) | frame.get("background", False)
 
@@ -36,10 +36,7 @@ def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
 def validated_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the rows of an analysis as a frame with the kind first, then its keys, labels and numbers.
 
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a column is missing, or a value is of another type.
+    Raises pandera.errors.SchemaErrors if a column is missing, or a value is of another type.
     """
     import pandera.pandas as pa
 
@@ -69,7 +66,7 @@ def own_axes(points: pd.DataFrame) -> list[str]:
 
 
 def labels(values: Sequence[Any]) -> pd.Series[Any]:
-    """Give axis labels the narrowest column type: booleans, whole numbers, numbers, else text; None is missing.
+    """Return axis labels the narrowest column type: booleans, whole numbers, numbers, else text; None is missing.
 
     Examples
     --------
@@ -87,12 +84,9 @@ def labels(values: Sequence[Any]) -> pd.Series[Any]:
 
 
 def validated_table(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.DataFrame:
-    """Give `frame` with the table's types and columns in order: the first key, the axes, the others.
+    """Return `frame` with the table's types and columns in order: the first key, the axes, the others.
 
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a column is missing, or a value is of another type or out of range.
+    Raises pandera.errors.SchemaErrors if a column is missing, or a value is of another type or out of range.
     """
     import pandera.pandas as pa
 

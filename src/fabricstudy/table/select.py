@@ -57,7 +57,7 @@ class Observations:
     absent: dict[str, list[str]] = field(default_factory=dict)
 
     def gap(self) -> str:
-        """Say what is missing; empty if nothing is."""
+        """Return what is missing; empty if nothing is."""
         if not self.needed:
             return f"no {self.noun[:-1]} of the study is selected"
         if not self.missing:
@@ -89,7 +89,7 @@ def label_text(label: Any) -> str:
 
 
 def mask(frame: pd.DataFrame, where: Mapping[str, Condition]) -> pd.Series[Any]:
-    """Tell which rows fulfil all conditions; a column that is not there fulfils none."""
+    """Return which rows fulfil all conditions; a column that is not there fulfils none."""
     chosen = pd.Series(True, index=frame.index)
     for name, condition in where.items():
         chosen &= _fulfils(frame[name], condition) if name in frame else False
@@ -105,7 +105,7 @@ def _fulfils(column: pd.Series[Any], condition: Condition) -> pd.Series[Any]:
 def observe(
     tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]] = ({},)
 ) -> Observations:
-    """Give the numbers in `column` of the selected rows.
+    """Return the numbers in `column` of the selected rows.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def _fulfilling(
     any_of: Sequence[Mapping[str, Condition]],
     leave_out: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Give the rows that fulfil the selection's own conditions and one set of the others."""
+    """Return the rows that fulfil the selection's own conditions and one set of the others."""
     chosen = pd.Series(False, index=frame.index)
     for more in any_of:
         where = {**selection.where, **more}
@@ -267,7 +267,7 @@ def _of_analysis(
 def analysis_rows(
     tables: Tables, selection: Selection, any_of: Sequence[Mapping[str, Condition]] = ({},)
 ) -> pd.DataFrame:
-    """Give the rows of an analysis that a selection asks for."""
+    """Return the rows of an analysis that a selection asks for."""
     frame = tables.analyses.get(str(selection.analysis), pd.DataFrame({"kind": []}, dtype=str))
     return _fulfilling(frame, selection, any_of)
 
@@ -278,7 +278,7 @@ def group_by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
 
 
 def medians(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Give the median over all rows with the same keys, such as those of several seeds."""
+    """Return the median over all rows with the same keys, such as those of several seeds."""
     found: pd.DataFrame = group_by(frame, keys).median().reset_index().drop(columns="")
     return found
 

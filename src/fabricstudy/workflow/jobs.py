@@ -188,7 +188,7 @@ class Studies:
 
 
 def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> Studies:
-    """Plan studies.
+    """Plan studies. Raises StudyError if a study cannot be found or is wrong, or two have the same name.
 
     Parameters
     ----------
@@ -197,11 +197,6 @@ def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) ->
     results : Path, optional
         Folder of results with the plans of the studies: a job of a cluster, which reads the Snakefile again, takes
         them from there if they are there.
-
-    Raises
-    ------
-    StudyError
-        If a study cannot be found or is wrong, or two have the same name.
     """
     if results is not None:
         files = [find_study(name.strip()) for name in names.split(",")]

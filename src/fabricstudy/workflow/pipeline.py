@@ -247,18 +247,12 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def bundled_studies(configs: Path = CONFIGS) -> list[str]:
-    """Give the names of the studies that come along."""
+    """Return the names of the studies that are bundled."""
     return sorted(file.stem for file in configs.glob("*.yaml"))
 
 
 def find_study(name: str, configs: Path = CONFIGS) -> Path:
-    """Find a study by its name in `configs` or by its path.
-
-    Raises
-    ------
-    StudyError
-        If there is no such file.
-    """
+    """Find a study by its name in `configs` or by its path. Raises StudyError if there is no such file."""
     known = configs / f"{name}.yaml"
     if "/" not in name and known.is_file():
         # Short where it can be: the path stands in logs, and in the report as the way to run it again.
@@ -280,10 +274,7 @@ def find_study(name: str, configs: Path = CONFIGS) -> Path:
 def load_pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
     """Load and plan several studies, separated by commas, by the name each gives itself.
 
-    Raises
-    ------
-    StudyError
-        If one cannot be found or is wrong, or two have the same name.
+    Raises StudyError if one cannot be found or is wrong, or two have the same name.
     """
     by_name: dict[str, Pipeline] = {}
     for name in (part.strip() for part in str(names).split(",")):

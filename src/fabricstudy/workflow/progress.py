@@ -91,7 +91,7 @@ class Progress:
         }
 
     def _is_done(self, chunk: RunChunk) -> bool:
-        """Whether the file of a chunk is there and says that it holds what is asked for now."""
+        """Return whether the file of a chunk is there and says that it holds what is asked for now."""
         try:
             with (self._folder / f"{chunk.name}.jsonl").open(encoding="utf-8") as lines:
                 return bool(json.loads(lines.readline()).get("digest") == chunk.digest)

@@ -68,10 +68,7 @@ _OF_A_STUDY = {"machine", "jobs", "engine", "sweep", "experiments", "analyses", 
 def settings(config: Mapping[str, Any]) -> Settings:
     """Check what Snakemake calls its config.
 
-    Raises
-    ------
-    StudyError
-        At what is unknown or of no use, or at a study file.
+    Raises StudyError at what is unknown or of no use, or at a study file.
 
     Examples
     --------
@@ -223,15 +220,12 @@ class Inputs:
 def check_cores(cores: int | None) -> None:
     """Refuse a number of cores on which nothing runs: with 0 Snakemake waits for ever, with less it takes any number.
 
+    Raises StudyError if it is below 1.
+
     Parameters
     ----------
     cores : int or None
         As Snakemake was given it; None where it was not.
-
-    Raises
-    ------
-    StudyError
-        If it is below 1.
     """
     if cores is not None and cores < 1:
         remedy = "give 1 or more, or all"
@@ -241,10 +235,8 @@ def check_cores(cores: int | None) -> None:
 def check_timestamps(studies: Mapping[str, Jobs]) -> None:
     """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
 
-    Raises
-    ------
-    StudyError
-        If a study or what earlier runs made of it is dated in the future; what is not there is in order.
+    Raises StudyError if a study or what earlier runs made of it is dated in the future; what is not there is in
+    order.
     """
     latest_s = time.time() + MAX_CLOCK_SKEW_S
     inputs = Inputs(studies)
