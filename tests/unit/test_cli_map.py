@@ -100,7 +100,7 @@ def test_nodes_of_the_job_may_be_named(files, capsys):
     (["--nodes", "hosts"], "wrong-type"),
     (["--nodes", "same"], "duplicate"),
     (["--nodes", "far"], "unknown-name"),
-    (["--nodes", "gone"], "file-unreadable"),
+    (["--nodes", "gone"], "file-not-found"),
     (["--hosts", "same"], "out-of-range"),
     (["--hosts", "doubled"], "duplicate"),
     (["--hosts", "/dev/zero"], "file-unreadable"),

@@ -83,7 +83,7 @@ def test_any_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         (["--shape", "8x8", "--kind", "express-mesh", "--gap", "9"], "gap"),
         (["--shape", "2000x2000"], "too many"),
         (["absent.yaml"], "absent.yaml"),
-        (["mira", "--allowed", "absent.yaml"], "cannot be read"),
+        (["mira", "--allowed", "absent.yaml"], "no such file"),
         (["mira", "--allowed", "empty.yaml"], "not a list"),
         (["mira", "--allowed", "wrong.yaml"], "is no geometry"),
         (["mira", "--allowed", "large.yaml"], "does not fit"),

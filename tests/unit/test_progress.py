@@ -204,7 +204,7 @@ def test_the_lines_fit_80_columns(sample: Sample, capsys: pytest.CaptureFixture[
     for words in (
         "] 60 %",
         "2 of 10 points done",
-        "4 failed (1 failed, 1 timeout, 1 memory, 1 refused)",
+        "4 failed (1 failed, 1 timeout, 1 out-of-memory, 1 unsupported)",
         "46 days",
         "37 days",
     ):

@@ -140,7 +140,7 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     shard = Path("results/small/simulate/analysis-all.jsonl")
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
-    told = "small: 2 of 2 points done, 1 timeout, 1 refused, 1 skipped (2 new, 2 cached)"
+    told = "small: 2 of 2 points done, 1 timeout, 1 unsupported, 1 skipped (2 new, 2 cached)"
     assert summary_lines(study.jobs, now) == [told, "The report: reports/small/index.html"]
     # Each simulation is counted once, by the first of the studies that share its point.
     shutil.copytree("results/small", "results/its-twin")

@@ -104,10 +104,10 @@ def _figures(run: CompletedStudy) -> list[dict[str, str]]:
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how, verdict, of_claim = row["show"], row["verdict"], row["claim_verdict"]
     low, high = format_number(row["low"], how), format_number(row["high"], how)
-    says = row["statement"] if pd.isna(row["part_statement"]) else f"{row['statement']} ({row['part_statement']})"
+    statement = row["statement"] if pd.isna(row["part_statement"]) else f"{row['statement']} ({row['part_statement']})"
     return {
         "claim": row["claim"],
-        "says": says,
+        "statement": statement,
         "said": range_text(row["source_low"], row["source_high"], how),
         "accepted": range_text(row["accept_low"], row["accept_high"], how),
         "measured": claimed(row) + (f" ({low} to {high})" if low != high and not pd.isna(row["measured"]) else ""),

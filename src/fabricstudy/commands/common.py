@@ -29,7 +29,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 def load_pipeline(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
     if "," in study and not Path(study).is_file():
-        raise FabricstudyError(f"{study}: several studies; give one, and call again for each", "usage")
+        raise FabricstudyError(f"{study}: several studies; give one, and call again for each", "invalid-value")
     with progress_spinner(f"planning {study}"):
         (pipeline,) = load_pipelines(study, batch_cpu_s=batch_cpu_s).values()
         return pipeline

@@ -27,7 +27,7 @@ def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
         problem = f"{args.point_id}: no point of {args.study}; the table points of the study lists them"
         raise FabricstudyError(problem, "unknown-name")
     if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
-        raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "usage")
+        raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "invalid-value")
     command = write_inputs(planned, args.out)
     if command is not None:
         script = args.out / SCRIPT

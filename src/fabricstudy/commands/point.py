@@ -37,7 +37,7 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
     folder = args.folder or Path(planned.point_id)
     if folder.exists() and any(folder.iterdir()):
         problem = f"{folder}: not empty; name another folder with --folder, or remove it"
-        raise FabricstudyError(problem, "usage")
+        raise FabricstudyError(problem, "invalid-value")
     return {"point": planned.point.model_dump(mode="json")} | simulate_in_folder(planned, folder, limits)
 
 

@@ -9,12 +9,11 @@ import pyarrow.parquet as pq
 
 from .errors import FabricstudyError
 from .files import atomic_path
-from .store import FORMAT as FORMAT_VERSION
 from .store import other_format
 
 CHECKED = {"compression": "zstd", "write_page_checksum": True}
-FORMAT = {b"fabricstudy.format": str(FORMAT_VERSION).encode()}
-"""Metadata of all files."""
+FORMAT = {b"fabricstudy.format": b"2"}
+"""Metadata of all files. Since version 2 columns have the names of `fabricstudy.core.columns`."""
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
@@ -35,7 +34,7 @@ def read_parquet(
         default = FORMAT[b"fabricstudy.format"] if of_users else b"none"
         version = (pq.read_schema(path).metadata or {}).get(b"fabricstudy.format", default)
         if version != FORMAT[b"fabricstudy.format"]:
-            raise other_format(str(path), version.decode())
+            raise other_format(str(path), version.decode(), FORMAT[b"fabricstudy.format"].decode())
         return pq.read_table(path, filters=filters or None, columns=columns, page_checksum_verification=True)
     except FileNotFoundError:
         raise

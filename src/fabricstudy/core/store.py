@@ -68,9 +68,9 @@ def verified_record(line: bytes) -> Record | None:
     return record
 
 
-def other_format(what: str, found: object) -> FabricstudyError:
+def other_format(what: str, found: object, expected: object = FORMAT) -> FabricstudyError:
     """Return the error for a record or table of another version of this project."""
-    problem = f"{what} has the format {found}, and this version of fabricstudy reads {FORMAT}"
+    problem = f"{what} has the format {found}, and this version of fabricstudy reads {expected}"
     remedy = "run the version that wrote it, or start with an empty results folder"
     return FabricstudyError(f"{problem}; {remedy}", "unsupported-format")
 

@@ -362,7 +362,7 @@ def _of_claims(tables: Tables) -> str:
     sentence = f"Of {count_noun(len(claims), 'claim')}, {join_words(parts)}." if parts else ""
     differ = claims[claims["claim_verdict"] == DIFFERS]
     first = differ.head(_MOST_CLAIMS).to_dict("records")
-    shown = [f"{one['claim']}, \u201c{one['says'].rstrip('.')}\u201d" for one in first]
+    shown = [f"{one['claim']}, \u201c{one['statement'].rstrip('.')}\u201d" for one in first]
     shown += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
     return f"{sentence} Not as expected: {'; '.join(shown)}." if shown else sentence
 

@@ -161,7 +161,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
         "accepted": range_text(row["accept_low"], row["accept_high"], how),
         "why": _text(row["accept_reason"]),
         "measured": claimed(row),
-        "at": "" if pd.isna(row["at_labels"]) else f"at {row['at']}",
+        "at": "" if pd.isna(row["at_labels"]) else f"at {row['at_labels']}",
         "interval": interval,
         "n": NO_NUMBER if pd.isna(row["low"]) else f"{row['points']} {what}{'s' * (row['points'] > 1)}{seeds}{pairs}",
         "verdict": row["verdict"],

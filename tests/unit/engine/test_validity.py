@@ -181,13 +181,13 @@ import json, os, sys
 from pathlib import Path
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.core.quantities import OUR_UNITS
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 
 def show(name, points):
     print(json.dumps([name, {name: str(fingerprint(point)) for name, point in points.items()}]), flush=True)
 
 given = json.loads(Path(sys.argv[1]).read_text())
-points = {name: Point.model_validate(point, context=OUR_UNITS) for name, point in given["points"].items()}
+points = {name: Point.model_validate(point, context=BASE_UNITS_CONTEXT) for name, point in given["points"].items()}
 for file, text in given["changes"].items():
     child = os.fork()
     if not child:
@@ -416,7 +416,7 @@ def runs_of(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         runs.append("run")
         return attempt_point(*given)
 
-    monkeypatch.setattr(sys.modules["fabricstudy.engine.simulate"], "attempt", noted)
+    monkeypatch.setattr(sys.modules["fabricstudy.engine.simulate"], "attempt_point", noted)
     return runs
 
 

@@ -19,7 +19,7 @@ from fabricstudy.report.figures import draw
 from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.stage import run_chunk, run_planned_schedule
-from fabricstudy.study.file import read_study, validate_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.collect import collect
@@ -108,7 +108,7 @@ def test_what_can_be_drawn_is_and_twice_the_same(
 def test_a_run_that_was_not_done_says_why(tmp_path: Path) -> None:
     """Its slowdown rests on points, of which none has a record."""
     figure = {"id": "a", "title": "A", "schedule": "s", "kind": "timeline"}
-    of = plan(read_study({**coupled(), "figures": [figure]}))
+    of = plan(validate_study({**coupled(), "figures": [figure]}))
     made = Made(histories=histories_of(of, tmp_path))
     lines = [json.loads(line) for line in (tmp_path / "s-all.jsonl").read_text().splitlines()]
     drawn = draw(of.study.figures[0], collect(of, [], [], {}, schedule_tables(of, {"s": lines})), of, made)

@@ -82,7 +82,7 @@ def test_every_list_of_a_small_machine_is_as_brute_force_finds_it() -> None:
     for row in found:
         own = expected[row["part"]]
         stretch, idle, useful = own[row["geometries"]]
-        assert (row["stretch"], row["idle_share"], row["useful"]) == pytest.approx((stretch, idle, useful))
+        assert (row["stretch"], row["idle_share"], row["useful_utilisation"]) == pytest.approx((stretch, idle, useful))
         assert row["rank"] == 1 + sum(other[2] > useful + 1e-6 for other in own.values())
         beaten = any(
             other[0] <= stretch + 1e-6

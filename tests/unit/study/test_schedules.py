@@ -145,10 +145,18 @@ def test_points_that_differ_otherwise_are_not_taken_for_one() -> None:
 @pytest.mark.parametrize(
     ("figure", "code", "place"),
     [
-        ({"schedule": "t", "kind": "line", "x": "seed", "y": "utilisation"}, "unknown-name", "figures.0.schedule"),
-        ({"schedule": "s", "kind": "line", "x": "load", "y": "utilisation"}, "unknown-name", "figures.0"),
+        (
+            {"schedule": "t", "kind": "line", "x": "seed", "y": "useful_utilisation"},
+            "unknown-name",
+            "figures.0.schedule",
+        ),
+        ({"schedule": "s", "kind": "line", "x": "load", "y": "useful_utilisation"}, "unknown-name", "figures.0"),
         ({"schedule": "s", "kind": "line", "x": "seed", "y": "runtime_ns"}, "unknown-name", "figures.0"),
-        ({"table": "schedules", "kind": "line", "x": "seed", "y": "utilisation"}, "unknown-name", "figures.0.schedule"),
+        (
+            {"table": "schedules", "kind": "line", "x": "seed", "y": "useful_utilisation"},
+            "unknown-name",
+            "figures.0.schedule",
+        ),
         ({"schedule": "s", "kind": "gantt", "where": {"network": "mesh"}}, "unknown-name", "figures.0"),
         ({"kind": "timeline"}, "unknown-name", "figures.0.schedule"),
     ],

@@ -84,7 +84,7 @@ def judged(tables: Tables, measure: dict[str, Any], expect: list[float]) -> dict
 def test_values_and_pairs(tables: Tables) -> None:
     ratio = {"kind": "contrast", "metric": "bisection_links", "of": {"choice": "best"}, "against": {"choice": "worst"}}
     found = judged(tables, ratio, [2, 2])
-    assert (found["measured"], found["verdict"], found["at"]) == (2, "reproduced", "blocks 4")
+    assert (found["measured"], found["verdict"], found["at_labels"]) == (2, "reproduced", "blocks 4")
     # A condition on a number selects rows; it does not tell the two sides of a pair apart.
     assert judged(tables, {**ratio, "where": {"gain": {"min": 1}}}, [2, 2])["measured"] == 2
     least = {"kind": "value", "metric": "bisection_links", "reduce": "min", "where": {"geometry": ["4x1", "4x2"]}}
@@ -121,7 +121,7 @@ def test_a_printed_table_is_compared_row_by_row(
     found = judged(tables, {**measure, "rows": rows}, [0, 0])
     assert found["measured"] == differing
     assert found["verdict"] == ("differs" if differing else "reproduced")
-    assert found["at"] == told or (told is None and pd.isna(found["at"]))
+    assert found["at_labels"] == told or (told is None and pd.isna(found["at_labels"]))
 
 
 def test_rows_of_an_analysis_that_was_not_made(planned: Plan) -> None:

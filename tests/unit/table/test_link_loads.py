@@ -19,7 +19,7 @@ from fabricstudy.machine.definitions import write_machines
 from fabricstudy.report.explorer import explorer
 from fabricstudy.report.figure_style import Made
 from fabricstudy.report.figures import draw
-from fabricstudy.study.file import read_study, validate_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import Tables, read_tables, write_tables
@@ -93,7 +93,7 @@ def test_the_explorer_has_them(tables: Tables) -> None:
 
 
 def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables, tmp_path: Path) -> None:
-    of = plan(read_study(STUDY))
+    of = plan(validate_study(STUDY))
     made = definitions(of, tmp_path)
     first, again = ([draw(figure, tables, of, made) for figure in of.study.figures] for _ in range(2))
     assert [one.svg for one in first] == [one.svg for one in again]

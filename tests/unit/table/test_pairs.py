@@ -73,7 +73,7 @@ def test_another_experiment_takes_no_pair_away(others: dict[str, Any]) -> None:
     """Issue D1: `net` sets routing and engine, which another experiment has as an axis of its own."""
     alone, beside = judged(a=MAIN), judged(a=MAIN, **others)
     assert (alone["pairs"], alone["pairs_planned"], alone["points"]) == (2, 2, 6)
-    compared = ("measured", "low", "high", "pairs", "pairs_planned", "at", "verdict")
+    compared = ("measured", "low", "high", "pairs", "pairs_planned", "at_labels", "verdict")
     assert [beside[key] for key in compared] == [alone[key] for key in compared]
 
 
@@ -164,7 +164,7 @@ def _measured(claims: pd.DataFrame) -> list[tuple[Any, ...]]:
     return [
         (
             *(None if pd.isna(row[name]) else row[name] for name in columns),
-            sorted(re.split(", | over ", str(row["at"]))),
+            sorted(re.split(", | over ", str(row["at_labels"]))),
         )
         for row in claims.to_dict("records")
     ]
