@@ -29,7 +29,6 @@ _KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "bandwidth", 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.epilog = f"{WORDS} How long it takes: {_HOW_LONG}."
     parser.add_argument("--nodes", type=int, required=True, help="nodes, at least")
     parser.add_argument("--max-nodes", type=int, help="most nodes (default: 5 %% more)")
@@ -117,7 +116,6 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
 
 
 def show_candidates(result: dict[str, Any]) -> None:
-    """Print the result of `list_candidates`."""
     numbers = ("nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
                "bound (us)")  # fmt: skip
     table = text_table("machine", *numbers)
