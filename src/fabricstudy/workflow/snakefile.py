@@ -1,6 +1,6 @@
 """Functions of the Snakefile: settings, files of each study, inputs of rules, and the final summary."""
 
-import re
+import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -241,34 +241,29 @@ def check_timestamps(studies: Mapping[str, Jobs]) -> None:
 
 def summary_lines(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
     """Return the final lines of a run that began at `since_s`: the status of its points, and the reports."""
-    seen: set[bytes] = set()
+    seen: set[str] = set()
     counted = [count_points(name, jobs, since_s, seen) for name, jobs in studies.items()]
     pages = [page for name in studies if (page := REPORTS / name / "index.html").is_file()]
     return [*filter(None, counted), *(f"The report: {page}" for page in pages)]
 
 
-def count_points(study: str, jobs: Jobs, since_s: float, seen: set[bytes]) -> str:
+def count_points(study: str, jobs: Jobs, since_s: float, seen: set[str]) -> str:
     """Return a line with the numbers of points of a study that ended, and that this run simulated; "" without points.
 
     `since_s` is the start of the run in seconds since 1970; `seen` are the ids counted as new, which studies may share.
     """
-    start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds").encode()
+    start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds")
     statuses: Counter[str] = Counter()
     before = len(seen)
     for name in jobs.batches:
         with suppress(FileNotFoundError), (RESULTS / study / "simulate" / f"{name}.jsonl").open("rb") as lines:
-            for record in map(_facts, lines):
-                statuses[record[b"status"].decode()] += 1
-                if record[b"status"] != b"skipped" and record[b"started"] >= start:
-                    seen.add(record[b"point_id"])
+            for record in map(json.loads, lines):
+                statuses[record["status"]] += 1
+                if record["status"] != "skipped" and record["started"] >= start:
+                    seen.add(record["point_id"])
     if not jobs.batches:
         return ""
     others = "".join(f", {statuses[one]:,} {one}" for one in STATUSES if one != DONE and statuses[one])
     new = len(seen) - before
     cached = statuses.total() - statuses["skipped"] - new
     return f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
-
-
-def _facts(line: bytes) -> dict[bytes, bytes]:
-    # Only these parts of a record have such keys, and JSON escapes quotes: twenty times as fast as json.loads.
-    return dict(re.findall(rb'"(point_id|started|status)": "([^"]*)"', line))
