@@ -1,4 +1,4 @@
-"""Messages that share links: rows."""
+"""Messages that share links."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Ints = npt.NDArray[np.int64]
 
 
 class Case(Model):
-    """A job on the whole of a machine with dimensions."""
+    """A job on all nodes of a machine with dimensions."""
 
     machine: Topology = Field(description="a machine with dimensions")
-    pattern: Pattern = Field(description="who sends to whom; messages count, not their bytes")
-    mapping: Mapping = Field(default_factory=LinearMapping, description="which rank sits where")
+    pattern: Pattern = Field(description="pattern of the messages, whose sizes do not count")
+    mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of the ranks")
 
     @model_validator(mode="after")
     def _has_dimensions(self) -> Case:
         if "dimensions" not in self.machine.traits:
             problem = f"a machine of kind {self.machine.kind} has no dimensions"
-            raise ConfigError(problem, "take a torus or a mesh", ("machine",), code="unsupported")
+            raise ConfigError(problem, "use a torus or a mesh", ("machine",), code="unsupported")
         self.mapping.check_fit(self.machine, self.pattern, self.machine.nodes * self.machine.cores_per_node)
         return self
 
@@ -55,8 +55,8 @@ class Contention(Analysis):
     * `links`, `diameter`: directed links between routers, and most hops between two of them
     * `hop_distances`: mean hops of a message
     * `uses`, `uses_of_link`: links that all messages take together, and that over `links`
-    * `fullest`: messages on the fullest link of a phase
-    * `on_way`: messages on the fullest link of a message's way, mean over all messages
+    * `fullest`: messages on the bottleneck link of a phase
+    * `on_way`: messages on the bottleneck link of a message's route, mean over all messages
     """
 
     keys: ClassVar[tuple[str, ...]] = ("case",)
@@ -88,7 +88,7 @@ def _facts(case: Case, draws: int) -> dict[str, Any]:
 
 
 def _counted(machine: Machine, drawn: _Drawn) -> tuple[float, float, float, float]:
-    """Uses of links, messages on the fullest one, on the fullest of a message's way, and hops of a message."""
+    """Return uses of links, messages on the bottleneck link, on that of a message's route, and hops of a message."""
     (job,) = place(drawn, machine, np.zeros(machine.routers, dtype=np.bool_))
     router = machine.node_router[job.node_of_rank].astype(np.int64)
     uses, fullest, on_way = 0, 0, 0.0
@@ -105,7 +105,7 @@ def _counted(machine: Machine, drawn: _Drawn) -> tuple[float, float, float, floa
 
 
 def _steps(machine: Machine, at: Ints, goal: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Give hop after hop: which messages still move, and the link that each takes."""
+    """Yield hop after hop the messages that still move, and the link that each uses."""
     routes, at = DimensionOrderRoutes(machine, "positive"), at.copy()
     while (at != goal).any():
         step = routes.next_hops(at, goal)
