@@ -380,11 +380,14 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
     noun, parts = changes.metric.noun, []
     for place, effect in enumerate(changes.axes[:_MOST_AXES]):
         largest = "Largest effect: " if place == 0 and len(changes.axes) > 1 else ""
-        within = changes.noise is not None and bool(effect.median <= changes.noise[0])
+        within = ", within run-to-run variation" * bool(changes.noise and effect.median <= changes.noise[0])
+        factor = f"{number(effect.median, 3)}{within}"
+        if effect.comparisons > 1:
+            median = f"{number(effect.median, 3)} in the median{within}{',' * bool(within)}"
+            factor = f"{median} and {number(effect.largest, 3)} at most"
         parts.append(
             f"{largest}{_named(effect.axis, meanings)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "
-            f"{number(effect.median, 3)} in the median{', within run-to-run variation,' * within} and "
-            f"{number(effect.largest, 3)} at most, all else equal. {_best(effect)}."
+            f"{factor}, all else equal. {_best(effect)}."
         )
     for growth in changes.growths[:_MOST_AXES]:
         least, middle, most = (number(factor, 3) for factor in growth.factors)
