@@ -370,7 +370,7 @@ def _claim_sentence(tables: Tables) -> str:
     rows = differ.head(_MOST_CLAIMS).to_dict("records")
     quoted = [f"{row['claim']}, \u201c{row['statement'].rstrip('.')}\u201d" for row in rows]
     quoted += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
-    return f"{sentence} Not reproduced: {'; '.join(quoted)}."
+    return f"{sentence} Differing: {'; '.join(quoted)}."
 
 
 def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> list[str]:
