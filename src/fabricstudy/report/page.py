@@ -23,6 +23,7 @@ from fabricstudy.core.extensions import LOADED
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.phrasing import count_noun
+from fabricstudy.machine.definitions import read_machine
 from fabricstudy.report import agreement, study_setup, times
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
@@ -58,7 +59,14 @@ _EXAMPLE = "(example)"
 _MOST_ANALYSIS_ROWS = 120
 
 
-def render(plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: bytes, name: str) -> str:
+def render(
+    plan: Plan,
+    tables: Tables,
+    drawn: Sequence[RenderedFigure],
+    source: bytes,
+    name: str,
+    made: Made = NOTHING_MADE,
+) -> str:
     """Return the page's HTML.
 
     Parameters
@@ -104,7 +112,7 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: 
             *spot_check_summary(tables),
             *resolution_check_summary(tables),
         ],
-        machine=_machine_picture(plan),
+        machine=_machine_picture(plan, made),
         lead=None if lead is None else pictures[0],
         figures=pictures if lead is None else pictures[1:],
         explorer=explorer(tables),
@@ -226,13 +234,15 @@ def _embedded(content: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _machine_picture(plan: Plan) -> dict[str, str] | None:
+def _machine_picture(plan: Plan, made: Made) -> dict[str, str] | None:
     """Return a small picture of the first machine of the study; None if it is too large to be drawn."""
     configs = list(plan.machines.values())
     if not configs or configs[0].routers > MAX_ROUTERS_DRAWN:
         return None
     try:
-        content, words = draw_small_machine(configs[0].build())
+        first = next(iter(plan.machines))
+        machine = read_machine(made.machines, first) if made.machines else configs[0].build()
+        content, words = draw_small_machine(machine)
     except ConfigError:
         return None
     caption = f"{str(configs[0].kind).capitalize()}: {words}"
@@ -315,4 +325,4 @@ def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: P
             if content:
                 (pictures / f"{picture.figure.id}.{suffix}").write_bytes(content)
     with atomic_text(folder / "index.html") as page:
-        page.write(render(plan, tables, drawn, source, name))
+        page.write(render(plan, tables, drawn, source, name, made))
