@@ -130,7 +130,7 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
         table=code_digest("fabricstudy.table.__main__"),
         report=ReportJob(
             digest=pipeline.report_digest,
-            machines=list(pipeline.machine_chunks) if pipeline.plan.draws_machines else [],
+            machines=list(pipeline.machine_chunks),
             workloads=list(pipeline.workload_chunks) if pipeline.plan.draws_machines else [],
             schedules=[name for name, chunk in pipeline.run_chunks.items() if chunk.drawn],
         ),
