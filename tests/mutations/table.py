@@ -142,7 +142,7 @@ ROUTINGS = (
         new="ROUNDING = 1e-11",
     ),
     Mutation("parents of D-mod-k", "routing/d_mod_k.py", "parent = goal // self", "parent = 0 * goal // self"),
-    same("order of next hops", "routing/forwarding/next_hops.py", "return entries", "return entries[::-1]"),
+    same("order of next hops", "routing/forwarding.py", "    return entries\n", "    return entries[::-1]\n"),
     known(
         "compiled loops of routing",
         "routing/kernels.py",

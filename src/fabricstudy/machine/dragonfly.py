@@ -1,6 +1,6 @@
 """Dragonfly: fully connected groups of fully connected routers.
 
-Router `group * a + index` is number `index` of its group; nodes stand in the order of their routers. Each group
+Router `group * a + index` is number `index` of its group; nodes are numbered by router. Each group
 pair is joined by `links_per_group_pair` global cables; where they end is the *arrangement*, stated on virtual
 global ports k = 0 .. g-2 of group i (g groups, k div h is the router within the group, h global ports a router):
 

@@ -16,7 +16,7 @@ halves need a capacity of N^2 / (4 T) = min_i N k_i w_i / (4 l_i) (Leighton, Rao
 cost above. Where an odd dimension gives the least, l_i = (k^2 - 1)/8 or (k^2 - 1)/4 leaves a bound that no cut need
 attain.
 
-**Trees.** Of L leaves, let L_l stand below a router of level l, and let cables of capacity C_l lead up from the subtree
+**Trees.** Of L leaves, let L_l be below a router of level l, and let cables of capacity C_l lead up from the subtree
 of these leaves. Packets that spread evenly over all ways up, and come down as others would go up, deliver any traffic
 in which each leaf sends and receives at most s = min_l C_l / L_l at a time (Leiserson 1985; Öhring et al. 1995; for the
 fat tree Al-Fares et al. 2008), so also an exchange across the cut. A cut into halves then has at least floor(L/2) s.
