@@ -143,7 +143,7 @@ def combine_errors(mistakes: Sequence[StudyError]) -> StudyError:
 
 
 def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: bool = False) -> int:
-    """Run a command's work, tell what its user can mend, and give the exit code.
+    """Run a command's work, tell what its user can fix, and give the exit code.
 
     Every command of ours ends here. With `as_json` the mistakes go to standard output as ``{"errors": [...]}``,
     otherwise to standard error, one a line, each after the name of the `program`. The code is 1, or 2 where the command

@@ -262,11 +262,11 @@ def _told(error: BaseException, importing: _File, files: Sequence[_File]) -> Stu
         value = "" if error.value is None else f"'{error.value}': "
         return file.error(f"{value}{error.problem}{at}", error.remedy)
     if isinstance(error, SyntaxError | UnicodeError) or (isinstance(error, ValueError) and not places):
-        return file.error(f"it is no Python: {_first_line(error)}{at}", "mend it there")
+        return file.error(f"it is no Python: {_first_line(error)}{at}", "fix it there")
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith(EXTENSIONS):
         missing = str(error.name).split(".", 1)[-1]
         return file.error(f"it imports {missing}.py, which is no extension{at}", f"add {missing}.py to extensions")
-    return file.error(f"it cannot be imported: {type(error).__name__}: {_first_line(error)}{at}", "mend it there")
+    return file.error(f"it cannot be imported: {type(error).__name__}: {_first_line(error)}{at}", "fix it there")
 
 
 def _lines(error: BaseException) -> Iterator[tuple[str, int]]:

@@ -169,7 +169,7 @@ class Topology(Kind):
         for name, count in counts.items():
             if not 0 <= count < inf:
                 problem = f"its closed form gives {count} {name}"
-                raise ConfigError(problem, f"mend {name}", (), self.kind, "extension")
+                raise ConfigError(problem, f"fix {name}", (), self.kind, "extension")
         if self.nodes > MAX_NODES or self.cables > MAX_CABLES:
             problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
             remedy = f"stay below {MAX_NODES:,} nodes and {MAX_CABLES:,} cables"

@@ -160,7 +160,7 @@ def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
 
 
 def load_of_lines(load: Floats, layout: Layout) -> Floats:
-    """Return the load of the fullest directed link that each line stands for, [lines]."""
+    """Return the load of the bottleneck link that each line stands for, [lines]."""
     of_row = load.reshape(-1, 2).max(axis=1)
     drawn = layout.line_of_row != WITHIN
     most = np.zeros(layout.lines)
@@ -266,7 +266,7 @@ def _draw_spots(axes: Axes, scene: Scene, layout: Layout, inks: list[Any], scale
 
 
 def _load_within(scene: Scene, layout: Layout) -> Floats | None:
-    """Load of the fullest link between routers of each spot; None where each spot is one router."""
+    """Load of the bottleneck link between routers of each spot; None where each spot is one router."""
     inside = layout.line_of_row == WITHIN
     if scene.load is None or not inside.any():
         return None
@@ -320,7 +320,7 @@ def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
     notes += [layout.says] if layout.says else []
     if load is not None:
         bundled = (layout.line_of_row == WITHIN).any()
-        notes.append("colour: the fuller direction" + ", of several links the fullest" * bool(bundled))
-        notes += ["ring of a spot: the fullest link inside"] if bundled else []
+        notes.append("colour: the fuller direction" + ", of several links the bottleneck" * bool(bundled))
+        notes += ["ring of a spot: the bottleneck link inside"] if bundled else []
         notes.append("light grey: nothing")
     return notes

@@ -26,7 +26,7 @@ class ScheduleSummary:
 
     `waits` has a row for each combination of labels: how the machine was used, and the mean wait of each size class,
     medians over seeds. `lists` has the lists of partitions, by size class; `reasons` tells why runs were not done, and
-    `mended` which oddities of the log were mended.
+    `repairs` which irregularities of the trace were repaired.
     """
 
     name: str
@@ -38,7 +38,7 @@ class ScheduleSummary:
     waits: TextTable
     lists: TextTable
     reasons: list[str]
-    mended: list[str]
+    repairs: list[str]
 
     @property
     def row(self) -> tuple[str, int, int, list[VaryingAxis]]:
@@ -65,7 +65,7 @@ def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str,
         waits=_waits(name, done, axes, tables.size_classes),
         lists=_lists(name, axes, tables.partition_lists),
         reasons=_counted(runs.loc[runs["status"] != DONE, "reason"]),
-        mended=_counted(runs["trace_repairs"].dropna()),
+        repairs=_counted(runs["trace_repairs"].dropna()),
     )
 
 

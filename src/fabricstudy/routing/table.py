@@ -129,7 +129,7 @@ class TableRoutes(ObliviousMemorylessRoutes):
         circle = ", ".join(names.of_router[router] for router in path[path.index(path[-1]) :])
         pair = f"from {names.of_router[source]} to {names.of_node[goal]}"
         return InputFileError(
-            f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.of_node[goal]
+            f"packets {pair} go round in a circle: {circle}", "fix the table", "", names.of_node[goal]
         )
 
 

@@ -109,7 +109,7 @@ def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
 
 
 def _starts(machine: Machine, quickly: bool) -> list[CutSide]:
-    """First cuts; the refinement mends their balance."""
+    """First cuts; the refinement restores their balance."""
     order = np.arange(machine.routers)
     seeds = range(1 if quickly else METIS_SEEDS)
     starts = [order < machine.routers // 2, *(_metis(machine, seed) for seed in seeds)]

@@ -57,7 +57,7 @@ def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | Non
         busy_s = load / capacity_Bps
         most_s = busy_s.max(initial=0.0)
         best_s = min(best_s, most_s)
-        # The fullest links alone come first: that is exact if all flows over them have no other way.
+        # The bottleneck links alone come first: that is exact if all flows over them have no other way.
         if bound_s >= best_s * (CLOSE if step else 1.0):
             return bound_s
         relative = busy_s / most_s

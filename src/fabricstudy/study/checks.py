@@ -136,11 +136,11 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
 
 
 def _check_traffic(pattern: Pattern, ranks: int) -> None:
-    """Refuse closed forms of a pattern that give no numbers, since what they foretell would be none."""
+    """Refuse closed forms of a pattern that give no numbers, since what they predict would be none."""
     counts = [pattern.traffic_messages(ranks)]
     with suppress(NotImplementedError):
         counts += [number for part in pattern.traffic(ranks) for number in (part.messages, part.size_bytes)]
     for count in counts:
         if not 0 <= count < inf:
             problem = f"its closed form gives {count} as a number of messages or bytes on {ranks} ranks"
-            raise ConfigError(problem, "mend traffic_messages or traffic", (), pattern.kind, "extension")
+            raise ConfigError(problem, "fix traffic_messages or traffic", (), pattern.kind, "extension")

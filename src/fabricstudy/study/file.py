@@ -218,7 +218,7 @@ def parse_yaml(text: str) -> Any:
         _Walk(loader).visit(root, ())
         return loader.construct_document(root)
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        remedy = "mend it there; quote text that holds : # or {"
+        remedy = "fix it there; quote text that holds : # or {"
         raise StudyError(f"not plain YAML: {_reason(error)}", remedy, code="invalid-yaml") from None
     finally:
         loader.dispose()

@@ -27,7 +27,7 @@ class Mix(Model):
     """Workloads of jobs drawn at random until no further job fits, as in Jain et al. (IPDPS 2017).
 
     Sizes are drawn with equal chance from those that still fit, patterns from those that have not been drawn too
-    often. A workload that runs out of patterns before it is full is drawn anew.
+    often. A workload that runs out of patterns before it is full is drawn again.
     """
 
     count: Whole = Field(ge=1, le=10_000, description="number of workloads; their labels are w01, w02, ...")

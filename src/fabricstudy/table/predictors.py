@@ -1,4 +1,4 @@
-"""Which number of a mapping foretells the time: points that differ in the mapping alone, put in order by both."""
+"""Which number of a mapping predicts the time: points that differ in the mapping alone, put in order by both."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -20,7 +20,7 @@ class Compute(QuantityOrMapping):
     phase when its messages have arrived and f t have passed since it posted them. So a phase that takes m without
     computing takes (1 - f) t + max(f t, m), where the ranks are alike.
 
-    With `spread` s above 0 the time is drawn for each rank and each time anew, from the gamma distribution of mean
+    With `spread` s above 0 the time is drawn for each rank and each time again, from the gamma distribution of mean
     `time` and standard deviation s times that: the exponential one at 1, close to the normal one when s is small.
     """
 

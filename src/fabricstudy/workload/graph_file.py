@@ -108,7 +108,7 @@ def _read_metis(data: bytes) -> _Read:
     rows = lines[1:]
     if len(rows) > vertices or (skipped and len(rows) < vertices):
         problem = f"the header says {vertices} vertices and {len(rows)} lines follow"
-        raise InputFileError(problem, "mend the header", position_text(place))
+        raise InputFileError(problem, "fix the header", position_text(place))
     # Vertices without edges have empty lines, which may be the last ones.
     work = np.ones(vertices, dtype=np.int64)
     tails: list[int] = []
@@ -116,19 +116,19 @@ def _read_metis(data: bytes) -> _Read:
     units: list[float] = []
     for vertex, (place, row) in enumerate(rows):
         if len(row) < skipped:
-            raise InputFileError("a vertex without its weight or size", "mend it, or the header", position_text(place))
+            raise InputFileError("a vertex without its weight or size", "fix it or the header", position_text(place))
         if weights:
             work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (place,))
         rest = row[skipped:]
         if len(rest) % (1 + of_edges):
-            raise InputFileError("a neighbour without its weight", "mend it, or the header", position_text(place))
+            raise InputFileError("a neighbour without its weight", "fix it or the header", position_text(place))
         for index in range(0, len(rest), 1 + of_edges):
             tails.append(vertex)
             heads.append(whole(rest[index], 1, vertices, (place,)) - 1)
             units.append(_weight(rest[index + 1], (place,)) if of_edges else 1.0)
     if len(tails) != 2 * edges:
         problem = f"the header says {edges} edges and {len(tails)} ends of edges follow"
-        remedy = "mend the header; each edge stands in the lines of both its ends"
+        remedy = "fix the header; each edge stands in the lines of both its ends"
         raise InputFileError(problem, remedy, position_text(lines[0][0]))
     read = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
     _check_both_ends(read, [place for place, _ in rows])

@@ -36,7 +36,7 @@ class AnnealingMapping(Refinement):
     """
 
     kind: Literal["annealing"] = "annealing"
-    start: Mapping = Field(default_factory=RandomMapping, description="the mapping that is bettered")
+    start: Mapping = Field(default_factory=RandomMapping, description="the mapping to improve")
     moves_per_task: Whole = Field(1000, ge=1, le=1_000_000, description="swaps tried for each rank")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:

@@ -125,7 +125,7 @@ class Refinement(TrafficMapping):
     objective: Literal["hop-bytes", "link-load"] = Field(
         "hop-bytes",
         description="what is lowered: bytes times hops, or the sum over links of (bytes per cable)^8, so mostly the "
-        "fullest ones; link-load needs a machine with dimensions",
+        "bottleneck links; link-load needs a machine with dimensions",
     )
     routing: DimensionOrder = Field(
         default_factory=lambda: DimensionOrder(tie="split"),

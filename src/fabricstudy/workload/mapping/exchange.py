@@ -30,7 +30,7 @@ class ExchangeMapping(Refinement):
     """
 
     kind: Literal["exchange"] = "exchange"
-    start: Mapping = Field(default_factory=GreedyMapping, description="the mapping that is bettered")
+    start: Mapping = Field(default_factory=GreedyMapping, description="the mapping to improve")
     neighbourhood: Literal["near", "all"] = Field("near", description="with whom a rank may be swapped, by hop-bytes")
     tries: Whole = Field(300, ge=1, le=1_000_000, description="swaps tried for each rank, by link-load")
 

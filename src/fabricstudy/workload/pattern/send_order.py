@@ -12,7 +12,7 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     """Sort sends by phase and source, and within those by the order that the pattern states, or as they come.
 
     ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles
-    each rank's sends in each phase anew.
+    each rank's sends in each phase again.
 
     Raises WorkloadError if a pattern that has no message size gives its sends no sizes either.
 

@@ -1,4 +1,4 @@
-"""Random partners, drawn anew each time."""
+"""Random partners, drawn again each time."""
 
 from typing import Literal
 
