@@ -48,7 +48,7 @@ class Contention(Analysis):
     """How many messages share the links when all are under way at once, in dimension order, one way half-way round.
 
     If each link is shared fairly, a large message takes as long as the bottleneck link on its way needs. So `on_way` of
-    one case over that of another predicts the ratio of their mean times, and `bottleneck_uses` that of their last messages.
+    one case over that of another predicts the ratio of their mean times; `bottleneck_uses` that of their last messages.
     Phases are counted by themselves; random cases are drawn several times. The columns:
 
     * `case`: label of the row

@@ -90,7 +90,7 @@ def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
 
 
 def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[IntArray]:
-    """CODES' number of the place of each rank: a repetition has as many places a node as the node with most ranks has ranks.
+    """CODES' number of the place of each rank: as many places a node as the largest number of ranks of a node.
 
     Places of a repetition belong to its nodes in turn.
     """

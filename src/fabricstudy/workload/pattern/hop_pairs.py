@@ -21,7 +21,7 @@ class HopPairs(MessagePattern):
     """Ranks exchange that are a number of hops apart along one dimension, as in WICON2 (Bhatele and Kalé 2008).
 
     Along each line, from coordinate 0 up, a router is paired with the one `hops` further while both are free; who is
-    left is idle. On a ring of 16, 3, 5, 6 or 7 hops leave 2, 4, 4 and 2 of them. The bottleneck link then carries `hops`
+    left is idle. On a ring of 16, 3, 5, 6 or 7 hops leave 2, 4, 4 and 2 of them. The bottleneck link carries `hops`
     messages of each rank of a router, so times go with the hops where messages are large.
     """
 
