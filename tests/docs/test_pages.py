@@ -73,7 +73,7 @@ def explained(section: str) -> list[str]:
 
 
 def test_every_code_of_a_mistake_is_explained_once() -> None:
-    assert sorted(explained("Messages about a study file")) == sorted(get_args(Code))
+    assert sorted(explained("Error codes")) == sorted(get_args(Code))
 
 
 def test_every_code_is_used() -> None:
